@@ -1,0 +1,187 @@
+//! Options that several commands share, and what they mean to the library.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use polywire_schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect, target};
+
+use crate::input::{self, Failure};
+
+/// The environment variable that turns strict off everywhere.
+const NO_STRICT: &str = "POLYWIRE_NO_STRICT";
+
+/// `--json`.
+#[derive(Args)]
+pub(crate) struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How to fit.
+#[derive(Args)]
+pub(crate) struct FitArgs {
+    /// Objects that do not say whether they are open: close them, or carry unknown keys along
+    #[arg(long, value_enum, default_value_t = OpenArg::Close)]
+    open: OpenArg,
+    /// The provider's strict flag: where it can be kept, always, or never (`POLYWIRE_NO_STRICT=1` means never)
+    #[arg(long, value_enum, default_value_t = StrictArg::Auto)]
+    strict: StrictArg,
+    /// Drop what the provider refuses without a word in the description
+    #[arg(long)]
+    no_spill: bool,
+    /// Where the schema goes
+    #[arg(long, value_enum, default_value_t = SlotArg::Tool)]
+    slot: SlotArg,
+    /// The draft of the input, where it does not say
+    #[arg(long, value_enum)]
+    draft: Option<DraftArg>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OpenArg {
+    Close,
+    Carry,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrictArg {
+    Auto,
+    Require,
+    Off,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SlotArg {
+    Tool,
+    Output,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DraftArg {
+    #[value(name = "03")]
+    Draft03,
+    #[value(name = "04")]
+    Draft04,
+    #[value(name = "06")]
+    Draft06,
+    #[value(name = "07")]
+    Draft07,
+    #[value(name = "2019-09")]
+    Draft2019,
+    #[value(name = "2020-12")]
+    Draft2020,
+    #[value(name = "openapi-3.0")]
+    OpenApi30,
+}
+
+impl FitArgs {
+    pub(crate) fn options(&self) -> FitOptions {
+        self.options_under(std::env::var_os(NO_STRICT).as_deref())
+    }
+
+    /// The options, given the value of the environment variable.
+    fn options_under(&self, no_strict: Option<&OsStr>) -> FitOptions {
+        let strict = match self.strict {
+            _ if no_strict.is_some_and(|value| !value.is_empty() && value != "0") => StrictMode::Off,
+            StrictArg::Auto => StrictMode::Auto,
+            StrictArg::Require => StrictMode::Require,
+            StrictArg::Off => StrictMode::Off,
+        };
+        let open = match self.open {
+            OpenArg::Close => Open::Close,
+            OpenArg::Carry => Open::Carry,
+        };
+        let options = FitOptions::default()
+            .with_strict(strict)
+            .with_open(open)
+            .with_spill(if self.no_spill { Spill::Off } else { Spill::On })
+            .with_slot(self.slot.slot());
+        match self.draft {
+            Some(draft) => options.with_draft(draft.draft()),
+            None => options,
+        }
+    }
+}
+
+impl SlotArg {
+    pub(crate) fn slot(self) -> Slot {
+        match self {
+            Self::Tool => Slot::Tool,
+            Self::Output => Slot::Output,
+        }
+    }
+}
+
+impl DraftArg {
+    fn draft(self) -> Draft {
+        match self {
+            Self::Draft03 => Draft::Draft03,
+            Self::Draft04 => Draft::Draft04,
+            Self::Draft06 => Draft::Draft06,
+            Self::Draft07 => Draft::Draft07,
+            Self::Draft2019 => Draft::Draft2019,
+            Self::Draft2020 => Draft::Draft2020,
+            Self::OpenApi30 => Draft::OpenApi30,
+        }
+    }
+}
+
+/// The dialect that a comma-separated list names: ids, or paths of dialect files; several mean what all of them accept.
+pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
+    let is_path = |name: &str| name.trim().to_ascii_lowercase().ends_with(".toml");
+    if !names.split(',').any(is_path) {
+        return target(names).map_err(|error| unknown(&error.to_string(), names));
+    }
+    let mut members = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        members.push(if is_path(name) {
+            let text = input::read_text(name)?;
+            let read = Dialect::from_toml(&text);
+            Cow::Owned(read.map_err(|error| Failure::new(error, name, "docs/dialects.md shows what a row needs"))?)
+        } else {
+            Cow::Borrowed(dialect(name).ok_or_else(|| unknown("this is not a dialect", name))?)
+        });
+    }
+    match members.len() {
+        1 => Ok(members.remove(0)),
+        _ => Ok(Cow::Owned(Dialect::meet(&members.iter().map(AsRef::as_ref).collect::<Vec<_>>()))),
+    }
+}
+
+fn unknown(what: &str, name: &str) -> anyhow::Error {
+    let ids: Vec<&str> = polywire_schema::dialects().iter().map(Dialect::id).collect();
+    let near = similar::get_close_matches(name, &ids, 3, 0.5);
+    let next = match near.as_slice() {
+        [] => format!("known are: {}", ids.join(", ")),
+        near => format!("did you mean {}?", near.join(", ")),
+    };
+    Failure::new(what, name, &next).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use clap::Parser;
+    use polywire_schema::StrictMode;
+
+    use super::FitArgs;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        how: FitArgs,
+    }
+
+    /// R-A17: an environment switch turns strict off globally.
+    #[test]
+    fn the_environment_turns_strict_off() {
+        let line = Line::try_parse_from(["fit", "--strict", "require"]).expect("options");
+        let strict = |value: Option<&str>| line.how.options_under(value.map(OsStr::new)).strict;
+        assert_eq!(strict(Some("1")), StrictMode::Off);
+        assert_eq!([None, Some(""), Some("0")].map(strict), [StrictMode::Require; 3]);
+    }
+}

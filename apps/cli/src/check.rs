@@ -1,0 +1,156 @@
+//! `polywire check`: what a provider would object to, all at once.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use polywire_schema::{Dialect, Severity, ToolList, Violation, check_text, check_tools};
+use serde::Serialize;
+
+use crate::Verdict;
+use crate::args::{SlotArg, read_target};
+use crate::input::Input;
+use crate::locate::line_of;
+use crate::sarif;
+use crate::style::{Style, Tone};
+
+const AFTER_HELP: &str = "\
+Examples:
+  polywire check tools.json --for openai-strict
+  polywire check tools.json --for gemini,anthropic --fail-on ignored
+  polywire check tools.json --for portable --format sarif > polywire.sarif
+  polywire check tools.json --for portable --format github     (annotations in a workflow)
+
+Exit codes: 0 nothing found, 1 something that the provider rejects (or that --fail-on names), 2 bad input.";
+
+/// Check a schema or a tool list against providers
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Check {
+    /// A JSON file, or `-` for standard input
+    file: String,
+    /// Dialect ids or paths of dialect files, each checked on its own
+    #[arg(long = "for", value_name = "ID[,ID…]", value_delimiter = ',', required = true)]
+    dialects: Vec<String>,
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// What else than a rejection makes the exit code 1
+    #[arg(long, value_enum, value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// Where a bare schema goes
+    #[arg(long, value_enum, default_value_t = SlotArg::Tool)]
+    slot: SlotArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Sarif,
+    Github,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FailOn {
+    Ignored,
+    Risk,
+}
+
+/// A violation, told with what it is about.
+#[derive(Serialize)]
+pub(crate) struct Finding {
+    pub(crate) dialect: String,
+    /// The tool, in a tool list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool: Option<String>,
+    pub(crate) line: usize,
+    #[serde(flatten)]
+    pub(crate) violation: Violation,
+}
+
+impl Check {
+    pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+        let input = Input::read(&self.file)?;
+        let tools = input.tools();
+        let mut findings = Vec::new();
+        for id in &self.dialects {
+            findings.extend(self.find(&input, tools.as_ref(), &*read_target(id)?)?);
+        }
+        match if self.json { Format::Json } else { self.format } {
+            Format::Text => write_text(out, style, &input.name, &self.dialects, &findings)?,
+            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?,
+            Format::Sarif => writeln!(out, "{:#}", sarif::document(&input.name, &findings))?,
+            Format::Github => write_github(out, &input.name, &findings)?,
+        }
+        let counts = findings.iter().any(|finding| self.fails(finding.violation.severity));
+        Ok(if counts { Verdict::Findings } else { Verdict::Fine })
+    }
+
+    fn find(&self, input: &Input, tools: Option<&ToolList>, dialect: &Dialect) -> Result<Vec<Finding>> {
+        let violations = match tools {
+            Some(list) => check_tools(list, dialect),
+            None => check_text(&input.text, dialect, self.slot.slot()).map_err(|error| input.refused(error))?,
+        };
+        let told = violations.into_iter().map(|violation| Finding {
+            dialect: dialect.id().to_owned(),
+            tool: tools.and_then(|list| list.tool_at(&violation.at)).map(|entry| entry.name.clone()),
+            line: line_of(&input.text, &violation.at),
+            violation,
+        });
+        Ok(told.collect())
+    }
+
+    fn fails(&self, severity: Severity) -> bool {
+        let named = |fail_on: &FailOn| match fail_on {
+            FailOn::Ignored => severity == Severity::Ignored,
+            FailOn::Risk => severity == Severity::Risk,
+        };
+        severity == Severity::Rejected || self.fail_on.iter().any(named)
+    }
+}
+
+fn write_text(out: &mut dyn Write, style: Style, file: &str, dialects: &[String], findings: &[Finding]) -> Result<()> {
+    for Finding { dialect, tool, line, violation } in findings {
+        let at = if violation.at.is_empty() { "/" } else { &violation.at };
+        let tool = tool.as_ref().map(|name| format!(" tool `{name}`")).unwrap_or_default();
+        let severity = style.severity(violation.severity);
+        writeln!(out, "{file}:{line}:{tool} {}", style.paint(Tone::Strong, at))?;
+        writeln!(out, "  {severity} by {dialect}, {}: {}", style.paint(Tone::Strong, &violation.code), violation.says)?;
+    }
+    let count = |severity| findings.iter().filter(|finding| finding.violation.severity == severity).count();
+    let [rejected, ignored, risk] = [Severity::Rejected, Severity::Ignored, Severity::Risk].map(count);
+    let plural = if dialects.len() == 1 { "" } else { "s" };
+    writeln!(out, "{} dialect{plural}: {rejected} rejected, {ignored} ignored, {risk} at risk", dialects.len())?;
+    Ok(())
+}
+
+/// Workflow commands, which GitHub shows beside the line.
+fn write_github(out: &mut dyn Write, file: &str, findings: &[Finding]) -> Result<()> {
+    for Finding { dialect, tool, line, violation } in findings {
+        let level = if violation.severity == Severity::Rejected {
+            "error"
+        } else if violation.severity == Severity::Ignored {
+            "warning"
+        } else {
+            "notice"
+        };
+        let title = format!("{} ({dialect})", violation.code);
+        let tool = tool.as_ref().map(|name| format!("tool `{name}`, ")).unwrap_or_default();
+        let message = format!("{tool}{}: {}", violation.at, violation.says);
+        let (file, title) = (escaped_property(file), escaped_property(&title));
+        writeln!(out, "::{level} file={file},line={line},title={title}::{}", escaped(&message))?;
+    }
+    Ok(())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn escaped_property(text: &str) -> String {
+    escaped(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,142 @@
+//! `polywire fit`: a schema or a tool list, made acceptable to a provider.
+
+use std::fs;
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use polywire_schema::{Change, Dialect, Effect, FitOptions, StrictMode, ToolList, fit_text, fit_tools};
+use serde_json::{Value, json};
+
+use crate::Verdict;
+use crate::args::{FitArgs, Json, read_target};
+use crate::diff::write_side_by_side;
+use crate::input::{Input, parse, unreadable};
+use crate::style::{Style, Tone};
+
+const AFTER_HELP: &str = "\
+Examples:
+  polywire fit schema.json --to openai-strict
+  polywire fit tools.json --to gemini --json
+  polywire fit tools.json --to openai-strict,gemini-openapi   (what both accept)
+  polywire fit tools.json --to ./acme.toml --output fitted.json
+  npx some-mcp-server list | polywire fit - --to anthropic --output -";
+
+const ABOUT: &str = "\
+Fit a schema or a tool list to a provider.
+
+The input is a bare JSON Schema, an MCP `tools/list` result, or the tools of OpenAI Chat, OpenAI Responses, Anthropic, \
+Gemini or Bedrock. A tool list is written in the target's own shape.";
+
+/// Fit a schema or a tool list to a provider
+#[derive(Args)]
+#[command(long_about = ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct Fit {
+    /// A JSON file, or `-` for standard input
+    file: String,
+    /// Dialect ids or paths of dialect files; several mean what all of them accept
+    #[arg(long, value_name = "ID[,ID…]")]
+    to: String,
+    #[command(flatten)]
+    how: FitArgs,
+    /// Write the fitted schema or list to a file, or with `-` write nothing else
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// A fitted document and what there is to tell about it.
+struct Outcome {
+    /// `schema` or `tools`.
+    kind: &'static str,
+    document: Value,
+    strict: bool,
+    changes: Vec<Change>,
+    /// Name, before and after of each schema.
+    pairs: Vec<(String, Value, Value)>,
+}
+
+impl Fit {
+    pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+        let input = Input::read(&self.file)?;
+        let target = read_target(&self.to)?;
+        let options = self.how.options();
+        let outcome = match input.tools() {
+            Some(list) => fit_list(&list, &target, &options),
+            None => fit_schema(&input, &target, &options)?,
+        };
+        match self.output.as_deref() {
+            Some("-") => writeln!(out, "{:#}", outcome.document)?,
+            path => {
+                if let Some(path) = path {
+                    fs::write(path, format!("{:#}\n", outcome.document)).map_err(|error| unreadable(&error, path))?;
+                }
+                if self.json.json {
+                    writeln!(out, "{}", outcome.to_json(target.id()))?;
+                } else {
+                    outcome.write_text(out, style, target.id())?;
+                }
+            }
+        }
+        let unmet = options.strict == StrictMode::Require && !outcome.strict;
+        Ok(if unmet { Verdict::Findings } else { Verdict::Fine })
+    }
+}
+
+fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions) -> Outcome {
+    let fitted = fit_tools(list, target, options);
+    let pairs = list.tools.iter().zip(&fitted.tools);
+    Outcome {
+        kind: "tools",
+        document: fitted.to_json(),
+        strict: fitted.strict(),
+        changes: fitted.all_changes().cloned().collect(),
+        pairs: pairs.map(|(entry, tool)| (tool.name.clone(), entry.schema.clone(), tool.schema.clone())).collect(),
+    }
+}
+
+fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions) -> Result<Outcome> {
+    let fitted = fit_text(&input.text, target, options).map_err(|error| input.refused(error))?;
+    let document = parse(&fitted.schema)?;
+    let before = input.document.clone().unwrap_or_default();
+    Ok(Outcome {
+        kind: "schema",
+        document: document.clone(),
+        strict: fitted.strict(),
+        changes: fitted.changes,
+        pairs: vec![(input.name.clone(), before, document)],
+    })
+}
+
+impl Outcome {
+    fn to_json(&self, target: &str) -> Value {
+        json!({ "target": target, self.kind: self.document, "strict": self.strict, "changes": self.changes })
+    }
+
+    fn write_text(&self, out: &mut dyn Write, style: Style, target: &str) -> Result<()> {
+        for (name, before, after) in &self.pairs {
+            let same = if before == after { " (unchanged)" } else { "" };
+            writeln!(out, "{}{same}", style.paint(Tone::Strong, name))?;
+            write_side_by_side(out, style, &format!("{before:#}\n"), &format!("{after:#}\n"))?;
+            writeln!(out)?;
+        }
+        for effect in [Effect::Narrower, Effect::Wider, Effect::Same, Effect::Note] {
+            let changes: Vec<&Change> = self.changes.iter().filter(|change| change.effect == effect).collect();
+            if changes.is_empty() {
+                continue;
+            }
+            writeln!(out, "{} ({})", style.effect(effect), changes.len())?;
+            for change in changes {
+                let at = if change.at.is_empty() { "/" } else { &change.at };
+                let code = style.paint(Tone::Strong, &change.code);
+                writeln!(out, "  {code} {at} {}: {}", style.paint(Tone::Faint, change.action), change.detail)?;
+            }
+            writeln!(out)?;
+        }
+        let strict = if self.strict { "strict" } else { "not strict" };
+        let plural = if self.changes.len() == 1 { "" } else { "s" };
+        writeln!(out, "{target}: {strict}, {} change{plural}", self.changes.len())?;
+        Ok(())
+    }
+}

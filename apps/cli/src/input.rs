@@ -1,0 +1,81 @@
+//! What commands read, and how they say that it is no use.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Read};
+
+use anyhow::{Result, anyhow};
+use polywire_schema::{ToolList, read_tools};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Bad input: what is wrong, where, and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    what: String,
+    place: String,
+    next: String,
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl fmt::Display, place: &str, next: &str) -> Self {
+        Self { what: what.to_string(), place: place.to_owned(), next: next.to_owned() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})\n{}", self.what, self.place, self.next)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A document, as text and, where it is JSON, as a value.
+pub(crate) struct Input {
+    /// The path, or a word for standard input.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) document: Option<Value>,
+}
+
+impl Input {
+    pub(crate) fn read(path: &str) -> Result<Self> {
+        let text = read_text(path)?;
+        let name = if path == "-" { "standard input".to_owned() } else { path.to_owned() };
+        // Text that is not JSON is left to the reader of schemas, which says where it goes wrong.
+        let document = parse(&text).ok();
+        Ok(Self { name, text, document })
+    }
+
+    /// The tools, where the document is a tool list.
+    pub(crate) fn tools(&self) -> Option<ToolList> {
+        read_tools(self.document.as_ref()?)
+    }
+
+    pub(crate) fn refused(&self, error: impl fmt::Display) -> anyhow::Error {
+        Failure::new(error, &self.name, "expected: one JSON Schema, or a tool list of MCP or of a provider").into()
+    }
+}
+
+pub(crate) fn read_text(path: &str) -> Result<String> {
+    if path == "-" {
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text).map_err(|error| unreadable(&error, "standard input"))?;
+        return Ok(text);
+    }
+    fs::read_to_string(path).map_err(|error| unreadable(&error, path))
+}
+
+pub(crate) fn unreadable(error: &io::Error, path: &str) -> anyhow::Error {
+    anyhow!(Failure::new(error, path, "give the path of a readable file in UTF-8, or `-` for standard input"))
+}
+
+/// Reads JSON to any depth that the library's own limits allow.
+pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let value = Value::deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}

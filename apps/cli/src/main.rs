@@ -1,0 +1,99 @@
+//! The `polywire` command. It reads files, prints, and leaves every decision about schemas to the library.
+
+mod args;
+mod audit;
+mod check;
+mod corpus;
+mod dialects;
+mod diff;
+mod explain;
+mod fit;
+mod input;
+mod locate;
+mod markdown;
+mod sarif;
+mod style;
+mod tally;
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use style::Style;
+
+const AFTER_HELP: &str = "\
+Examples:
+  polywire fit tools.json --to openai-strict
+  polywire check tools.json --for gemini,anthropic --format github
+  polywire explain OAI-STRICT-07
+  polywire dialects
+
+Exit codes: 0 fine, 1 findings, 2 bad input.";
+
+/// Any JSON Schema checked against, and fitted to, any LLM provider, with every change on record.
+#[derive(Parser)]
+#[command(name = "polywire", version, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Fit(fit::Fit),
+    Check(check::Check),
+    Explain(explain::Explain),
+    Dialects(dialects::Dialects),
+    Audit(audit::Audit),
+}
+
+/// What a command has to say about its input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    Findings,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let verdict = run(&cli.command, &mut out, Style::of_stdout()).and_then(|verdict| {
+        out.flush()?;
+        Ok(verdict)
+    });
+    match verdict {
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Findings) => ExitCode::from(1),
+        // Whoever reads the output has read enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // There is nowhere left to report that this failed too.
+            let _ = writeln!(io::stderr(), "polywire: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+    match command {
+        Command::Fit(fit) => fit.run(out, style),
+        Command::Check(check) => check.run(out, style),
+        Command::Explain(explain) => explain.run(out, style),
+        Command::Dialects(dialects) => dialects.run(out, style),
+        Command::Audit(audit) => audit.run(out, style),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(ErrorKind::BrokenPipe)
+    })
+}
+
+#[cfg(test)]
+#[path = "cli_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! What an audit counts.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use polywire_schema::{Effect, FittedText};
+use serde::Serialize;
+
+use crate::style::{Style, Tone};
+
+/// Failures told by name; the rest are only counted.
+const TOLD: usize = 20;
+
+/// What became of one schema.
+pub(crate) struct Outcome {
+    /// Why it was not fitted.
+    pub(crate) error: Option<String>,
+    time: Duration,
+    /// The first thing that `check` has against the result.
+    objection: Option<String>,
+    /// What happens when the result is fitted again, if anything does.
+    drift: Option<String>,
+    strict: bool,
+    changes: Changes,
+}
+
+impl Outcome {
+    pub(crate) fn failed(error: String, time: Duration) -> Self {
+        let changes = Changes::default();
+        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes }
+    }
+
+    pub(crate) fn fitted(fitted: &FittedText, time: Duration, objection: Option<String>, drift: Option<String>) -> Self {
+        let count = |effect| fitted.changes.iter().filter(|change| change.effect == effect).count();
+        let changes = Changes {
+            same: count(Effect::Same),
+            wider: count(Effect::Wider),
+            narrower: count(Effect::Narrower),
+            note: count(Effect::Note),
+        };
+        Self { error: None, time, objection, drift, strict: fitted.strict(), changes }
+    }
+
+    pub(crate) fn microseconds(&self) -> f64 {
+        to_microseconds(self.time)
+    }
+}
+
+/// Changes by effect.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Changes {
+    same: usize,
+    wider: usize,
+    narrower: usize,
+    note: usize,
+}
+
+/// Microseconds that a fit takes.
+#[derive(Default, Serialize)]
+struct Times {
+    p50: f64,
+    p99: f64,
+    mean: f64,
+    max: f64,
+}
+
+/// The sums for one target.
+#[derive(Serialize)]
+pub(crate) struct Tally {
+    target: String,
+    schemas: usize,
+    fitted: usize,
+    accepted: usize,
+    idempotent: usize,
+    strict: usize,
+    changes: Changes,
+    us: Times,
+    failures: Vec<String>,
+    #[serde(skip)]
+    times: Vec<Duration>,
+}
+
+impl Tally {
+    pub(crate) fn of(target: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            schemas: 0,
+            fitted: 0,
+            accepted: 0,
+            idempotent: 0,
+            strict: 0,
+            changes: Changes::default(),
+            us: Times::default(),
+            failures: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, name: &str, outcome: &Outcome) {
+        let fitted = outcome.error.is_none();
+        self.schemas += 1;
+        self.fitted += usize::from(fitted);
+        self.accepted += usize::from(fitted && outcome.objection.is_none());
+        self.idempotent += usize::from(fitted && outcome.drift.is_none());
+        self.strict += usize::from(outcome.strict);
+        self.changes.same += outcome.changes.same;
+        self.changes.wider += outcome.changes.wider;
+        self.changes.narrower += outcome.changes.narrower;
+        self.changes.note += outcome.changes.note;
+        self.times.extend(fitted.then_some(outcome.time));
+        let failure = outcome.error.as_ref().or(outcome.objection.as_ref()).or(outcome.drift.as_ref());
+        if let Some(failure) = failure.filter(|_| self.failures.len() < TOLD) {
+            self.failures.push(format!("{name}: {failure}"));
+        }
+    }
+
+    /// Turns the measured times into figures, once all are in.
+    pub(crate) fn settle(&mut self) {
+        self.times.sort_unstable();
+        let rank = |hundredths: usize| {
+            let index = (self.times.len() * hundredths).div_ceil(100).saturating_sub(1);
+            self.times.get(index).copied().map(to_microseconds).unwrap_or_default()
+        };
+        let count = u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1);
+        let mean = to_microseconds(self.times.iter().sum::<Duration>() / count);
+        self.us = Times { p50: rank(50), p99: rank(99), mean, max: rank(100) };
+    }
+
+    pub(crate) fn is_clean(&self) -> bool {
+        [self.fitted, self.accepted, self.idempotent].iter().all(|count| *count == self.schemas)
+    }
+
+    pub(crate) fn write_table(out: &mut dyn Write, style: Style, tallies: &[Self]) -> Result<()> {
+        let width = tallies.iter().map(|tally| tally.target.len()).max().unwrap_or_default().max(6);
+        writeln!(
+            out,
+            "{:width$} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9}",
+            "target", "schemas", "fitted", "accepted", "idempotent", "strict", "same", "wider", "narrower", "note",
+            "p50 µs", "p99 µs", "mean µs", "max µs",
+        )?;
+        for tally in tallies {
+            let Self { target, schemas, fitted, accepted, idempotent, strict, changes, us, .. } = tally;
+            let tone = if tally.is_clean() { Tone::Good } else { Tone::Bad };
+            write!(out, "{:width$} {schemas:>8} {fitted:>8} {accepted:>8} {idempotent:>10} ", style.paint(tone, target))?;
+            let Changes { same, wider, narrower, note } = changes;
+            write!(out, "{strict:>8} {same:>8} {wider:>8} {narrower:>8} {note:>8} ")?;
+            writeln!(out, "{:>9.1} {:>9.1} {:>9.1} {:>9.1}", us.p50, us.p99, us.mean, us.max)?;
+        }
+        for tally in tallies {
+            for failure in &tally.failures {
+                writeln!(out, "{} {failure}", style.paint(Tone::Bad, &tally.target))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Microseconds to a tenth.
+fn to_microseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e7).round() / 10.0
+}

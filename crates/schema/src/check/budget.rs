@@ -1,0 +1,120 @@
+//! What a document costs: counts over all its nodes, judged against the budgets at the end.
+
+use serde_json::Value;
+
+use super::node::Seen;
+use super::text::Blanks;
+use super::{Checker, Spot, Stand};
+use crate::dialect::{Demand, Dialect, Slot};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::read::Limits;
+
+/// Counts over a document.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    properties: u64,
+    enum_values: u64,
+    name_chars: u64,
+    optionals: u64,
+    unions: u64,
+    max_items: u64,
+}
+
+/// What one tool adds to the budgets of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) optionals: u64,
+    pub(crate) unions: u64,
+    pub(crate) chars: u64,
+}
+
+/// Counts what a schema adds to the budgets of a request.
+pub(crate) fn counts(schema: &Value) -> Counts {
+    let Ok(json) = Json::from_value(schema, Limits::default().bounds()) else { return Counts::default() };
+    let nothing = Dialect::meet(&[]);
+    let mut checker =
+        Checker::new(&json, &nothing, Slot::Tool, super::Subject::default(), super::Depth::First);
+    checker.run();
+    Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, seen: &Seen<'_>, stand: Stand) {
+        let properties = seen.properties();
+        if !properties.is_empty() {
+            self.properties += length(properties.len());
+            self.name_chars += properties.iter().map(|(key, _)| letters(key)).sum::<u64>();
+            let required = seen.get(Kw::Required).and_then(Json::as_arr).map_or(0, <[_]>::len);
+            self.optionals += length(properties.len().saturating_sub(required));
+        }
+        if stand.under.is_some_and(|kw| matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs)) {
+            self.name_chars += 1;
+        }
+        if let Some(values) = seen.get(Kw::Enum).and_then(Json::as_arr) {
+            self.enum_values += length(values.len());
+            self.name_chars += chars(values);
+        }
+        self.name_chars += seen.get(Kw::Const).and_then(Json::as_str).map_or(0, letters);
+        if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
+            self.unions += 1;
+        }
+        self.max_items = self
+            .max_items
+            .saturating_add(seen.get(Kw::MaxItems).and_then(Json::as_count).unwrap_or(0));
+    }
+}
+
+impl Checker<'_, '_> {
+    pub(super) fn judge_totals(&mut self) {
+        for (demand, keyword) in BUDGETS {
+            if !self.caps.must(*demand) {
+                continue;
+            }
+            let count = match demand {
+                Demand::MaxProperties => self.totals.properties,
+                Demand::MaxEnumValues => self.totals.enum_values,
+                Demand::MaxNameChars => self.totals.name_chars,
+                Demand::MaxOptionals => self.totals.optionals,
+                Demand::MaxUnions => self.totals.unions,
+                Demand::MaxItemsSum => self.totals.max_items,
+                _ => printed(self.document),
+            };
+            for row in self.rows(*demand) {
+                if row.limit.is_some_and(|limit| count > limit) {
+                    self.violate(row, &Spot::ROOT, keyword.map_or("", Kw::name), &Blanks { count, ..Blanks::default() });
+                }
+            }
+        }
+    }
+}
+
+/// The budgets of one schema, and the keyword each is about.
+const BUDGETS: &[(Demand, Option<Kw>)] = &[
+    (Demand::MaxProperties, Some(Kw::Properties)),
+    (Demand::MaxEnumValues, Some(Kw::Enum)),
+    (Demand::MaxNameChars, Some(Kw::Properties)),
+    (Demand::MaxOptionals, Some(Kw::Required)),
+    (Demand::MaxUnions, Some(Kw::AnyOf)),
+    (Demand::MaxItemsSum, Some(Kw::MaxItems)),
+    (Demand::MaxChars, None),
+];
+
+/// The characters of an enum's values.
+pub(super) fn chars(values: &[Json<'_>]) -> u64 {
+    values.iter().map(|value| value.as_str().map_or(1, letters)).sum()
+}
+
+fn printed(json: &Json<'_>) -> u64 {
+    let mut text = String::new();
+    json.write(&mut text);
+    letters(&text)
+}
+
+fn letters(text: &str) -> u64 {
+    length(text.chars().count())
+}
+
+fn length(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,181 @@
+//! Which definition refers to which: references that lead nowhere, loops, and definitions that nothing uses.
+
+use foldhash::HashMap;
+
+use super::node::Seen;
+use super::text::Blanks;
+use super::{Checker, Depth, Spot, Stand};
+use crate::dialect::Demand;
+use crate::json::{Json, pointer_tokens};
+use crate::keyword::Kw;
+
+/// The references of a document.
+pub(super) struct Links<'j> {
+    document: &'j Json<'j>,
+    /// Definitions at the root, by keyword and name; the number is the owner's.
+    definitions: HashMap<(Kw, &'j str), usize>,
+    edges: Vec<Edge<'j>>,
+}
+
+/// A reference from one owner to another.
+struct Edge<'j> {
+    from: usize,
+    to: usize,
+    hard: bool,
+    reference: &'j str,
+}
+
+impl<'j> Links<'j> {
+    pub(super) fn new(document: &'j Json<'j>) -> Self {
+        let mut definitions = HashMap::default();
+        for (key, value) in document.as_obj().unwrap_or_default() {
+            if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::OpenDefs)), Json::Obj(map)) = (Kw::of(key), value) {
+                for (name, _) in map {
+                    let number = definitions.len() + 1;
+                    definitions.entry((kw, name.as_ref())).or_insert(number);
+                }
+            }
+        }
+        Self { document, definitions, edges: Vec::new() }
+    }
+
+    /// The number of a definition at the root. Definitions that stand deeper belong to the document.
+    pub(super) fn owner(&self, kw: Kw, name: &str) -> usize {
+        self.definitions.get(&(kw, name)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand) {
+        let Some(reference) = seen.get(Kw::Ref).or(seen.get(Kw::OpenRef)).and_then(Json::as_str) else { return };
+        let to = self.definition(reference).unwrap_or(0);
+        self.edges.push(Edge { from: stand.owner, to, hard: stand.hard, reference });
+    }
+
+    pub(super) fn resolves(&self, reference: &str) -> bool {
+        let Some(pointer) = reference.strip_prefix('#') else { return false };
+        if pointer.is_empty() || self.definition(reference).is_some() {
+            return true;
+        }
+        if !pointer.starts_with('/') {
+            return has_anchor(self.document, pointer);
+        }
+        let found = pointer_tokens(pointer).try_fold(self.document, |json, token| match json {
+            Json::Obj(_) => json.get(&token),
+            Json::Arr(items) => items.get(token.parse::<usize>().ok()?),
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
+        });
+        found.is_some()
+    }
+
+    fn definition(&self, reference: &str) -> Option<usize> {
+        let (map, name) = reference.strip_prefix("#/")?.split_once('/')?;
+        let kw = Kw::of(map)?;
+        if let Some(number) = self.definitions.get(&(kw, name)) {
+            return Some(*number);
+        }
+        let mut tokens = pointer_tokens(reference).skip(1);
+        let name = tokens.next()?;
+        if tokens.next().is_some() {
+            return None;
+        }
+        self.definitions.get(&(kw, name.as_ref())).copied()
+    }
+
+    /// An edge that closes a loop, seen over the edges that `counts` keeps.
+    fn closing_edge(&self, counts: impl Fn(&Edge<'_>) -> bool) -> Option<&Edge<'j>> {
+        let size = self.definitions.len() + 1;
+        let mut out: Vec<Vec<usize>> = vec![Vec::new(); size];
+        for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| counts(edge)) {
+            if let Some(list) = out.get_mut(edge.from) {
+                list.push(index);
+            }
+        }
+        // 0: not seen, 1: on the way, 2: done.
+        let mut state = vec![0_u8; size];
+        for start in 0..size {
+            let mut way: Vec<(usize, usize)> = vec![(start, 0)];
+            if state.get(start) != Some(&0) {
+                continue;
+            }
+            while let Some((at, next)) = way.pop() {
+                if let Some(mark) = state.get_mut(at) {
+                    *mark = 1;
+                }
+                let Some(edge) = out.get(at).and_then(|list| list.get(next)).and_then(|index| self.edges.get(*index))
+                else {
+                    if let Some(mark) = state.get_mut(at) {
+                        *mark = 2;
+                    }
+                    continue;
+                };
+                way.push((at, next + 1));
+                match state.get(edge.to) {
+                    Some(0) => way.push((edge.to, 0)),
+                    Some(1) => return Some(edge),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Checker<'_, '_> {
+    pub(super) fn judge_links(&mut self) {
+        for demand in [Demand::NoCycle, Demand::CycleOptional] {
+            if !self.caps.must(demand) {
+                continue;
+            }
+            let closing = self.links.closing_edge(|edge| edge.hard || demand == Demand::NoCycle);
+            let Some(reference) = closing.map(|edge| edge.reference) else { continue };
+            for row in self.rows(demand) {
+                self.violate(row, &Spot::ROOT, Kw::Ref.name(), &Blanks { key: reference, ..Blanks::default() });
+            }
+        }
+        if self.caps.must(Demand::DefsUsed) {
+            self.judge_use();
+        }
+    }
+
+    fn judge_use(&mut self) {
+        let mut used = vec![false; self.links.definitions.len() + 1];
+        let mut open = vec![0];
+        while let Some(owner) = open.pop() {
+            if used.get_mut(owner).is_none_or(|mark| std::mem::replace(mark, true)) {
+                continue;
+            }
+            open.extend(self.links.edges.iter().filter(|edge| edge.from == owner).map(|edge| edge.to));
+        }
+        let mut unused: Vec<(Kw, &str, usize)> = Vec::new();
+        for ((kw, name), number) in sorted(&self.links.definitions) {
+            if used.get(number) == Some(&false) {
+                unused.push((kw, name, number));
+            }
+        }
+        for row in self.rows(Demand::DefsUsed) {
+            for (kw, name, _) in &unused {
+                let at = Spot::ROOT.word(kw.name());
+                self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
+                if self.depth == Depth::First {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn sorted<'j>(definitions: &HashMap<(Kw, &'j str), usize>) -> Vec<((Kw, &'j str), usize)> {
+    let mut list: Vec<_> = definitions.iter().map(|(key, number)| (*key, *number)).collect();
+    list.sort_by_key(|(_, number)| *number);
+    list
+}
+
+fn has_anchor(json: &Json<'_>, name: &str) -> bool {
+    match json {
+        Json::Obj(members) => members.iter().any(|(key, value)| {
+            (matches!(Kw::of(key), Some(Kw::Anchor | Kw::DynamicAnchor)) && value.as_str() == Some(name))
+                || has_anchor(value, name)
+        }),
+        Json::Arr(items) => items.iter().any(|item| has_anchor(item, name)),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => false,
+    }
+}

@@ -1,0 +1,287 @@
+//! Owns the verdict on a document as it stands: what would the provider say? It looks at the JSON keyword by keyword, because
+//! that is what the provider sees, and reads the same rows as `fit`.
+
+mod budget;
+mod cycle;
+mod node;
+mod text;
+mod well_formed;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use budget::{Counts, counts};
+pub(crate) use text::Subject;
+
+use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot};
+use crate::error::ReadError;
+use crate::json::{Json, push_token};
+use crate::keyword::{Holds, Kw};
+use crate::read::Limits;
+use budget::Totals;
+use cycle::Links;
+use text::Blanks;
+
+/// One rule that a schema breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The rule's code.
+    pub code: String,
+    /// JSON Pointer to the place.
+    pub at: String,
+    /// The keyword concerned, or the name of the demand.
+    pub keyword: String,
+    /// What the provider does about it.
+    pub severity: Severity,
+    /// How sure the rule is.
+    pub confidence: Confidence,
+    /// What the provider would say.
+    pub says: String,
+    /// Where the rule is from.
+    pub source: String,
+}
+
+/// Everything in a schema that a dialect refuses, ignores or finds too large.
+///
+/// ```
+/// use polywire_schema::{Slot, check, dialect};
+/// let schema = serde_json::json!({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}, "required": ["tags"], "additionalProperties": false});
+/// let violations = check(&schema, dialect("openai-strict").unwrap(), Slot::Tool).unwrap();
+/// assert_eq!(violations[0].code, "OAI-STRICT-24");
+/// assert_eq!(violations[0].at, "/properties/tags/uniqueItems");
+/// ```
+pub fn check(schema: &Value, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
+    let json = Json::from_value(schema, Limits::default().bounds()).map_err(|error| ReadError::json(&error))?;
+    Ok(check_json(&json, dialect, slot, &Subject::default()))
+}
+
+/// [`check`] for a schema that is still text.
+pub fn check_text(text: &str, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
+    let json = Json::from_text(text, Limits::default().bounds()).map_err(|error| ReadError::json(&error))?;
+    Ok(check_json(&json, dialect, slot, &Subject::default()))
+}
+
+pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
+    let mut checker = Checker::new(json, dialect, slot, *subject, Depth::All);
+    checker.run();
+    checker.violations
+}
+
+/// Whether [`check_json`] would find nothing; it stops at the first violation.
+pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::First);
+    checker.run();
+    checker.found == 0
+}
+
+/// How much is to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// Every violation, with its text.
+    All,
+    /// Whether there is one.
+    First,
+}
+
+/// A place on the way down: the pointer is spelled only when something is found there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'p> {
+    parent: Option<&'p Spot<'p>>,
+    token: Token<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Token<'p> {
+    Root,
+    Word(&'p str),
+    Index(usize),
+}
+
+impl<'p> Spot<'p> {
+    const ROOT: Self = Self { parent: None, token: Token::Root };
+
+    fn word(&'p self, word: &'p str) -> Self {
+        Spot { parent: Some(self), token: Token::Word(word) }
+    }
+
+    fn index(&'p self, index: usize) -> Self {
+        Spot { parent: Some(self), token: Token::Index(index) }
+    }
+
+    fn tokens(&self) -> Vec<String> {
+        let mut tokens = Vec::new();
+        let mut spot = Some(self);
+        while let Some(own) = spot {
+            match own.token {
+                Token::Root => {}
+                Token::Word(word) => tokens.push(word.to_owned()),
+                Token::Index(index) => tokens.push(index.to_string()),
+            }
+            spot = own.parent;
+        }
+        tokens.reverse();
+        tokens
+    }
+}
+
+/// Where in the document a node stands, as far as rules ask.
+#[derive(Clone, Copy, Debug)]
+struct Stand {
+    root: bool,
+    /// The keyword under which the node stands.
+    under: Option<Kw>,
+    /// Objects around the node.
+    depth: u64,
+    /// The definition the node belongs to; the document itself is 0.
+    owner: usize,
+    /// Whether nothing on the way from the owner may be left out.
+    hard: bool,
+}
+
+struct Checker<'c, 'j> {
+    document: &'j Json<'j>,
+    dialect: &'c Dialect,
+    caps: &'c Caps,
+    rules: Vec<&'c RuleRow>,
+    slot: Slot,
+    subject: Subject<'c>,
+    depth: Depth,
+    totals: Totals,
+    links: Links<'j>,
+    violations: Vec<Violation>,
+    found: usize,
+}
+
+impl<'c, 'j> Checker<'c, 'j> {
+    fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, depth: Depth) -> Self {
+        Self {
+            document: json,
+            dialect,
+            caps: dialect.caps(slot),
+            rules: dialect.rule_rows(slot).collect(),
+            slot,
+            subject,
+            depth,
+            totals: Totals::default(),
+            links: Links::new(json),
+            violations: Vec::new(),
+            found: 0,
+        }
+    }
+
+    fn run(&mut self) {
+        let root = Stand { root: true, under: None, depth: 0, owner: 0, hard: true };
+        let document = self.document;
+        self.schema(document, &Spot::ROOT, root);
+        if !self.done() {
+            self.judge_links();
+            self.judge_totals();
+        }
+    }
+
+    fn done(&self) -> bool {
+        self.depth == Depth::First && self.found > 0
+    }
+
+    /// Judges one schema and everything below it.
+    fn schema(&mut self, json: &'j Json<'j>, spot: &Spot<'_>, stand: Stand) {
+        let Json::Obj(members) = json else {
+            self.judge_other(json, spot, stand);
+            return;
+        };
+        let seen = self.judge(members, spot, stand);
+        if self.done() {
+            return;
+        }
+        let depth = stand.depth + u64::from(seen.is_object());
+        for (kw, value) in seen.subschemas() {
+            let below = Stand { root: false, under: Some(kw), depth, ..stand };
+            let at = spot.word(kw.name());
+            match (kw.row().holds, value) {
+                (Holds::SchemaList, Json::Arr(items)) => {
+                    // A union leaves a way out, so what stands in one branch alone may be left out.
+                    let below = Stand { hard: stand.hard && (kw == Kw::AllOf || items.len() == 1), ..below };
+                    for (index, item) in items.iter().enumerate() {
+                        self.schema(item, &at.index(index), below);
+                    }
+                }
+                (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
+                    for (name, item) in map {
+                        if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
+                            continue;
+                        }
+                        let below = match kw {
+                            Kw::Defs | Kw::Definitions | Kw::OpenDefs => {
+                                Stand { depth: 0, owner: self.links.owner(kw, name), hard: true, ..below }
+                            }
+                            Kw::Properties => Stand { hard: stand.hard && seen.requires(name), ..below },
+                            _ => Stand { hard: false, ..below },
+                        };
+                        self.schema(item, &at.word(name), below);
+                        if self.done() {
+                            return;
+                        }
+                    }
+                }
+                (Holds::Schema, Json::Arr(items)) if kw == Kw::Items => {
+                    for (index, item) in items.iter().enumerate() {
+                        self.schema(item, &at.index(index), below);
+                    }
+                }
+                (Holds::Schema, _) => {
+                    let hard = stand.hard && kw == Kw::Items && seen.min_items() > 0;
+                    self.schema(value, &at, Stand { hard, ..below });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn violate(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
+        let blanks = Blanks { limit: row.limit.or(blanks.limit), keyword, ..*blanks };
+        let says = (row.says.as_str(), row.code.as_str(), row.source.as_str());
+        self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
+    }
+
+    fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>) {
+        let blanks = Blanks { keyword, value: Some(value), limit: row.up_to, ..Blanks::default() };
+        let says = (row.says.as_str(), row.code.as_str(), row.source.as_str());
+        self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
+    }
+
+    fn report(
+        &mut self,
+        (says, code, source): (&str, &str, &str),
+        severity: Severity,
+        confidence: Confidence,
+        spot: &Spot<'_>,
+        keyword: &str,
+        blanks: &Blanks<'_>,
+    ) {
+        self.found += 1;
+        if self.depth == Depth::First {
+            return;
+        }
+        let tokens = spot.tokens();
+        let mut at = String::new();
+        for token in &tokens {
+            push_token(&mut at, token);
+        }
+        let says = text::provider_text(says, blanks, &tokens, self.dialect.error_text(), self.slot, &self.subject);
+        self.violations.push(Violation {
+            code: code.to_owned(),
+            at,
+            keyword: keyword.to_owned(),
+            severity,
+            confidence,
+            says,
+            source: source.to_owned(),
+        });
+    }
+
+    fn rows(&self, demand: Demand) -> impl Iterator<Item = &'c RuleRow> + use<'c> {
+        let rows: Vec<&'c RuleRow> = self.rules.iter().copied().filter(|row| row.demand == demand).collect();
+        rows.into_iter()
+    }
+}

@@ -1,0 +1,399 @@
+//! The rules that one node can break by itself.
+
+use super::text::Blanks;
+use super::{Checker, Spot, Stand};
+use crate::dialect::{Demand, RuleRow};
+use crate::json::{Json, Member};
+use crate::keyword::{Holds, Kw, KwSet, TABLE};
+use crate::pattern;
+use crate::types::Types;
+
+/// A node's keywords, found once.
+pub(super) struct Seen<'j> {
+    pub(super) keywords: KwSet,
+    values: [Option<&'j Json<'j>>; LOOKED_AT.len()],
+    below: Vec<(Kw, &'j Json<'j>)>,
+}
+
+/// The keywords whose values the rules look at.
+const LOOKED_AT: [Kw; 16] = [
+    Kw::Type,
+    Kw::Properties,
+    Kw::Required,
+    Kw::AdditionalProperties,
+    Kw::Items,
+    Kw::Enum,
+    Kw::Const,
+    Kw::AnyOf,
+    Kw::Ref,
+    Kw::OpenRef,
+    Kw::Format,
+    Kw::Pattern,
+    Kw::MinItems,
+    Kw::MaxItems,
+    Kw::Nullable,
+    Kw::OneOf,
+];
+
+impl<'j> Seen<'j> {
+    fn new(members: &'j [Member<'j>]) -> (Self, Option<&'j Member<'j>>) {
+        let mut seen = Self { keywords: KwSet::default(), values: [None; LOOKED_AT.len()], below: Vec::new() };
+        let mut unknown = None;
+        for member in members {
+            let Some(kw) = Kw::of(&member.0) else {
+                unknown = unknown.or(Some(member));
+                continue;
+            };
+            seen.keywords.insert(kw);
+            if let Some(slot) = LOOKED_AT.iter().position(|own| *own == kw)
+                && let Some(value) = seen.values.get_mut(slot)
+            {
+                *value = Some(&member.1);
+            }
+            if matches!(
+                kw.row().holds,
+                Holds::Schema | Holds::SchemaList | Holds::SchemaMap | Holds::SchemaOrNamesMap
+            ) {
+                seen.below.push((kw, &member.1));
+            }
+        }
+        (seen, unknown)
+    }
+
+    pub(super) fn get(&self, kw: Kw) -> Option<&'j Json<'j>> {
+        let slot = LOOKED_AT.iter().position(|own| *own == kw)?;
+        self.values.get(slot).copied().flatten()
+    }
+
+    pub(super) fn subschemas(&self) -> impl Iterator<Item = (Kw, &'j Json<'j>)> + use<'j> {
+        self.below.clone().into_iter()
+    }
+
+    pub(super) fn properties(&self) -> &'j [Member<'j>] {
+        self.get(Kw::Properties).and_then(Json::as_obj).unwrap_or_default()
+    }
+
+    /// Whether the node speaks of objects.
+    pub(super) fn is_object(&self) -> bool {
+        self.keywords.has(Kw::Properties) || self.types().is_some_and(|types| types.has(Types::OBJECT))
+    }
+
+    /// The types that `type` names, where it is well formed.
+    pub(super) fn types(&self) -> Option<Types> {
+        match self.get(Kw::Type)? {
+            Json::Str(name) => Types::named(name),
+            Json::Arr(names) => {
+                names.iter().try_fold(Types::NONE, |types, name| Some(types.or(Types::named(name.as_str()?)?)))
+            }
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
+        }
+    }
+
+    pub(super) fn requires(&self, name: &str) -> bool {
+        let required = self.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+        required.iter().any(|own| own.as_str() == Some(name))
+    }
+
+    pub(super) fn min_items(&self) -> u64 {
+        self.get(Kw::MinItems).and_then(Json::as_count).unwrap_or(0)
+    }
+
+    fn values(&self) -> impl Iterator<Item = &'j Json<'j>> + use<'j> {
+        let listed = self.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
+        listed.iter().chain(self.get(Kw::Const))
+    }
+
+    fn has_values(&self) -> bool {
+        self.keywords.has(Kw::Enum) || self.keywords.has(Kw::Const)
+    }
+
+    fn nullable(&self) -> bool {
+        self.get(Kw::Nullable).and_then(Json::as_bool) == Some(true)
+    }
+}
+
+impl<'j> Checker<'_, 'j> {
+    pub(super) fn judge(&mut self, members: &'j [Member<'j>], spot: &Spot<'_>, stand: Stand) -> Seen<'j> {
+        let (seen, unknown) = Seen::new(members);
+        if !seen.keywords.without(self.caps.accepted).is_empty() || (unknown.is_some() && !self.caps.unknown) {
+            self.judge_keywords(members, spot);
+        }
+        self.totals.add(&seen, stand);
+        self.links.add(&seen, stand);
+        if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str)
+            && !pattern::features(pattern).and(self.caps.pattern_refused).is_empty()
+        {
+            self.judge_pattern(pattern, spot);
+        }
+        if self.caps.must(Demand::WellFormed) {
+            self.judge_form(members, spot);
+        }
+        let rules = std::mem::take(&mut self.rules);
+        for row in &rules {
+            if !breaks(row, &seen, stand, self) {
+                continue;
+            }
+            let (key, kind) = names_in(row.demand, &seen);
+            let blanks = Blanks { key: &key, kind: &kind, ..Blanks::default() };
+            self.violate(row, spot, &keyword_of(row.demand, &seen), &blanks);
+            if self.done() {
+                break;
+            }
+        }
+        self.rules = rules;
+        seen
+    }
+
+    /// A schema that is no object.
+    pub(super) fn judge_other(&mut self, json: &'j Json<'j>, spot: &Spot<'_>, stand: Stand) {
+        let boolean = matches!(json, Json::Bool(_));
+        let closing = boolean && stand.under == Some(Kw::AdditionalProperties);
+        for row in self.rows(Demand::SchemaObject) {
+            let allowed = stand.under.is_some_and(|kw| row.allow.iter().any(|name| name == kw.name()));
+            if boolean && !closing && !allowed {
+                self.violate(row, spot, stand.under.map_or("", Kw::name), &Blanks { value: Some(json), ..Blanks::default() });
+            }
+        }
+        for row in self.rows(Demand::WellFormed).filter(|_| !boolean) {
+            self.violate(row, spot, stand.under.map_or("", Kw::name), &Blanks { value: Some(json), ..Blanks::default() });
+        }
+        for row in self.rows(Demand::RootObject).filter(|_| stand.root) {
+            self.violate(row, spot, Kw::Type.name(), &Blanks { kind: "null", ..Blanks::default() });
+        }
+    }
+
+    fn judge_keywords(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
+        for (key, value) in members {
+            let row = match Kw::of(key) {
+                Some(kw) => self.dialect.refusal(kw, self.slot).filter(|row| {
+                    row.up_to.is_none_or(|limit| value.as_count().is_none_or(|count| count > limit))
+                }),
+                None => self.dialect.refusal_of_unknown(self.slot),
+            };
+            if let Some(row) = row {
+                self.refuse(row, &spot.word(key), key, value);
+            }
+        }
+    }
+
+    fn judge_pattern(&mut self, text: &str, spot: &Spot<'_>) {
+        let features = pattern::features(text);
+        for row in self.rows(Demand::Patterns) {
+            let broken = row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
+            if let Some(feature) = broken {
+                let value = Json::str(text);
+                let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
+                self.violate(row, &spot.word(Kw::Pattern.name()), Kw::Pattern.name(), &blanks);
+            }
+        }
+    }
+}
+
+/// Whether a node breaks a rule.
+#[expect(clippy::too_many_lines, reason = "one arm for each demand reads better than a split")]
+fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
+    let has = |kw| seen.keywords.has(kw);
+    let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
+    match row.demand {
+        Demand::RootObject => stand.root && seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named) != Some(Types::OBJECT),
+        Demand::RootPlain => stand.root && !seen.keywords.and(named(&row.refuse)).is_empty(),
+        Demand::RootKeys | Demand::Keys => {
+            let keys = if row.demand == Demand::Keys { &checker.caps.keys } else { &checker.caps.root_keys };
+            let here = stand.root || row.demand == Demand::Keys;
+            here && keys.as_ref().is_some_and(|keys| seen.properties().iter().any(|(key, _)| !keys.is_match(key)))
+        }
+        Demand::Closed => {
+            seen.is_object() && seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) != Some(false)
+        }
+        Demand::SaysOpen => seen.is_object() && !has(Kw::AdditionalProperties) && !has(Kw::UnevaluatedProperties),
+        Demand::AllRequired => missing_required(seen).is_some(),
+        Demand::HasProperties => {
+            seen.types().is_some_and(|types| types.has(Types::OBJECT))
+                && !matches!(seen.get(Kw::Properties), Some(Json::Obj(_)))
+        }
+        Demand::RequiredKnown => unknown_required(seen).is_some(),
+        Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
+        Demand::SchemaObject => false,
+        Demand::HasItems => seen.types().is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
+        Demand::OneType => matches!(seen.get(Kw::Type), Some(Json::Arr(_))),
+        Demand::NoNull => {
+            seen.types().is_some_and(|types| types.has(Types::NULL))
+                || (seen.nullable() && row.refuse.iter().any(|name| name == Kw::Nullable.name()))
+        }
+        Demand::OwnKeywords => foreign_keyword(row, seen).is_some(),
+        Demand::EnumTyped => {
+            let one = seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named);
+            seen.has_values()
+                && one.is_none_or(|types| seen.values().any(|value| !types.meets(Types::of(value))))
+        }
+        Demand::EnumFits => {
+            let list = matches!(seen.get(Kw::Type), Some(Json::Arr(_))) && row.refuse.iter().any(|name| name == "type-list");
+            seen.has_values()
+                && (list || seen.types().is_some_and(|types| {
+                    seen.values().any(|value| !types.meets(Types::of(value)) && !(seen.nullable() && *value == Json::Null))
+                }))
+        }
+        Demand::EnumStrings => seen.values().any(|value| value.as_str().is_none()),
+        Demand::EnumNotBlank => seen.values().any(|value| value.as_str() == Some("")),
+        Demand::EnumScalars => seen.values().any(|value| matches!(value, Json::Arr(_) | Json::Obj(_))),
+        Demand::EnumOneType => {
+            let mut kinds = seen.values().map(|value| kind_of(value));
+            kinds.next().is_some_and(|first| kinds.any(|kind| kind != first))
+        }
+        Demand::EnumNotEmpty => seen.get(Kw::Enum).and_then(Json::as_arr).is_some_and(<[_]>::is_empty),
+        Demand::UnionAlone => {
+            has(Kw::AnyOf) && !seen.keywords.without(named(&row.allow)).without(KwSet::default().with(Kw::AnyOf)).is_empty()
+        }
+        Demand::UnionTyped => {
+            let branches = seen.get(Kw::AnyOf).or(seen.get(Kw::OneOf)).and_then(Json::as_arr).unwrap_or_default();
+            branches.iter().any(|branch| {
+                let typed = |key: &str| key == Kw::Type.name() || row.allow.iter().any(|name| name == key);
+                branch.as_obj().is_some_and(|members| !members.iter().any(|(key, _)| typed(key)))
+            })
+        }
+        Demand::RefAlone => {
+            let reference = if has(Kw::OpenRef) && !has(Kw::Ref) { Kw::OpenRef } else { Kw::Ref };
+            let beside = seen.keywords.without(named(&row.allow)).without(KwSet::default().with(reference));
+            has(reference) && !beside.is_empty()
+        }
+        Demand::RefToDefs => seen.reference().is_some_and(|reference| !points_to_definition(reference, &row.allow)),
+        Demand::RefResolves => seen.reference().is_some_and(|reference| !checker.links.resolves(reference)),
+        Demand::Formats => {
+            seen.get(Kw::Format).and_then(Json::as_str).is_some_and(|format| !row.allow.iter().any(|own| own == format))
+        }
+        Demand::MaxEnumChars => {
+            let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
+            values.len() > 250 && super::budget::chars(values) > row.limit.unwrap_or(u64::MAX)
+        }
+        Demand::MaxDepth => stand.depth + u64::from(seen.is_object()) == row.limit.unwrap_or(u64::MAX) + 1 && seen.is_object(),
+        Demand::Patterns
+        | Demand::WellFormed
+        | Demand::NoCycle
+        | Demand::CycleOptional
+        | Demand::DefsUsed
+        | Demand::MaxProperties
+        | Demand::MaxEnumValues
+        | Demand::MaxNameChars
+        | Demand::MaxOptionals
+        | Demand::MaxUnions
+        | Demand::MaxChars
+        | Demand::MaxItemsSum
+        | Demand::ToolName
+        | Demand::UniqueNames
+        | Demand::MaxDescription
+        | Demand::DescriptionNotEmpty
+        | Demand::MaxTools
+        | Demand::MaxStrictTools
+        | Demand::UniformStrict
+        | Demand::RequestOptionals
+        | Demand::RequestUnions
+        | Demand::RequestChars => false,
+    }
+}
+
+impl Seen<'_> {
+    pub(super) fn reference(&self) -> Option<&str> {
+        self.get(Kw::Ref).or(self.get(Kw::OpenRef)).and_then(Json::as_str)
+    }
+}
+
+/// Whether a reference points at a definition at the root, or at a place that the row allows.
+fn points_to_definition(reference: &str, allowed: &[String]) -> bool {
+    let place = reference.strip_prefix("#/").and_then(|rest| rest.split_once('/'));
+    let definition = place.is_some_and(|(map, name)| {
+        matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions | Kw::OpenDefs)) && !name.contains('/')
+    });
+    definition || allowed.iter().any(|own| own == reference)
+}
+
+fn kind_of(value: &Json<'_>) -> &'static str {
+    let types = Types::of(value);
+    if types.meets(Types::NUMBER) { "number" } else { types.name().unwrap_or_default() }
+}
+
+fn missing_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
+    let properties = seen.properties();
+    let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+    // In a schema that is written as this rule wants it, the two lists run in step.
+    let in_step = properties.len() == required.len()
+        && properties.iter().zip(required).all(|((key, _), name)| name.as_str() == Some(key));
+    if in_step {
+        return None;
+    }
+    let names: foldhash::HashSet<&str> = required.iter().filter_map(Json::as_str).collect();
+    properties.iter().map(|(key, _)| key.as_ref()).find(|key| !names.contains(key))
+}
+
+fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
+    let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+    if required.is_empty() {
+        return None;
+    }
+    let properties = seen.properties();
+    if properties.len() < 16 {
+        return required
+            .iter()
+            .filter_map(Json::as_str)
+            .find(|name| !properties.iter().any(|(key, _)| key == name));
+    }
+    let keys: foldhash::HashSet<&str> = properties.iter().map(|(key, _)| key.as_ref()).collect();
+    required.iter().filter_map(Json::as_str).find(|name| !keys.contains(name))
+}
+
+fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
+    let types = seen.types().unwrap_or(Types::NONE);
+    let own = |kw: &Kw| {
+        // An enum belongs to strings where the rule names it.
+        let speaks_of = if *kw == Kw::Enum { Types::STRING } else { kw.row().speaks_of };
+        speaks_of.meets(types)
+    };
+    row.refuse.iter().filter_map(|name| Kw::of(name)).filter(|kw| seen.keywords.has(*kw)).find(|kw| !own(kw))
+}
+
+/// The keyword that a broken demand is about.
+fn keyword_of(demand: Demand, seen: &Seen<'_>) -> String {
+    let kw = match demand {
+        Demand::RootObject | Demand::Typed | Demand::OneType | Demand::NoNull => Kw::Type,
+        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::MaxDepth => Kw::Properties,
+        Demand::Closed | Demand::SaysOpen => Kw::AdditionalProperties,
+        Demand::AllRequired | Demand::RequiredKnown => Kw::Required,
+        Demand::HasItems => Kw::Items,
+        Demand::Formats => Kw::Format,
+        Demand::UnionAlone | Demand::UnionTyped => Kw::AnyOf,
+        Demand::RefAlone | Demand::RefToDefs | Demand::RefResolves => Kw::Ref,
+        Demand::RootPlain => {
+            let root = [Kw::OneOf, Kw::AnyOf, Kw::AllOf, Kw::Enum, Kw::Not, Kw::Const, Kw::Ref, Kw::If];
+            root.into_iter().find(|kw| seen.keywords.has(*kw)).unwrap_or(Kw::Type)
+        }
+        _ if seen.keywords.has(Kw::Const) && !seen.keywords.has(Kw::Enum) => Kw::Const,
+        _ if seen.keywords.has(Kw::Enum) => Kw::Enum,
+        _ => return crate::dialect::demand_name(demand),
+    };
+    kw.name().to_owned()
+}
+
+/// The key and the type that a broken demand's text may name.
+fn names_in(demand: Demand, seen: &Seen<'_>) -> (String, String) {
+    let kind = seen.get(Kw::Type).map_or_else(|| "null".to_owned(), |kind| match kind {
+        Json::Str(name) => format!("\"{name}\""),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => kind.to_string(),
+    });
+    let key = match demand {
+        Demand::AllRequired => missing_required(seen),
+        Demand::RequiredKnown => unknown_required(seen),
+        Demand::Formats => seen.get(Kw::Format).and_then(Json::as_str),
+        Demand::RefToDefs | Demand::RefResolves => seen.reference(),
+        _ => None,
+    };
+    (key.unwrap_or_default().to_owned(), kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOOKED_AT, TABLE};
+
+    #[test]
+    fn what_the_rules_look_at_is_in_the_table() {
+        assert!(LOOKED_AT.iter().all(|kw| TABLE.iter().any(|row| row.kw == *kw)));
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether the keywords of a node hold what the 2020-12 meta-schema lets them hold.
+
+use super::text::Blanks;
+use super::{Checker, Spot};
+use crate::dialect::Demand;
+use crate::json::{Json, Member};
+use crate::keyword::{Holds, Kw};
+use crate::types::Types;
+
+impl Checker<'_, '_> {
+    pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
+        for (key, value) in members {
+            let Some(kw) = Kw::of(key) else { continue };
+            let upper = self.rows(Demand::WellFormed).all(|row| row.allow.iter().any(|name| name == "upper-case-types"));
+            let Some(wanted) = wanted(kw, value, if upper { Case::Any } else { Case::Lower }) else { continue };
+            for row in self.rows(Demand::WellFormed) {
+                let blanks = Blanks { value: Some(value), kind: wanted, ..Blanks::default() };
+                self.violate(row, &spot.word(key), key, &blanks);
+            }
+        }
+    }
+}
+
+/// How type names may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Lower,
+    Any,
+}
+
+/// What a keyword should hold, where it holds something else.
+fn wanted(kw: Kw, value: &Json<'_>, case: Case) -> Option<&'static str> {
+    let fits = match kw.row().holds {
+        // Values that are schemas themselves are judged as such when the walk reaches them.
+        Holds::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),
+        Holds::Schema | Holds::Data | Holds::SchemaOrNamesMap => true,
+        Holds::SchemaList => matches!(value, Json::Arr(items) if !items.is_empty()),
+        Holds::SchemaMap => matches!(value, Json::Obj(_)),
+        Holds::TypeNames => match value {
+            Json::Str(_) => is_type(value, case),
+            Json::Arr(names) => !names.is_empty() && names.iter().all(|name| is_type(name, case)) && distinct(names),
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
+        },
+        Holds::Names => matches!(value, Json::Arr(names) if is_names(names)),
+        Holds::NamesMap => value.as_obj().is_some_and(|map| {
+            map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names))
+        }),
+        Holds::Count => value.as_count().is_some(),
+        Holds::Number => {
+            let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
+            matches!(value, Json::Num(_)) && positive
+        }
+        Holds::Flag => matches!(value, Json::Bool(_)),
+        Holds::Text => matches!(value, Json::Str(_)),
+        Holds::Values => matches!(value, Json::Arr(_)),
+    };
+    let kind = match kw.row().holds {
+        Holds::Schema | Holds::SchemaMap | Holds::NamesMap | Holds::SchemaOrNamesMap | Holds::Data => "object",
+        Holds::SchemaList | Holds::Names | Holds::Values => "array",
+        Holds::Count => "integer",
+        Holds::Number => "number",
+        Holds::Flag => "boolean",
+        Holds::TypeNames | Holds::Text => "string",
+    };
+    (!fits).then_some(kind)
+}
+
+fn is_type(name: &Json<'_>, case: Case) -> bool {
+    name.as_str().is_some_and(|name| {
+        Types::named(name).is_some() && (case == Case::Any || !name.contains(char::is_uppercase))
+    })
+}
+
+fn is_names(names: &[Json<'_>]) -> bool {
+    names.iter().all(|name| name.as_str().is_some()) && distinct(names)
+}
+
+fn distinct(names: &[Json<'_>]) -> bool {
+    if names.len() < 16 {
+        return names.iter().enumerate().all(|(index, name)| !names.iter().skip(index + 1).any(|other| other == name));
+    }
+    let mut sorted: Vec<&str> = names.iter().filter_map(Json::as_str).collect();
+    sorted.sort_unstable();
+    sorted.array_windows().all(|[a, b]| a != b)
+}

@@ -1,0 +1,125 @@
+//! What a dialect's rows mean to the one who writes a schema: the same rows, asked the other way round.
+
+use regex::Regex;
+
+use super::rows::{Demand, RuleRow, Slot};
+use super::Dialect;
+use crate::keyword::{Kw, KwSet, TABLE};
+use crate::pattern::{Feature, Features};
+
+/// What a writer must heed in one slot of a dialect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Caps {
+    /// Keywords that no row refuses.
+    pub(crate) accepted: KwSet,
+    /// Whether keys that are not keywords may stay.
+    pub(crate) unknown: bool,
+    /// Keywords that the root may not have.
+    pub(crate) root_refused: KwSet,
+    /// Keywords that may stand only on nodes of their own type.
+    pub(crate) own: KwSet,
+    /// What may stand in for a `type`.
+    pub(crate) typed_by: KwSet,
+    /// What may stand beside a union.
+    pub(crate) beside_union: KwSet,
+    /// What may stand beside a reference.
+    pub(crate) beside_ref: KwSet,
+    /// Whether a reference to the whole document is accepted.
+    pub(crate) ref_to_root: bool,
+    /// The formats accepted; all of them where none is named.
+    pub(crate) formats: Option<Vec<String>>,
+    /// Features of patterns that are refused.
+    pub(crate) pattern_refused: Features,
+    /// The charset of keys, at the root and everywhere.
+    pub(crate) root_keys: Option<Regex>,
+    pub(crate) keys: Option<Regex>,
+    demands: u128,
+    up_to: Vec<(Kw, u64)>,
+    limits: Vec<(Demand, u64)>,
+}
+
+impl Caps {
+    pub(crate) fn of(dialect: &Dialect, slot: Slot) -> Self {
+        let everything: KwSet = TABLE.iter().map(|row| row.kw).collect();
+        let mut caps = Self {
+            accepted: TABLE.iter().map(|row| row.kw).filter(|kw| dialect.refusal(*kw, slot).is_none()).collect(),
+            unknown: dialect.refusal_of_unknown(slot).is_none(),
+            typed_by: everything,
+            beside_union: everything,
+            beside_ref: everything,
+            ref_to_root: true,
+            ..Self::default()
+        };
+        for row in TABLE {
+            if let Some(limit) = dialect.refusal(row.kw, slot).and_then(|refusal| refusal.up_to) {
+                caps.up_to.push((row.kw, limit));
+            }
+        }
+        for rule in dialect.rule_rows(slot) {
+            caps.heed(rule);
+        }
+        caps
+    }
+
+    pub(crate) fn must(&self, demand: Demand) -> bool {
+        self.demands & (1 << (demand as u8)) != 0
+    }
+
+    pub(crate) fn accepts(&self, kw: Kw) -> bool {
+        self.accepted.has(kw)
+    }
+
+    /// Whether a keyword with a count may stay.
+    pub(crate) fn accepts_count(&self, kw: Kw, count: u64) -> bool {
+        self.accepts(kw) || self.up_to.iter().any(|(own, limit)| *own == kw && count <= *limit)
+    }
+
+    pub(crate) fn limit(&self, demand: Demand) -> Option<u64> {
+        self.limits.iter().find(|(own, _)| *own == demand).map(|(_, limit)| *limit)
+    }
+
+    fn heed(&mut self, rule: &RuleRow) {
+        self.demands |= 1 << (rule.demand as u8);
+        let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
+        if let Some(limit) = rule.limit {
+            match self.limits.iter_mut().find(|(own, _)| *own == rule.demand) {
+                Some((_, own)) => *own = limit.min(*own),
+                None => self.limits.push((rule.demand, limit)),
+            }
+        }
+        if let Some(pattern) = rule.pattern.as_deref().and_then(|text| Regex::new(text).ok()) {
+            if rule.demand == Demand::RootKeys {
+                self.root_keys = Some(pattern);
+            } else if rule.demand == Demand::Keys {
+                self.keys = Some(pattern);
+            }
+        }
+        if rule.demand == Demand::RootPlain {
+            for name in &rule.refuse {
+                self.root_refused = Kw::of(name).map_or(self.root_refused, |kw| self.root_refused.with(kw));
+            }
+        } else if rule.demand == Demand::OwnKeywords {
+            for name in &rule.refuse {
+                self.own = Kw::of(name).map_or(self.own, |kw| self.own.with(kw));
+            }
+        } else if rule.demand == Demand::Typed {
+            self.typed_by = self.typed_by.and(named(&rule.allow));
+        } else if rule.demand == Demand::UnionAlone {
+            self.beside_union = self.beside_union.and(named(&rule.allow));
+        } else if rule.demand == Demand::RefAlone {
+            self.beside_ref = self.beside_ref.and(named(&rule.allow));
+        } else if rule.demand == Demand::RefToDefs {
+            self.ref_to_root &= rule.allow.iter().any(|place| place == "#");
+        } else if rule.demand == Demand::Formats {
+            let both = match self.formats.take() {
+                Some(own) => own.into_iter().filter(|format| rule.allow.contains(format)).collect(),
+                None => rule.allow.clone(),
+            };
+            self.formats = Some(both);
+        } else if rule.demand == Demand::Patterns {
+            for feature in rule.refuse.iter().filter_map(|name| Feature::named(name)) {
+                self.pattern_refused.insert(feature);
+            }
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! Owns dialects: reads their rows, joins them (`extends`, meets), and answers what a row says. It knows no provider: a
+//! provider's rules are a file in `data/`.
+
+mod caps;
+mod rows;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::Serialize;
+
+pub(crate) use caps::Caps;
+pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
+pub use rows::{Confidence, Severity, Slot, ToolShape};
+
+use crate::keyword::{COUNT, Kw, TABLE};
+use crate::pattern::Feature;
+use rows::File;
+
+/// What one provider surface accepts as a schema.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    file: File,
+    /// The row that refuses a keyword, by slot and keyword.
+    refusals: [[Option<u16>; COUNT]; 2],
+    /// The row that refuses keys that are not keywords, by slot.
+    unknown: [Option<u16>; 2],
+    caps: [Caps; 2],
+}
+
+/// A row of a dialect, for people.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct RuleView<'a> {
+    /// The rule's code.
+    pub code: &'a str,
+    /// What the rule is about: keywords, or the name of a demand.
+    pub about: String,
+    /// What the provider does when it is broken.
+    pub severity: Severity,
+    /// The provider's text.
+    pub says: &'a str,
+    /// How sure the rule is.
+    pub confidence: Confidence,
+    /// Where it is from.
+    pub source: &'a str,
+    /// The budget, where it is one.
+    pub limit: Option<u64>,
+}
+
+/// Why a dialect could not be read.
+#[derive(Debug)]
+pub struct DialectError(String);
+
+impl fmt::Display for DialectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for DialectError {}
+
+/// The dialects that come with the crate, sorted by id.
+pub fn dialects() -> &'static [Dialect] {
+    &BUILT_IN
+}
+
+/// The built-in dialect of that id.
+pub fn dialect(id: &str) -> Option<&'static Dialect> {
+    BUILT_IN.binary_search_by(|dialect| dialect.id().cmp(id)).ok().and_then(|index| BUILT_IN.get(index))
+}
+
+/// The dialect that a comma-separated list of ids names: one dialect, or the meet of several.
+pub fn target(ids: &str) -> Result<Cow<'static, Dialect>, DialectError> {
+    let found = ids
+        .split(',')
+        .map(|id| dialect(id.trim()).ok_or_else(|| unknown_dialect(id.trim())))
+        .collect::<Result<Vec<_>, _>>()?;
+    match found.as_slice() {
+        [only] => Ok(Cow::Borrowed(only)),
+        several => Ok(Cow::Owned(Dialect::meet(several))),
+    }
+}
+
+/// Every row of a built-in dialect that has this code, whatever its case.
+pub fn explain(code: &str) -> Vec<(&'static Dialect, RuleView<'static>)> {
+    dialects()
+        .iter()
+        .flat_map(|dialect| dialect.rules().map(move |rule| (dialect, rule)))
+        .filter(|(_, rule)| rule.code.eq_ignore_ascii_case(code))
+        .collect()
+}
+
+impl Dialect {
+    /// Reads a dialect of the caller's own. It may extend or meet built-in ones.
+    pub fn from_toml(text: &str) -> Result<Self, DialectError> {
+        let file: File = toml::from_str(text).map_err(|error| DialectError(error.to_string()))?;
+        Self::build(file, &|id| dialect(id).cloned())
+    }
+
+    /// The dialect of what all the given ones accept.
+    pub fn meet(dialects: &[&Self]) -> Self {
+        let mut members = dialects.iter();
+        let Some(first) = members.next() else { return Self::empty() };
+        let mut meet = (*first).clone();
+        for member in members {
+            meet.file.id = format!("{},{}", meet.file.id, member.file.id);
+            meet.file.title = format!("{} and {}", meet.file.title, member.file.title);
+            meet.file.serves = format!("{}; {}", meet.file.serves, member.file.serves);
+            meet.file.fallback = match (meet.file.fallback.take(), &member.file.fallback) {
+                (None, None) => None,
+                (ours, theirs) => Some(format!(
+                    "{},{}",
+                    ours.as_deref().unwrap_or(first.id()),
+                    theirs.as_deref().unwrap_or(member.id())
+                )),
+            };
+            meet.file.strict |= member.file.strict;
+            let offset = u16::try_from(meet.file.keyword.len()).unwrap_or(u16::MAX);
+            for slot in [Slot::Tool, Slot::Output] {
+                for row in TABLE {
+                    let theirs = member.refusal_index(row.kw, slot).map(|index| index + offset);
+                    let chosen = meet.more_severe(meet.refusal_index(row.kw, slot), theirs, &member.file.keyword, offset);
+                    if let Some(cell) = meet.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize)) {
+                        *cell = chosen;
+                    }
+                }
+                let theirs = member.unknown.get(slot as usize).copied().flatten().map(|index| index + offset);
+                if let Some(cell) = meet.unknown.get_mut(slot as usize) {
+                    *cell = cell.or(theirs);
+                }
+            }
+            meet.file.keyword.extend(member.file.keyword.iter().cloned());
+            meet.file.rule.extend(member.file.rule.iter().cloned());
+        }
+        meet.caps = [Caps::of(&meet, Slot::Tool), Caps::of(&meet, Slot::Output)];
+        meet
+    }
+
+    /// The id, such as `openai-strict`.
+    pub fn id(&self) -> &str {
+        &self.file.id
+    }
+
+    /// The name for people.
+    pub fn title(&self) -> &str {
+        &self.file.title
+    }
+
+    /// Which endpoints, slots and model families the dialect serves.
+    pub fn serves(&self) -> &str {
+        &self.file.serves
+    }
+
+    /// Where the rules are from.
+    pub fn source(&self) -> &str {
+        &self.file.source
+    }
+
+    /// The day on which the rules were checked.
+    pub fn checked_on(&self) -> &str {
+        &self.file.checked_on
+    }
+
+    /// Whether the provider's strict flag goes with a schema that fits.
+    pub fn strict(&self) -> bool {
+        self.file.strict
+    }
+
+    /// The next rung of the ladder.
+    pub fn fallback(&self) -> Option<&str> {
+        self.file.fallback.as_deref()
+    }
+
+    /// How the provider writes one tool.
+    pub fn shape(&self) -> ToolShape {
+        self.file.shape.unwrap_or(ToolShape::Mcp)
+    }
+
+    /// Every row, those about keywords first.
+    pub fn rules(&self) -> impl Iterator<Item = RuleView<'_>> {
+        let keywords = self.file.keyword.iter().map(view_keyword);
+        let rules = self.file.rule.iter().map(|row| RuleView {
+            code: &row.code,
+            about: demand_name(row.demand),
+            severity: row.severity,
+            says: &row.says,
+            confidence: row.confidence,
+            source: &row.source,
+            limit: row.limit,
+        });
+        keywords.chain(rules)
+    }
+
+    /// The row that refuses a keyword in a tool's schema; none where it is accepted.
+    pub fn stance(&self, keyword: &str) -> Option<RuleView<'_>> {
+        let row = match Kw::of(keyword) {
+            Some(kw) => self.refusal(kw, Slot::Tool),
+            None => self.refusal_of_unknown(Slot::Tool),
+        };
+        row.map(view_keyword)
+    }
+
+    pub(crate) fn caps(&self, slot: Slot) -> &Caps {
+        let [tool, output] = &self.caps;
+        match slot {
+            Slot::Tool => tool,
+            Slot::Output => output,
+        }
+    }
+
+    pub(crate) fn refusal(&self, kw: Kw, slot: Slot) -> Option<&KeywordRow> {
+        self.file.keyword.get(usize::from(self.refusal_index(kw, slot)?))
+    }
+
+    pub(crate) fn refusal_of_unknown(&self, slot: Slot) -> Option<&KeywordRow> {
+        self.file.keyword.get(usize::from((*self.unknown.get(slot as usize)?)?))
+    }
+
+    pub(crate) fn error_text(&self) -> Option<&ErrorText> {
+        self.file.error.as_ref()
+    }
+
+    /// The rows about structure and budgets that hold in a slot.
+    pub(crate) fn rule_rows(&self, slot: Slot) -> impl Iterator<Item = &RuleRow> {
+        self.file.rule.iter().filter(move |row| row.slot.is_none_or(|own| own == slot))
+    }
+
+    /// The first row with that demand.
+    pub(crate) fn rule(&self, demand: Demand) -> Option<&RuleRow> {
+        self.file.rule.iter().find(|row| row.demand == demand)
+    }
+
+    fn refusal_index(&self, kw: Kw, slot: Slot) -> Option<u16> {
+        self.refusals.get(slot as usize)?.get(kw as usize).copied().flatten()
+    }
+
+    fn more_severe(&self, ours: Option<u16>, theirs: Option<u16>, rows: &[KeywordRow], offset: u16) -> Option<u16> {
+        let (Some(a), Some(b)) = (ours, theirs) else { return ours.or(theirs) };
+        let ours = self.file.keyword.get(usize::from(a))?;
+        let theirs = rows.get(usize::from(b - offset))?;
+        // A row that accepts small counts is the weaker one.
+        let rank = |row: &KeywordRow| (row.up_to.unwrap_or(0), row.severity);
+        Some(if rank(theirs) < rank(ours) { b } else { a })
+    }
+
+    fn empty() -> Self {
+        Self {
+            file: File {
+                id: String::new(),
+                title: String::new(),
+                serves: String::new(),
+                source: String::new(),
+                checked_on: String::new(),
+                extends: None,
+                meets: Vec::new(),
+                strict: false,
+                fallback: None,
+                shape: None,
+                error: None,
+                accepts: None,
+                keyword: Vec::new(),
+                rule: Vec::new(),
+            },
+            refusals: [[None; COUNT]; 2],
+            unknown: [None; 2],
+            caps: [Caps::default(), Caps::default()],
+        }
+    }
+
+    fn build(mut file: File, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
+        if !file.meets.is_empty() {
+            let mut members = Vec::with_capacity(file.meets.len());
+            for id in &file.meets {
+                members.push(find(id).ok_or_else(|| unknown_dialect(id))?);
+            }
+            let mut meet = Self::meet(&members.iter().collect::<Vec<_>>());
+            let (keyword, rule) = (std::mem::take(&mut meet.file.keyword), std::mem::take(&mut meet.file.rule));
+            let error = meet.file.error.take();
+            meet.file = File { keyword, rule, error, ..file };
+            return Ok(meet);
+        }
+        if let Some(base) = &file.extends {
+            let base = find(base).ok_or_else(|| unknown_dialect(base))?.file;
+            inherit(&mut file, base);
+        }
+        let fail = |what: String| Err(DialectError(format!("dialect `{}`: {what}", file.id)));
+        for name in file.accepts.iter().flatten().chain(file.keyword.iter().flat_map(|row| &row.names)) {
+            if Kw::of(name).is_none() && name != "*" && name != "?" {
+                return fail(format!("`{name}` is not a keyword"));
+            }
+        }
+        for row in &file.rule {
+            if let Some(missing) = missing_parameter(row) {
+                return fail(format!("rule {} needs `{missing}`", row.code));
+            }
+            for name in row.refuse.iter().filter(|_| row.demand == Demand::Patterns) {
+                if Feature::named(name).is_none() {
+                    return fail(format!("rule {}: `{name}` is not a feature of a pattern", row.code));
+                }
+            }
+        }
+        let mut dialect = Self { file, ..Self::empty() };
+        for slot in [Slot::Tool, Slot::Output] {
+            for row in TABLE {
+                let refused = dialect.find_refusal(row.kw.name(), slot, Some(row.kw));
+                if let Some(cell) = dialect.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize)) {
+                    *cell = refused;
+                }
+            }
+            let unknown = dialect.find_refusal("?", slot, None);
+            if let Some(cell) = dialect.unknown.get_mut(slot as usize) {
+                *cell = unknown;
+            }
+        }
+        dialect.caps = [Caps::of(&dialect, Slot::Tool), Caps::of(&dialect, Slot::Output)];
+        Ok(dialect)
+    }
+
+    fn find_refusal(&self, name: &str, slot: Slot, kw: Option<Kw>) -> Option<u16> {
+        let rows = || self.file.keyword.iter().enumerate().filter(|(_, row)| row.slot.is_none_or(|own| own == slot));
+        let accepted = kw.is_some_and(|kw| {
+            self.file.accepts.as_ref().is_none_or(|names| names.iter().any(|name| name == kw.name()))
+        });
+        let named = rows().find(|(_, row)| row.names.iter().any(|own| own == name));
+        let found = named.or_else(|| {
+            let rest = rows().find(|(_, row)| row.names.iter().any(|own| own == "*"));
+            if accepted { None } else { rest }
+        });
+        found.and_then(|(index, _)| u16::try_from(index).ok())
+    }
+}
+
+fn view_keyword(row: &KeywordRow) -> RuleView<'_> {
+    RuleView {
+        code: &row.code,
+        about: row.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        severity: row.severity,
+        says: &row.says,
+        confidence: row.confidence,
+        source: &row.source,
+        limit: row.up_to,
+    }
+}
+
+/// The name of a demand as the dialect files spell it.
+pub(crate) fn demand_name(demand: Demand) -> String {
+    let mut name = String::new();
+    for letter in format!("{demand:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+fn unknown_dialect(id: &str) -> DialectError {
+    DialectError(format!("`{id}` is not a dialect; `polywire dialects` lists them"))
+}
+
+/// Puts the rows of `base` behind those of `file`, except where `file` speaks of the same keyword or demand.
+fn inherit(file: &mut File, base: File) {
+    for mut row in base.keyword {
+        row.names.retain(|name| !file.keyword.iter().any(|own| own.names.contains(name)));
+        if !row.names.is_empty() {
+            file.keyword.push(row);
+        }
+    }
+    let own: Vec<Demand> = file.rule.iter().map(|row| row.demand).collect();
+    file.rule.extend(base.rule.into_iter().filter(|row| !own.contains(&row.demand)));
+    file.accepts = file.accepts.take().or(base.accepts);
+    file.shape = file.shape.or(base.shape);
+    file.error = file.error.take().or(base.error);
+}
+
+fn missing_parameter(row: &RuleRow) -> Option<&'static str> {
+    let needs_limit = matches!(
+        row.demand,
+        Demand::MaxProperties
+            | Demand::MaxDepth
+            | Demand::MaxEnumValues
+            | Demand::MaxEnumChars
+            | Demand::MaxNameChars
+            | Demand::MaxOptionals
+            | Demand::MaxUnions
+            | Demand::MaxChars
+            | Demand::MaxItemsSum
+            | Demand::MaxDescription
+            | Demand::MaxTools
+            | Demand::MaxStrictTools
+            | Demand::RequestOptionals
+            | Demand::RequestUnions
+            | Demand::RequestChars
+    );
+    let needs_pattern = matches!(row.demand, Demand::Keys | Demand::RootKeys | Demand::ToolName);
+    let needs_refuse = matches!(row.demand, Demand::RootPlain | Demand::OwnKeywords | Demand::Patterns);
+    if needs_limit && row.limit.is_none() {
+        Some("limit")
+    } else if needs_pattern && row.pattern.is_none() {
+        Some("pattern")
+    } else if needs_refuse && row.refuse.is_empty() {
+        Some("refuse")
+    } else {
+        None
+    }
+}
+
+macro_rules! built_in {
+    ($($id:literal)*) => { &[$(include_str!(concat!("../../data/", $id, ".toml"))),*] };
+}
+
+/// The files of `data/`; a dialect stands after those it extends or meets.
+const FILES: &[&str] = built_in! {
+    "openai" "openai-strict" "openai-responses" "azure-strict"
+    "gemini" "gemini-openapi" "vertex-openapi" "cca"
+    "anthropic" "anthropic-strict" "bedrock" "mcp"
+    "xai" "groq-strict" "mistral" "deepseek-strict" "cerebras-strict" "fireworks" "together" "openrouter"
+    "ollama" "vllm" "llamacpp" "lmstudio" "moonshot"
+    "portable"
+};
+
+static BUILT_IN: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
+    let mut built: Vec<Dialect> = Vec::with_capacity(FILES.len());
+    for text in FILES {
+        #[expect(clippy::expect_used, reason = "the files are part of this crate and a test reads them all")]
+        let file: File = toml::from_str(text).expect("a built-in dialect file is valid");
+        let find = |id: &str| built.iter().find(|dialect| dialect.id() == id).cloned();
+        #[expect(clippy::expect_used, reason = "the files are part of this crate and a test reads them all")]
+        let dialect = Dialect::build(file, &find).expect("a built-in dialect is sound");
+        built.push(dialect);
+    }
+    built.sort_by(|a, b| a.id().cmp(b.id()));
+    built
+});
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialect, dialect, dialects};
+
+    #[test]
+    fn every_built_in_dialect_is_sound_and_names_its_fallback() {
+        assert_eq!(dialects().len(), super::FILES.len());
+        for one in dialects() {
+            assert!(!one.source().is_empty() && !one.serves().is_empty(), "{}", one.id());
+            if let Some(id) = one.fallback() {
+                assert!(dialect(id).is_some(), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_about_an_unknown_keyword_is_named() {
+        let text = r#"
+            id = "x"
+            title = "x"
+            serves = "x"
+            source = "x"
+            checked-on = "2026-11-15"
+            [[keyword]]
+            names = ["minLenght"]
+            code = "X-1"
+            says = "no"
+            confidence = "inferred"
+            source = "x"
+        "#;
+        let error = Dialect::from_toml(text).map(|_| ()).unwrap_err();
+        assert_eq!(error.to_string(), "dialect `x`: `minLenght` is not a keyword");
+    }
+}

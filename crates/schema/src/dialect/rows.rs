@@ -1,0 +1,283 @@
+//! The shape of a dialect file, as TOML spells it. Nothing here interprets a row.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A dialect file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct File {
+    pub(crate) id: String,
+    /// A name for people.
+    pub(crate) title: String,
+    /// Which endpoints, slots and model families this dialect serves.
+    pub(crate) serves: String,
+    pub(crate) source: String,
+    pub(crate) checked_on: String,
+    /// A dialect whose rows hold here too; own rows of the same demand or keyword replace them.
+    pub(crate) extends: Option<String>,
+    /// The dialects whose meet this one is.
+    #[serde(default)]
+    pub(crate) meets: Vec<String>,
+    /// Whether the provider's strict flag goes with it.
+    #[serde(default)]
+    pub(crate) strict: bool,
+    /// The next rung of the ladder when this dialect cannot be met.
+    pub(crate) fallback: Option<String>,
+    /// How one tool is written down.
+    pub(crate) shape: Option<ToolShape>,
+    /// What the provider wraps around a rule's text.
+    pub(crate) error: Option<ErrorText>,
+    /// The only keywords accepted; when left out, every keyword is that no row refuses.
+    pub(crate) accepts: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) keyword: Vec<KeywordRow>,
+    #[serde(default)]
+    pub(crate) rule: Vec<RuleRow>,
+}
+
+/// How a provider writes one tool of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ToolShape {
+    /// `{"type":"function","function":{"name","description","parameters","strict"}}`
+    OpenaiChat,
+    /// `{"type":"function","name","description","parameters","strict"}`
+    OpenaiResponses,
+    /// `{"name","description","input_schema","strict"}`
+    Anthropic,
+    /// A function declaration with `parametersJsonSchema`.
+    GeminiJson,
+    /// A function declaration with `parameters`.
+    GeminiOpenapi,
+    /// `{"toolSpec":{"name","description","inputSchema":{"json"},"strict"}}`
+    Bedrock,
+    /// `{"name","description","inputSchema"}`
+    Mcp,
+}
+
+/// What stands around the text of a rule in the provider's answer: `{name}` is the tool or format, `{index}` its place in the
+/// list, `{context}` a Python tuple of the path, `{path}` a dotted path, `{says}` the rule's own text.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ErrorText {
+    pub(crate) tool: String,
+    pub(crate) output: String,
+}
+
+/// Where a schema is going.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Slot {
+    /// The parameters of a tool.
+    #[default]
+    Tool,
+    /// A structured output.
+    Output,
+}
+
+/// What the provider does when a rule is broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Severity {
+    /// The request is refused.
+    #[default]
+    Rejected,
+    /// The request passes and the constraint has no effect.
+    Ignored,
+    /// The request may be refused or go wrong: an unwritten budget, or reports that disagree.
+    Risk,
+}
+
+/// How sure we are of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Confidence {
+    /// The vendor says so.
+    Documented,
+    /// Others saw it happen.
+    Observed,
+    /// It was measured.
+    Measured,
+    /// It follows from other rules.
+    Inferred,
+}
+
+/// One row about keywords.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct KeywordRow {
+    /// Keywords; `*` is every keyword that `accepts` does not name, `?` every key that no JSON Schema draft knows.
+    pub(crate) names: Vec<String>,
+    #[serde(default)]
+    pub(crate) severity: Severity,
+    pub(crate) code: String,
+    /// The provider's text; `{keyword}` and `{value}` are filled in.
+    pub(crate) says: String,
+    pub(crate) confidence: Confidence,
+    pub(crate) source: String,
+    /// Counts up to this one are accepted all the same.
+    pub(crate) up_to: Option<u64>,
+    /// The row holds in this slot alone.
+    pub(crate) slot: Option<Slot>,
+}
+
+/// One row about structure or budget.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RuleRow {
+    pub(crate) demand: Demand,
+    #[serde(default)]
+    pub(crate) severity: Severity,
+    pub(crate) code: String,
+    pub(crate) says: String,
+    pub(crate) confidence: Confidence,
+    pub(crate) source: String,
+    /// What is exempt, by demand: keywords, formats, or reference targets.
+    #[serde(default)]
+    pub(crate) allow: Vec<String>,
+    /// What is refused, by demand: keywords or features of a pattern.
+    #[serde(default)]
+    pub(crate) refuse: Vec<String>,
+    /// The budget.
+    pub(crate) limit: Option<u64>,
+    /// The charset of names or keys.
+    pub(crate) pattern: Option<String>,
+    pub(crate) slot: Option<Slot>,
+}
+
+/// What a rule asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Demand {
+    /// The root's `type` is exactly `object`.
+    RootObject,
+    /// The root has none of the keywords in `refuse`.
+    RootPlain,
+    /// The keys of the root's properties match `pattern`.
+    RootKeys,
+    /// The keys of all properties match `pattern`.
+    Keys,
+    /// Every object says `additionalProperties: false`.
+    Closed,
+    /// An object that does not say `additionalProperties` is taken to be closed, so it must say.
+    SaysOpen,
+    /// Every property is required.
+    AllRequired,
+    /// Every object has `properties`.
+    HasProperties,
+    /// `required` names declared properties only.
+    RequiredKnown,
+    /// Every node has a `type`, or one of the keywords in `allow`.
+    Typed,
+    /// A subschema is an object, never `true` or `false`.
+    SchemaObject,
+    /// Every array has `items`.
+    HasItems,
+    /// `type` is one name, never a list.
+    OneType,
+    /// Nothing is of type `null`.
+    NoNull,
+    /// Keywords in `refuse` stand only on nodes of the type they speak of.
+    OwnKeywords,
+    /// `enum` and `const` stand beside a `type` that is one name and fits every value.
+    EnumTyped,
+    /// The values of `enum` and `const` fit the declared `type`, where there is one.
+    EnumFits,
+    /// The values of an enum are strings.
+    EnumStrings,
+    /// No value of an enum is the empty string.
+    EnumNotBlank,
+    /// No value of an enum is an array or object.
+    EnumScalars,
+    /// All values of an enum are of one type.
+    EnumOneType,
+    /// An enum has at least one value.
+    EnumNotEmpty,
+    /// A node with `anyOf` has no other keyword than those in `allow`.
+    UnionAlone,
+    /// Every branch of a union has a `type`, or one of the keywords in `allow`.
+    UnionTyped,
+    /// A node with a reference has no other keyword than those in `allow`.
+    RefAlone,
+    /// References point into the definitions at the root, or at a place in `allow`.
+    RefToDefs,
+    /// Every reference has a target in the document.
+    RefResolves,
+    /// Definitions do not refer to themselves.
+    NoCycle,
+    /// A definition refers to itself only through something optional, nullable or possibly empty.
+    CycleOptional,
+    /// `format` is one of `allow`.
+    Formats,
+    /// `pattern` has none of the features in `refuse`.
+    Patterns,
+    /// The document is valid under the 2020-12 meta-schema.
+    WellFormed,
+    /// Definitions that nothing refers to are absent.
+    DefsUsed,
+    /// Properties in all.
+    MaxProperties,
+    /// Objects within objects, the root being the first.
+    MaxDepth,
+    /// Enum values in all.
+    MaxEnumValues,
+    /// Characters of one enum that has more than 250 values.
+    MaxEnumChars,
+    /// Characters of all names of properties and definitions and all enum values.
+    MaxNameChars,
+    /// Properties that are not required.
+    MaxOptionals,
+    /// Nodes with a union or a list of types.
+    MaxUnions,
+    /// Characters of the schema as text.
+    MaxChars,
+    /// The sum of all `maxItems`.
+    MaxItemsSum,
+    /// The name of a tool matches `pattern`.
+    ToolName,
+    /// The names of tools differ.
+    UniqueNames,
+    /// Characters of a tool's description.
+    MaxDescription,
+    /// A tool has a description that is not empty, or none.
+    DescriptionNotEmpty,
+    /// Tools in one request.
+    MaxTools,
+    /// Strict tools in one request.
+    MaxStrictTools,
+    /// All tools of a request have the same strict flag.
+    UniformStrict,
+    /// Properties that are not required, over all strict tools of a request.
+    RequestOptionals,
+    /// Unions over all strict tools of a request.
+    RequestUnions,
+    /// Characters of all tool schemas of a request.
+    RequestChars,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Rejected => "rejected",
+            Self::Ignored => "ignored",
+            Self::Risk => "risk",
+        })
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Documented => "documented",
+            Self::Observed => "observed",
+            Self::Measured => "measured",
+            Self::Inferred => "inferred",
+        })
+    }
+}

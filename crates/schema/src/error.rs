@@ -1,0 +1,54 @@
+//! Why a schema could not be read.
+
+use std::fmt;
+
+/// Why a schema could not be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    kind: ReadErrorKind,
+    at: String,
+    detail: String,
+}
+
+/// The kinds of [`ReadError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReadErrorKind {
+    /// The text is not JSON, has a key twice, or is too large or too deep.
+    Json,
+    /// A value stands where a schema must stand.
+    NotASchema,
+    /// The schema has more nodes than the limits allow.
+    TooLarge,
+    /// A reference leads nowhere, and the caller asked for that to be an error.
+    Unresolved,
+}
+
+impl ReadError {
+    pub(crate) fn new(kind: ReadErrorKind, at: String, detail: impl Into<String>) -> Self {
+        Self { kind, at, detail: detail.into() }
+    }
+
+    pub(crate) fn json(error: &serde_json::Error) -> Self {
+        Self::new(ReadErrorKind::Json, String::new(), error.to_string())
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ReadErrorKind {
+        self.kind
+    }
+
+    /// The JSON Pointer of the place.
+    pub fn at(&self) -> &str {
+        &self.at
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)?;
+        if self.at.is_empty() { Ok(()) } else { write!(f, " (at `{}`)", self.at) }
+    }
+}
+
+impl std::error::Error for ReadError {}

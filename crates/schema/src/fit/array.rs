@@ -1,0 +1,208 @@
+//! Arrays: items given where the provider wants them, tuples kept, evened out, or carried as objects.
+
+use std::rc::Rc;
+
+use super::emit::Sheet;
+use super::{Lowered, Lowerer, Open, Pos};
+use crate::dialect::Demand;
+use crate::graph::{ArrayRules, Node, NodeId, ObjectRules};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::Shape;
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+impl<'d> Lowerer<'d, '_> {
+    pub(super) fn put_array(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
+        let rules = node.array.as_ref().map_or_else(ArrayRules::default, |rules| ArrayRules::clone(rules));
+        let mut items = rules.items;
+        if !rules.prefix.is_empty() {
+            if self.caps.accepts(Kw::PrefixItems) {
+                let prefix = rules.prefix.iter().map(|id| self.lower_here(*id)).collect();
+                sheet.put(Kw::PrefixItems, Json::Arr(prefix));
+            } else {
+                // A tuple of one kind is a list with bounds; any other was carried before it came here.
+                items = rules.prefix.first().copied();
+            }
+        }
+        match items {
+            Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
+                self.put_no_more(node, &rules, sheet);
+            }
+            Some(id) => {
+                let lowered = self.lower(id, Pos::Other);
+                let lowered = self.null_here(lowered);
+                sheet.put(Kw::Items, lowered.json);
+                sheet.lens = self.lens.add(Shape::Array(lowered.lens));
+            }
+            None if self.caps.must(Demand::HasItems) => {
+                let any = self.any();
+                let lowered = self.lower(any, Pos::Other);
+                let code = self.demand_code(Demand::HasItems);
+                self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind".to_owned());
+                sheet.put(Kw::Items, lowered.json);
+                sheet.lens = self.lens.add(Shape::Array(lowered.lens));
+            }
+            None => {}
+        }
+        self.put_item_counts(node, &rules, sheet);
+    }
+
+    /// Says that nothing follows a tuple.
+    fn put_no_more(&mut self, node: &Rc<Node<'d>>, rules: &ArrayRules, sheet: &mut Sheet<'d>) {
+        if !self.caps.must(Demand::SchemaObject) {
+            sheet.put(Kw::Items, Json::Bool(false));
+            return;
+        }
+        let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
+        if self.caps.must(Demand::HasItems) {
+            let any = self.any();
+            let lowered = self.lower(any, Pos::Other);
+            sheet.put(Kw::Items, lowered.json);
+        }
+        if rules.max.is_none_or(|max| max > count) && self.caps.accepts_count(Kw::MaxItems, count) {
+            sheet.put(Kw::MaxItems, Json::Num(count.into()));
+            let code = self.demand_code(Demand::SchemaObject);
+            self.change(&code, node.place, Kw::Items, Action::Rewritten, Effect::Same, "said by `maxItems`".to_owned());
+        }
+    }
+
+    fn put_item_counts(&mut self, node: &Rc<Node<'d>>, rules: &ArrayRules, sheet: &mut Sheet<'d>) {
+        let min = (rules.min > 0).then_some(rules.min);
+        for (kw, count) in [(Kw::MinItems, min), (Kw::MaxItems, rules.max)] {
+            let Some(count) = count else { continue };
+            if sheet.members.iter().any(|(key, _)| key == kw.name()) {
+                continue;
+            }
+            if self.caps.accepts_count(kw, count) {
+                sheet.put(kw, Json::Num(count.into()));
+                continue;
+            }
+            // A smaller lower bound still says that the list is not empty.
+            if kw == Kw::MinItems && self.caps.accepts_count(kw, 1) {
+                sheet.put(kw, Json::Num(1.into()));
+            }
+            self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+        }
+        if rules.unique {
+            if self.caps.accepts(Kw::UniqueItems) {
+                sheet.put(Kw::UniqueItems, Json::Bool(true));
+            } else {
+                self.spill(Kw::UniqueItems, &Json::Bool(true), node.place, Effect::Wider, &mut sheet.facts);
+            }
+        }
+        for (index, contains) in rules.contains.iter().enumerate() {
+            if index > 0 || !self.caps.accepts(Kw::Contains) {
+                let code = self.refusal_code(Kw::Contains);
+                self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken".to_owned());
+                continue;
+            }
+            let inner = self.lower_here(contains.node);
+            sheet.put(Kw::Contains, inner);
+            for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
+                match count {
+                    Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
+                    Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                    None => {}
+                }
+            }
+        }
+        if let Some(id) = rules.unevaluated {
+            if self.caps.accepts(Kw::UnevaluatedItems) {
+                let inner = self.lower_here(id);
+                sheet.put(Kw::UnevaluatedItems, inner);
+            } else {
+                let code = self.refusal_code(Kw::UnevaluatedItems);
+                self.change(&code, node.place, Kw::UnevaluatedItems, Action::Dropped, Effect::Wider, "not taken".to_owned());
+            }
+        }
+    }
+
+    /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
+    pub(super) fn carried_tuple(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+        let rules = node.array.as_ref()?;
+        if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
+            return None;
+        }
+        let code = self.refusal_code(Kw::PrefixItems);
+        let mut rules = ArrayRules::clone(rules);
+        let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
+        let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
+        if self.are_alike(&rules.prefix) {
+            let rest_alike = ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
+            if ends {
+                rules.max = Some(rules.max.map_or(count, |max| max.min(count)));
+            }
+            if rest_alike {
+                let open = !ends && rules.items.is_none();
+                let effect = if open { Effect::Narrower } else { Effect::Same };
+                rules.items = rules.prefix.first().copied();
+                rules.prefix.clear();
+                self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind".to_owned());
+                let mut evened = Node::clone(node);
+                evened.array = Some(Box::new(rules));
+                return Some(self.emit(&Rc::new(evened), pos));
+            }
+        }
+        let mut object = ObjectRules { additional: Some(self.nothing()), ..ObjectRules::default() };
+        let mut fields = Vec::new();
+        for (index, id) in rules.prefix.iter().enumerate() {
+            let name = format!("item_{}", index + 1);
+            if u64::try_from(index).is_ok_and(|index| index < rules.min) {
+                object.required.push(name.clone().into());
+            }
+            fields.push((name.clone(), *id));
+            object.properties.push((name.into(), *id));
+        }
+        let mut rest = None;
+        if !ends {
+            if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
+                let list = ArrayRules { items: Some(kind), ..ArrayRules::default() };
+                let list = Node { types: Some(Types::ARRAY), array: Some(Box::new(list)), ..Node::default() };
+                let list = self.graph.add(list);
+                object.properties.push(("rest".into(), list));
+                rest = Some("rest".to_owned());
+            } else {
+                self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow".to_owned());
+            }
+        }
+        self.change(&code, node.place, Kw::PrefixItems, Action::Carried, Effect::Same, "an object with one key for each place".to_owned());
+        if rules.unique || !rules.contains.is_empty() {
+            self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple".to_owned());
+        }
+        let carried = Node {
+            place: node.place,
+            types: Some(Types::OBJECT),
+            object: Some(Box::new(object)),
+            notes: node.notes.clone(),
+            ..Node::default()
+        };
+        let lowered = self.emit(&Rc::new(carried), Pos::Other);
+        let fields = fields.into_iter().map(|(name, _)| (name, crate::lens::LensId::SAME)).collect();
+        let rest = rest.map(|name| (name, crate::lens::LensId::SAME));
+        let lens = self.lens.add(Shape::Tuple { fields, rest, object: lowered.lens });
+        Some(Lowered { lens, ..lowered })
+    }
+
+    /// Whether schemas say the same, as far as a look at their print tells.
+    fn are_alike(&mut self, ids: &[NodeId]) -> bool {
+        let Some((first, rest)) = ids.split_first() else { return true };
+        if rest.iter().all(|id| id == first) {
+            return true;
+        }
+        let recorded = self.changes.len();
+        let model = self.lower(*first, Pos::Other).json;
+        let alike = rest.iter().all(|id| self.lower(*id, Pos::Other).json == model);
+        self.changes.truncate(recorded);
+        alike
+    }
+
+    /// A node that accepts nothing.
+    pub(super) fn nothing(&mut self) -> NodeId {
+        self.graph.add(Node { types: Some(Types::NONE), ..Node::default() })
+    }
+
+    pub(super) fn is_never(&mut self, id: NodeId) -> bool {
+        self.types_of(id).is_none()
+    }
+}

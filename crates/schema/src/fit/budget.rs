@@ -1,0 +1,249 @@
+//! The last rewrites, on the printed schema: budgets met, loops given a way out.
+
+use std::borrow::Cow;
+
+use crate::check::{Subject, Violation, check_json};
+use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::json::{Json, Member, pointer_tokens};
+use crate::keyword::{Holds, Kw};
+use crate::report::{Action, Change, Effect};
+
+/// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
+/// change that says so.
+pub(super) fn meet_budgets<'d>(mut json: Json<'d>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) -> Json<'d> {
+    let caps = dialect.caps(slot);
+    let code = |demand| {
+        dialect.rule_rows(slot).find(|row| row.demand == demand).map_or_else(String::new, |row| row.code.clone())
+    };
+    if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|_| caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs)) {
+        let mut hoist = Hoist { limit, deep: Vec::new(), code: code(Demand::MaxDepth), changes };
+        hoist.run(&mut json);
+    }
+    if let Some(limit) = caps.limit(Demand::MaxItemsSum)
+        && sum_of_max_items(&json) > limit
+    {
+        strip_max_items(&mut json, &mut String::new(), &code(Demand::MaxItemsSum), caps, changes);
+    }
+    if caps.must(Demand::CycleOptional) {
+        soften_loops(&mut json, dialect, slot, changes);
+    }
+    json
+}
+
+/// A dialect that takes hardly anything gets the empty object when all else fails (R-A7).
+pub(super) fn last_resort<'d>(stuck: Option<&Violation>) -> (Json<'d>, Change) {
+    let json = Json::Obj(vec![
+        (Kw::Type.name().into(), Json::str("object")),
+        (Kw::Properties.name().into(), Json::Obj(Vec::new())),
+    ]);
+    let change = Change {
+        code: stuck.map_or_else(String::new, |violation| violation.code.clone()),
+        at: String::new(),
+        keyword: stuck.map_or_else(String::new, |violation| violation.keyword.clone()),
+        action: Action::FellBack,
+        effect: Effect::Wider,
+        detail: "nothing else would be taken: any object".to_owned(),
+    };
+    (json, change)
+}
+
+/// Moves objects that are nested too deeply among the definitions, where the count starts anew.
+struct Hoist<'d, 'h> {
+    limit: u64,
+    deep: Vec<Member<'d>>,
+    code: String,
+    changes: &'h mut Vec<Change>,
+}
+
+impl<'d> Hoist<'d, '_> {
+    fn run(&mut self, json: &mut Json<'d>) {
+        let Json::Obj(members) = json else { return };
+        let mut taken: Vec<String> = Vec::new();
+        let mut defs = match members.iter().position(|(key, _)| key == Kw::Defs.name()) {
+            Some(index) => match members.remove(index).1 {
+                Json::Obj(map) => map,
+                Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_) => Vec::new(),
+            },
+            None => Vec::new(),
+        };
+        taken.extend(defs.iter().map(|(name, _)| name.clone().into_owned()));
+        self.descend(json, 0, &taken);
+        for (_, definition) in &mut defs {
+            self.descend(definition, 0, &taken);
+        }
+        defs.append(&mut self.deep);
+        if let (Json::Obj(members), false) = (json, defs.is_empty()) {
+            members.push((Kw::Defs.name().into(), Json::Obj(defs)));
+        }
+    }
+
+    fn descend(&mut self, json: &mut Json<'d>, depth: u64, taken: &[String]) {
+        let object = json.get(Kw::Properties.name()).is_some() || names_object(json);
+        let below = depth + u64::from(object);
+        if below > self.limit {
+            let mut count = self.deep.len() + 1;
+            let mut name = format!("deep_{count}");
+            while taken.contains(&name) || self.deep.iter().any(|(own, _)| *own == name) {
+                count += 1;
+                name = format!("deep_{count}");
+            }
+            let pointer = format!("#/{}/{name}", Kw::Defs.name());
+            let reference = Json::Obj(vec![(Kw::Ref.name().into(), Json::str(pointer))]);
+            let mut moved = std::mem::replace(json, reference);
+            let slot = self.deep.len();
+            self.deep.push((Cow::Owned(name), Json::Null));
+            self.changes.push(Change {
+                code: self.code.clone(),
+                at: String::new(),
+                keyword: Kw::Defs.name().to_owned(),
+                action: Action::Rewritten,
+                effect: Effect::Same,
+                detail: "an object that is nested too deeply became a definition".to_owned(),
+            });
+            self.descend(&mut moved, 0, taken);
+            if let Some((_, place)) = self.deep.get_mut(slot) {
+                *place = moved;
+            }
+            return;
+        }
+        each_subschema(json, &mut |_, child| self.descend(child, below, taken));
+    }
+}
+
+fn names_object(json: &Json<'_>) -> bool {
+    match json.get(Kw::Type.name()) {
+        Some(Json::Str(name)) => name == "object",
+        Some(Json::Arr(names)) => names.iter().any(|name| name.as_str() == Some("object")),
+        _ => false,
+    }
+}
+
+/// Calls a function for every subschema of a printed schema, with the way to it.
+fn each_subschema<'d>(json: &mut Json<'d>, visit: &mut dyn FnMut(&[&str], &mut Json<'d>)) {
+    let Json::Obj(members) = json else { return };
+    for (key, value) in members {
+        let Some(kw) = Kw::of(key) else { continue };
+        match (kw.row().holds, value) {
+            (Holds::Schema, child @ Json::Obj(_)) => visit(&[kw.name()], child),
+            (Holds::SchemaList, Json::Arr(items)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    visit(&[kw.name(), &index.to_string()], item);
+                }
+            }
+            (Holds::SchemaMap, Json::Obj(map)) => {
+                for (name, item) in map {
+                    visit(&[kw.name(), name], item);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn sum_of_max_items(json: &Json<'_>) -> u64 {
+    let own = json.get(Kw::MaxItems.name()).and_then(Json::as_count).unwrap_or(0);
+    let Json::Obj(members) = json else { return 0 };
+    let mut sum = own;
+    for (key, value) in members {
+        let Some(kw) = Kw::of(key) else { continue };
+        let below = match (kw.row().holds, value) {
+            (Holds::Schema, child) => sum_of_max_items(child),
+            (Holds::SchemaList, Json::Arr(items)) => items.iter().map(sum_of_max_items).fold(0, u64::saturating_add),
+            (Holds::SchemaMap, Json::Obj(map)) => {
+                map.iter().map(|(_, item)| sum_of_max_items(item)).fold(0, u64::saturating_add)
+            }
+            _ => 0,
+        };
+        sum = sum.saturating_add(below);
+    }
+    sum
+}
+
+fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &str, caps: &Caps, changes: &mut Vec<Change>) {
+    if let Json::Obj(members) = json
+        && let Some(index) = members.iter().position(|(key, _)| key == Kw::MaxItems.name())
+    {
+        let (_, value) = members.remove(index);
+        let fact = format!("({}: {value})", Kw::MaxItems.name());
+        if caps.accepts(Kw::Description) {
+            match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+                Some((_, text)) => *text = Json::str(format!("{} {fact}", text.as_str().unwrap_or_default())),
+                None => members.push((Kw::Description.name().into(), Json::str(fact))),
+            }
+        }
+        changes.push(Change {
+            code: code.to_owned(),
+            at: pointer.clone(),
+            keyword: Kw::MaxItems.name().to_owned(),
+            action: Action::Described,
+            effect: Effect::Wider,
+            detail: "the lists of this schema are too long together".to_owned(),
+        });
+    }
+    each_subschema(json, &mut |way, child| {
+        let end = pointer.len();
+        for token in way {
+            crate::json::push_token(pointer, token);
+        }
+        strip_max_items(child, pointer, code, caps, changes);
+        pointer.truncate(end);
+    });
+}
+
+/// Gives every loop of required properties a way out, by making one of them optional.
+fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
+    for _ in 0..64 {
+        let broken = check_json(json, dialect, slot, &Subject::default()).into_iter().find(|violation| {
+            dialect.rule_rows(slot).any(|row| row.demand == Demand::CycleOptional && row.code == violation.code)
+                && violation.keyword == Kw::Ref.name()
+        });
+        let Some(violation) = broken else { return };
+        let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
+        let mut softened = false;
+        while let Some(name) = tokens.pop() {
+            if tokens.last().map(String::as_str) != Some(Kw::Properties.name()) {
+                continue;
+            }
+            let object = tokens.get(..tokens.len() - 1).unwrap_or_default();
+            if let Some(node) = at(json, object)
+                && drop_required(node, &name)
+            {
+                softened = true;
+                break;
+            }
+        }
+        if !softened {
+            return;
+        }
+        changes.push(Change {
+            code: violation.code,
+            at: violation.at,
+            keyword: Kw::Required.name().to_owned(),
+            action: Action::Rewritten,
+            effect: Effect::Wider,
+            detail: "made optional, so that the loop has a way out".to_owned(),
+        });
+    }
+}
+
+fn at<'j, 'd>(json: &'j mut Json<'d>, tokens: &[String]) -> Option<&'j mut Json<'d>> {
+    let mut json = json;
+    for token in tokens {
+        json = match json {
+            Json::Obj(members) => &mut members.iter_mut().find(|(key, _)| key == token)?.1,
+            Json::Arr(items) => items.get_mut(token.parse::<usize>().ok()?)?,
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
+        };
+    }
+    Some(json)
+}
+
+fn drop_required(node: &mut Json<'_>, name: &str) -> bool {
+    let Json::Obj(members) = node else { return false };
+    let Some((_, Json::Arr(required))) = members.iter_mut().find(|(key, _)| key == Kw::Required.name()) else {
+        return false;
+    };
+    let before = required.len();
+    required.retain(|own| own.as_str() != Some(name));
+    required.len() < before
+}

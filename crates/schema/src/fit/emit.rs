@@ -1,0 +1,355 @@
+//! Prints one node: each keyword as it is where the dialect takes it, else dropped, rewritten, or spilled into the
+//! description in the one documented format, `(keyword: value)`.
+
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Pos, Spill};
+use crate::dialect::Demand;
+use crate::graph::{Bound, Node, NoteKey, Place};
+use crate::json::{Json, Member};
+use crate::keyword::{Kw, KwSet, Role};
+use crate::lens::LensId;
+use crate::pattern;
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+/// A node being printed.
+pub(super) struct Sheet<'d> {
+    pub(super) members: Vec<Member<'d>>,
+    /// What the description has to say besides what the caller wrote.
+    pub(super) facts: Vec<String>,
+    pub(super) lens: LensId,
+}
+
+impl<'d> Sheet<'d> {
+    pub(super) fn new() -> Self {
+        Self { members: Vec::with_capacity(8), facts: Vec::new(), lens: LensId::SAME }
+    }
+
+    pub(super) fn put(&mut self, kw: Kw, json: Json<'d>) {
+        self.members.push((kw.name().into(), json));
+    }
+}
+
+/// A length above this is not written as a repetition in a pattern.
+const LONGEST_REPEAT: u64 = 500;
+
+impl<'d> Lowerer<'d, '_> {
+    /// Prints a node that has no reference; its unions and its `allOf` only where they may stay as they are.
+    pub(super) fn emit(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let mut sheet = Sheet::new();
+        self.put_types(node, pos, &mut sheet);
+        let types = node.types();
+        let numeric = types.meets(Types::NUMBER) && node.number.is_some();
+        self.put_formats(node, &mut sheet);
+        if let (Some(rules), true) = (&node.text, types.meets(Types::STRING)) {
+            let rules = rules.clone();
+            self.put_text(node, &rules, &mut sheet);
+        }
+        if let (Some(rules), true) = (&node.number, numeric) {
+            let rules = rules.clone();
+            self.put_numbers(node, &rules, &mut sheet);
+        }
+        if types.meets(Types::ARRAY) && (node.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems))) {
+            self.put_array(node, &mut sheet);
+        }
+        if types.meets(Types::OBJECT) && (node.object.is_some() || node.types.is_some()) {
+            self.put_object(node, pos, &mut sheet);
+        }
+        self.put_logic(node, &mut sheet);
+        self.finish(node, sheet)
+    }
+
+    /// Adds the annotations and the description.
+    pub(super) fn finish(&mut self, node: &Rc<Node<'d>>, sheet: Sheet<'d>) -> Lowered<'d> {
+        let Sheet { mut members, mut facts, lens } = sheet;
+        let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
+        let notes = self.notes(node, lens, &mut facts);
+        members.splice(first..first, notes);
+        let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
+        if let Some(description) = self.description(written, &facts, node.place) {
+            members.insert(first, (Kw::Description.name().into(), description));
+        }
+        Lowered { json: Json::Obj(members), lens, null: false }
+    }
+
+    /// The caller's description with what was spilled behind it.
+    fn description(&mut self, written: Option<&'d Json<'d>>, facts: &[String], place: Option<Place>) -> Option<Json<'d>> {
+        if !self.caps.accepts(Kw::Description) {
+            if written.is_some() {
+                let code = self.refusal_code(Kw::Description);
+                self.change(&code, place, Kw::Description, Action::Dropped, Effect::Note, "not taken".to_owned());
+            }
+            return None;
+        }
+        let text = written.and_then(Json::as_str);
+        let missing: Vec<&String> =
+            facts.iter().filter(|fact| text.is_none_or(|text| !text.contains(fact.as_str()))).collect();
+        if missing.is_empty() {
+            return written.cloned();
+        }
+        let mut description = text.unwrap_or_default().to_owned();
+        for fact in missing {
+            if !description.is_empty() {
+                description.push(' ');
+            }
+            description.push_str(fact);
+        }
+        Some(Json::str(description))
+    }
+
+    /// The annotations other than the description; what cannot stay is spilled or dropped.
+    fn notes(&mut self, node: &Rc<Node<'d>>, lens: LensId, facts: &mut Vec<String>) -> Vec<Member<'d>> {
+        let mut members = Vec::new();
+        for note in &node.notes {
+            match note.key {
+                NoteKey::Kw(Kw::Description) => {}
+                NoteKey::Kw(kw) => {
+                    // A sample of a value that travels in another shape would mislead there.
+                    let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();
+                    // The embedded schema is a document of its own.
+                    if self.caps.accepts(kw) && !sample {
+                        members.push((kw.name().into(), note.value.clone()));
+                    } else {
+                        self.spill(kw, note.value, node.place, Effect::Note, facts);
+                    }
+                }
+                NoteKey::Unknown(name) if self.caps.unknown => members.push((name.into(), note.value.clone())),
+                NoteKey::Unknown(name) => {
+                    let code = self.unknown_code();
+                    self.change_at(&code, node.place, name, Action::Dropped, Effect::Note, "not a keyword".to_owned());
+                }
+            }
+        }
+        members
+    }
+
+    /// Puts the annotations that may stand beside a union or reference.
+    pub(super) fn notes_beside(&mut self, node: &Rc<Node<'d>>, beside: KwSet, members: &mut Vec<Member<'d>>) {
+        for note in &node.notes {
+            match note.key {
+                NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
+                    members.push((kw.name().into(), note.value.clone()));
+                }
+                NoteKey::Unknown(name) if self.caps.unknown && beside.has(Kw::Properties) => {
+                    members.push((name.into(), note.value.clone()));
+                }
+                NoteKey::Kw(kw) => {
+                    let code = self.refusal_code(kw);
+                    self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here".to_owned());
+                }
+                NoteKey::Unknown(name) => {
+                    let code = self.unknown_code();
+                    self.change_at(&code, node.place, name, Action::Dropped, Effect::Note, "not a keyword".to_owned());
+                }
+            }
+        }
+    }
+
+    /// Drops a keyword; what a person would understand goes into the description.
+    pub(super) fn spill(&mut self, kw: Kw, value: &Json<'_>, place: Option<Place>, effect: Effect, facts: &mut Vec<String>) {
+        let code = self.refusal_code(kw);
+        let role = kw.row().role;
+        let described = self.spill_mode == Spill::On && matches!(role, Role::Limit | Role::Hint) && self.caps.accepts(Kw::Description);
+        if described {
+            facts.push(format!("({}: {})", kw.name(), shortened(value)));
+            self.change(&code, place, kw, Action::Described, effect, "moved into the description".to_owned());
+        } else {
+            self.change(&code, place, kw, Action::Dropped, effect, "not taken".to_owned());
+        }
+    }
+
+    fn put_types(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
+        if node.types.is_none() {
+            return;
+        }
+        let types = node.types();
+        let root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        if types == Types::ANY && !root {
+            return;
+        }
+        let mut names = types.names().map(|(name, _)| Json::str(name));
+        match (types.count(), names.next()) {
+            (1, Some(name)) => sheet.put(Kw::Type, name),
+            (_, first) => sheet.put(Kw::Type, Json::Arr(first.into_iter().chain(names).collect())),
+        }
+    }
+
+    fn put_formats(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
+        let mut stated = false;
+        for format in &node.formats {
+            let taken = self.caps.accepts(Kw::Format)
+                && self.caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| own == format))
+                && !(*format == "enum" && node.values.is_none());
+            if taken && !stated {
+                stated = true;
+                sheet.put(Kw::Format, Json::str(*format));
+            } else if *format == "enum" {
+                let code = self.demand_code(Demand::Formats);
+                self.change(&code, node.place, Kw::Format, Action::Dropped, Effect::Note, "there is no enum".to_owned());
+            } else {
+                let code = if self.caps.accepts(Kw::Format) { self.demand_code(Demand::Formats) } else { self.refusal_code(Kw::Format) };
+                self.spill_as(&code, Kw::Format, &Json::str(*format), node.place, &mut sheet.facts);
+            }
+        }
+    }
+
+    /// Spills a limit under the code of a rule about its value.
+    pub(super) fn spill_as(&mut self, code: &str, kw: Kw, value: &Json<'_>, place: Option<Place>, facts: &mut Vec<String>) {
+        let described = self.spill_mode == Spill::On && self.caps.accepts(Kw::Description);
+        if described {
+            facts.push(format!("({}: {})", kw.name(), shortened(value)));
+        }
+        let action = if described { Action::Described } else { Action::Dropped };
+        self.change(code, place, kw, action, Effect::Wider, "moved into the description".to_owned());
+    }
+
+    fn put_text(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
+        let mut stated = false;
+        for text in &rules.patterns {
+            let features = pattern::features(text).and(self.caps.pattern_refused);
+            if self.caps.accepts(Kw::Pattern) && !stated {
+                if features.is_empty() {
+                    stated = true;
+                    sheet.put(Kw::Pattern, Json::str(*text));
+                    continue;
+                }
+                let anchored = pattern::anchored(text)
+                    .filter(|text| pattern::features(text).and(self.caps.pattern_refused).is_empty());
+                if let Some(anchored) = anchored {
+                    stated = true;
+                    let code = self.demand_code(Demand::Patterns);
+                    self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, "anchored".to_owned());
+                    sheet.put(Kw::Pattern, Json::str(anchored));
+                    continue;
+                }
+            }
+            let code = if self.caps.accepts(Kw::Pattern) { self.demand_code(Demand::Patterns) } else { self.refusal_code(Kw::Pattern) };
+            self.spill_as(&code, Kw::Pattern, &Json::str(*text), node.place, &mut sheet.facts);
+        }
+        let min = (rules.min > 0).then_some(rules.min);
+        let says_min = min.is_none_or(|min| self.caps.accepts_count(Kw::MinLength, min));
+        let says_max = rules.max.is_none_or(|max| self.caps.accepts_count(Kw::MaxLength, max));
+        if let Some(min) = min.filter(|_| says_min) {
+            sheet.put(Kw::MinLength, Json::Num(min.into()));
+        }
+        if let Some(max) = rules.max.filter(|_| says_max) {
+            sheet.put(Kw::MaxLength, Json::Num(max.into()));
+        }
+        let (mut min, mut max) = (min.filter(|_| !says_min), rules.max.filter(|_| !says_max));
+        let repeats = |count: Option<u64>| count.filter(|count| *count <= LONGEST_REPEAT);
+        let said = (repeats(min), repeats(max));
+        if self.caps.accepts(Kw::Pattern) && rules.patterns.is_empty() && (said.0.is_some() || said.1.is_some()) {
+            let text = pattern::length_pattern(said.0, said.1);
+            if pattern::features(&text).and(self.caps.pattern_refused).is_empty() {
+                for (kw, done) in [(Kw::MinLength, said.0), (Kw::MaxLength, said.1)] {
+                    if done.is_some() {
+                        let code = self.refusal_code(kw);
+                        self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, "said by `pattern`".to_owned());
+                    }
+                }
+                sheet.put(Kw::Pattern, Json::str(text));
+                (min, max) = (min.filter(|_| said.0.is_none()), max.filter(|_| said.1.is_none()));
+            }
+        }
+        for (kw, count) in [(Kw::MinLength, min), (Kw::MaxLength, max)] {
+            if let Some(count) = count {
+                self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+            }
+        }
+    }
+
+    fn put_numbers(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::NumberRules<'d>, sheet: &mut Sheet<'d>) {
+        let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
+        for (bound, lower) in [(&rules.min, true), (&rules.max, false)] {
+            let Some(bound) = bound else { continue };
+            self.put_bound(node, bound, lower, whole, sheet);
+        }
+        for (index, multiple) in rules.multiples.iter().enumerate() {
+            if index == 0 && self.caps.accepts(Kw::MultipleOf) {
+                sheet.put(Kw::MultipleOf, (*multiple).clone());
+            } else if !(whole && multiple.as_count() == Some(1)) {
+                self.spill(Kw::MultipleOf, multiple, node.place, Effect::Wider, &mut sheet.facts);
+            }
+        }
+    }
+
+    fn put_bound(&mut self, node: &Rc<Node<'d>>, bound: &Bound, lower: bool, whole: bool, sheet: &mut Sheet<'d>) {
+        let (inclusive, exclusive) =
+            if lower { (Kw::Minimum, Kw::ExclusiveMinimum) } else { (Kw::Maximum, Kw::ExclusiveMaximum) };
+        let kw = if bound.exclusive { exclusive } else { inclusive };
+        let value = Json::Num(bound.value.clone());
+        if self.caps.accepts(kw) {
+            sheet.put(kw, value);
+            return;
+        }
+        if bound.exclusive && self.caps.accepts(inclusive) {
+            let next = bound.value.as_i64().and_then(|at| if lower { at.checked_add(1) } else { at.checked_sub(1) });
+            if let Some(next) = next.filter(|_| whole) {
+                let code = self.refusal_code(kw);
+                self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, format!("said by `{}`", inclusive.name()));
+                sheet.put(inclusive, Json::Num(next.into()));
+                return;
+            }
+            // The bound itself slips in; everything beyond it stays out.
+            sheet.put(inclusive, value.clone());
+        }
+        self.spill(kw, &value, node.place, Effect::Wider, &mut sheet.facts);
+    }
+
+    /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
+    fn put_logic(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
+        let Some(logic) = &node.logic else { return };
+        let mut all: Vec<Json<'d>> = logic.all.iter().map(|id| self.lower_here(*id)).collect();
+        let mut used = KwSet::default();
+        for union in &logic.unions {
+            let kw = self.union_keyword(node, union);
+            let branches = Json::Arr(union.branches.iter().map(|id| self.lower_here(*id)).collect());
+            if used.has(kw) {
+                all.push(Json::Obj(vec![(kw.name().into(), branches)]));
+            } else {
+                used.insert(kw);
+                sheet.put(kw, branches);
+            }
+        }
+        for (index, not) in logic.nots.iter().enumerate() {
+            let not = self.lower_here(*not);
+            if index == 0 {
+                sheet.put(Kw::Not, not);
+            } else {
+                all.push(Json::Obj(vec![(Kw::Not.name().into(), not)]));
+            }
+        }
+        for (index, condition) in logic.conditions.iter().enumerate() {
+            let mut members = vec![(Kw::If.name().into(), self.lower_here(condition.when))];
+            for (kw, branch) in [(Kw::Then, condition.then), (Kw::Else, condition.otherwise)] {
+                if let Some(branch) = branch {
+                    members.push((kw.name().into(), self.lower_here(branch)));
+                }
+            }
+            if index == 0 {
+                sheet.members.append(&mut members);
+            } else {
+                all.push(Json::Obj(members));
+            }
+        }
+        if !all.is_empty() {
+            sheet.put(Kw::AllOf, Json::Arr(all));
+        }
+    }
+
+    /// A subschema that must say `null` itself.
+    pub(super) fn lower_here(&mut self, id: crate::graph::NodeId) -> Json<'d> {
+        let lowered = self.lower(id, Pos::Other);
+        self.null_here(lowered).json
+    }
+}
+
+/// A value as a description shows it.
+fn shortened(value: &Json<'_>) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}

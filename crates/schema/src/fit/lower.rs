@@ -1,0 +1,282 @@
+//! The order of the rewrites at one node: references, `allOf`, negations, unions, values, types, and then each type's rules.
+
+use std::rc::Rc;
+
+use super::merge::spoken_types;
+use super::{Lowered, Lowerer, Pos};
+use crate::dialect::Demand;
+use crate::graph::{Node, NodeId};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::{LensId, Shape};
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+/// Schemas within schemas beyond this depth travel as JSON text.
+const MAX_DEPTH: usize = 96;
+
+impl<'d> Lowerer<'d, '_> {
+    /// Says a node in the dialect.
+    pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
+        self.depth += 1;
+        let lowered = if self.depth > MAX_DEPTH {
+            let code = self.demand_code(Demand::MaxDepth);
+            self.as_text(id, &code, "nested too deeply")
+        } else {
+            self.lower_node(id, pos)
+        };
+        self.depth -= 1;
+        lowered
+    }
+
+    fn lower_node(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
+        let node = Rc::clone(&self.graph[id]);
+        if node.target.is_some() {
+            return self.lower_reference(id, &node, pos);
+        }
+        let all = node.logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
+        if !all || (self.says(Kw::AllOf, pos) && !self.caps.must(Demand::Typed)) {
+            return self.lower_merged(id, &node, pos);
+        }
+        if self.opened.contains(&id) {
+            return self.lower_loop(id, pos);
+        }
+        let code = self.refusal_code(Kw::AllOf);
+        self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema".to_owned());
+        let flat = self.flatten(id);
+        let node = Rc::clone(&self.graph[flat]);
+        // A merged node can contain itself, by way of the references it was merged from.
+        self.opened.push(id);
+        let lowered = self.lower_merged(flat, &node, pos);
+        self.opened.pop();
+        self.close_loop(id, lowered)
+    }
+
+    /// Whether a keyword may be used at a position.
+    pub(super) fn says(&self, kw: Kw, pos: Pos) -> bool {
+        self.caps.accepts(kw) && !(pos == Pos::Root && self.caps.root_refused.has(kw))
+    }
+
+    /// Says a node that has neither a reference nor, unless the dialect takes it, an `allOf`.
+    pub(super) fn lower_merged(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let node = self.without_negations(node, pos);
+        let node = self.with_types(&node, pos);
+        if node.types().is_none() || node.values.as_ref().is_some_and(Vec::is_empty) {
+            return self.never(&node);
+        }
+        if node.is_any() {
+            return self.lower_any(id, &node);
+        }
+        if !node.unions().is_empty() {
+            return self.lower_unions(&node, pos);
+        }
+        if node.values.is_some() {
+            return self.lower_values(&node, pos);
+        }
+        self.lower_types(&node, pos)
+    }
+
+    /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
+    fn with_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
+        let wanted = self.caps.must(Demand::Typed) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
+        let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
+        let spoken = spoken_types(node);
+        if !silent || !wanted || spoken.is_none() {
+            return Rc::clone(node);
+        }
+        let demand = if pos == Pos::Root { Demand::RootObject } else { Demand::Typed };
+        let code = self.demand_code(demand);
+        let names: Vec<&str> = spoken.names().map(|(name, _)| name).collect();
+        let detail = format!("taken to be {}, which its keywords speak of", names.join(" or "));
+        self.change(&code, node.place, Kw::Type, Action::Added, Effect::Narrower, detail);
+        let mut typed = Node::clone(node);
+        typed.types = Some(spoken);
+        Rc::new(typed)
+    }
+
+    fn lower_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let types = node.types();
+        let single = types.name().is_some();
+        if single && types != Types::NULL {
+            return self.lower_single(node, pos);
+        }
+        let rest = types.without(Types::NULL);
+        let lists = !self.caps.must(Demand::OneType) && !(types.meets(Types::NULL) && self.caps.must(Demand::NoNull));
+        let scalars = !types.meets(Types::ARRAY.or(Types::OBJECT));
+        let demanding = self.caps.must(Demand::Typed) || self.caps.must(Demand::Closed);
+        let natural = lists && (!demanding || (scalars && rest.count() <= 1));
+        let null_only = rest.is_none();
+        if (natural && !null_only) || (null_only && !self.caps.must(Demand::NoNull)) || node.types.is_none() {
+            return self.emit(node, pos);
+        }
+        if null_only {
+            let mut null = Node::clone(node);
+            null.values = Some(vec![&Json::Null]);
+            return self.lower_values(&Rc::new(null), pos);
+        }
+        // One variant for each type, each with its own keywords (R-A14).
+        let notes = node.notes.clone();
+        let mut variants = Vec::new();
+        for (_, one) in rest.names() {
+            let mut variant = Node::clone(node);
+            variant.notes.clear();
+            variant.restrict(one);
+            variants.push(self.graph.add(variant));
+        }
+        if types.meets(Types::NULL) {
+            variants.push(self.graph.add(Node { types: Some(Types::NULL), ..Node::default() }));
+        }
+        let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
+        let code = self.demand_code(demand);
+        self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type".to_owned());
+        self.lower_branches(variants, &Node { place: node.place, notes, ..Node::default() }, pos)
+    }
+
+    fn lower_single(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if node.types() == Types::OBJECT
+            && let Some(carried) = self.carried_object(node, pos)
+        {
+            return carried;
+        }
+        if node.types() == Types::ARRAY
+            && let Some(carried) = self.carried_tuple(node, pos)
+        {
+            return carried;
+        }
+        self.emit(node, pos)
+    }
+
+    /// A node that accepts anything.
+    fn lower_any(&mut self, id: NodeId, node: &Rc<Node<'d>>) -> Lowered<'d> {
+        if !self.caps.must(Demand::Typed) {
+            return self.emit(node, Pos::Other);
+        }
+        let code = self.demand_code(Demand::Typed);
+        self.as_text(id, &code, "any value")
+    }
+
+    /// A node that accepts nothing. No dialect has a word for it that all take.
+    pub(super) fn never(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
+        if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
+            let not = (Kw::Not.name().into(), Json::Obj(Vec::new()));
+            return Lowered { json: Json::Obj(vec![not]), lens: LensId::SAME, null: false };
+        }
+        let code = self.demand_code(Demand::SchemaObject);
+        let detail = "no value is valid here, which cannot be said".to_owned();
+        self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Wider, detail);
+        let members = vec![
+            (Kw::Type.name().into(), Json::str("string")),
+            (Kw::Description.name().into(), Json::str("(no value is valid here)")),
+        ];
+        Lowered { json: Json::Obj(members), lens: LensId::SAME, null: false }
+    }
+
+    /// Carries a value as JSON text in a string.
+    pub(super) fn as_text(&mut self, id: NodeId, code: &str, why: &str) -> Lowered<'d> {
+        let node = Rc::clone(&self.graph[id]);
+        let any = node.is_any();
+        let effect = if any { Effect::Same } else { Effect::Wider };
+        let detail = format!("{why}: carried as JSON text in a string");
+        self.change(code, node.place, Kw::Type, Action::Carried, effect, detail);
+        let written = node.note(Kw::Description).and_then(Json::as_str).unwrap_or_default();
+        let gap = if written.is_empty() { "" } else { " " };
+        let about = if any { "any JSON value" } else { "the value" };
+        let description = format!("{written}{gap}({about} as JSON text)");
+        let mut members = vec![(Kw::Type.name().into(), Json::str("string"))];
+        if self.caps.accepts(Kw::Description) {
+            members.push((Kw::Description.name().into(), Json::str(description)));
+        }
+        let lens = self.lens.add(Shape::Text);
+        Lowered { json: Json::Obj(members), lens, null: false }
+    }
+
+    /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
+    fn without_negations(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
+        let Some(logic) = &node.logic else { return Rc::clone(node) };
+        let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
+        let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
+        if !drop_nots && !drop_conditions {
+            return Rc::clone(node);
+        }
+        let mut node = Node::clone(node);
+        let mut logic = node.logic.take().map(|logic| *logic).unwrap_or_default();
+        if drop_nots {
+            for not in std::mem::take(&mut logic.nots) {
+                self.lower_not(&mut node, not);
+            }
+        }
+        if drop_conditions {
+            logic.conditions.clear();
+            let code = self.refusal_code(Kw::If);
+            let detail = "the condition cannot be said".to_owned();
+            self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, detail);
+        }
+        let empty = logic.all.is_empty() && logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty();
+        node.logic = (!empty).then(|| Box::new(logic));
+        Rc::new(node)
+    }
+
+    fn lower_not(&mut self, node: &mut Node<'d>, not: NodeId) {
+        let code = self.refusal_code(Kw::Not);
+        let refused = self.flatten(not);
+        let refused = Rc::clone(&self.graph[refused]);
+        let only_types = refused.logic.is_none() && refused.is_any_but_types();
+        if only_types {
+            let left = node.types().without(refused.types());
+            node.restrict(left);
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`".to_owned());
+            return;
+        }
+        if let (Some(values), Some(own)) = (&refused.values, &mut node.values)
+            && refused.types.is_none()
+            && refused.logic.is_none()
+        {
+            own.retain(|value| !values.iter().any(|other| other.same(value)));
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`".to_owned());
+            return;
+        }
+        self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "the exclusion cannot be said".to_owned());
+    }
+
+    /// The types a value of this node can have, through references and unions.
+    pub(super) fn types_of(&mut self, id: NodeId) -> Types {
+        if let Some(types) = self.types.get(&id) {
+            return *types;
+        }
+        // A node on the way to itself adds nothing.
+        self.types.insert(id, Types::ANY);
+        let flat = self.flatten(id);
+        let node = Rc::clone(&self.graph[flat]);
+        let mut types = node.types();
+        if let Some(values) = &node.values {
+            let of_values = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
+            types = types.and(widened(of_values));
+        }
+        for union in node.unions() {
+            let mut of_branches = Types::NONE;
+            for branch in &union.branches {
+                of_branches = of_branches.or(self.types_of(*branch));
+            }
+            types = types.and(of_branches);
+        }
+        self.types.insert(id, types);
+        types
+    }
+}
+
+/// Values of a fractional kind are written as numbers.
+fn widened(types: Types) -> Types {
+    types.names().fold(Types::NONE, |all, (_, one)| all.or(one))
+}
+
+impl Node<'_> {
+    fn is_any_but_types(&self) -> bool {
+        self.values.is_none()
+            && self.target.is_none()
+            && self.formats.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.object.is_none()
+    }
+}

@@ -1,0 +1,303 @@
+//! The merge rewrite: a node with a reference and with `allOf` becomes one node that says all of it, a real intersection.
+
+use std::borrow::Cow;
+
+use super::Lowerer;
+use crate::graph::{ArrayRules, Logic, Node, NodeId, NumberRules, ObjectRules, TextRules};
+use crate::json::Json;
+use crate::pattern;
+use crate::read::keywords::tighter;
+use crate::report::{Action, Effect};
+use crate::keyword::Kw;
+use crate::types::Types;
+
+impl<'d> Lowerer<'d, '_> {
+    /// The node with its reference and its `allOf` merged into it.
+    pub(super) fn flatten(&mut self, id: NodeId) -> NodeId {
+        let node = &self.graph[id];
+        if node.target.is_none() && node.logic.as_ref().is_none_or(|logic| logic.all.is_empty()) {
+            return id;
+        }
+        if let Some(flat) = self.flat.get(&id) {
+            return *flat;
+        }
+        if self.flattening.contains(&id) || self.flattening.len() > MAX_CHAIN {
+            // A schema that refers to itself without anything between adds no condition.
+            return self.any();
+        }
+        self.flattening.push(id);
+        let mut own = Node::clone(node);
+        let target = own.target.take();
+        let all = own.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.all));
+        if own.logic.as_ref().is_some_and(|logic| {
+            logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
+        }) {
+            own.logic = None;
+        }
+        let single = target.is_none() && all.len() == 1;
+        let place = own.place;
+        let mut merged: Option<Node<'d>> = None;
+        for part in target.into_iter().chain(all.iter().copied()) {
+            let part = self.flatten(part);
+            let part = Node::clone(&self.graph[part]);
+            merged = Some(match merged {
+                Some(so_far) => self.meet(so_far, part),
+                None => part,
+            });
+        }
+        let merged = match merged {
+            // R-A13: the keys of a lone entry win; R-A12: the siblings of a reference win.
+            Some(entry) if single => self.meet(entry, own),
+            Some(entry) => self.meet(own, entry),
+            None => own,
+        };
+        let merged = self.graph.add(Node { place, ..merged });
+        self.flattening.pop();
+        self.flat.insert(id, merged);
+        merged
+    }
+
+    /// A node that asks nothing.
+    pub(super) fn any(&mut self) -> NodeId {
+        self.graph.add(Node::default())
+    }
+
+    /// A node that asks what both ask. What it says is worked out when it is looked at, so cycles are no concern.
+    pub(super) fn both(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        if a == b || self.graph[b].is_any() {
+            return a;
+        }
+        if self.graph[a].is_any() && self.graph[a].notes.is_empty() {
+            return b;
+        }
+        if let Some(id) = self.pairs.get(&(a, b)) {
+            return *id;
+        }
+        let logic = Logic { all: vec![a, b], ..Logic::default() };
+        let place = self.graph[a].place;
+        let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
+        self.pairs.insert((a, b), id);
+        id
+    }
+
+    fn meet(&mut self, mut a: Node<'d>, b: Node<'d>) -> Node<'d> {
+        a.types = match (a.types, b.types) {
+            (Some(x), Some(y)) => Some(x.and(y)),
+            (x, y) => x.or(y),
+        };
+        a.values = match (a.values.take(), b.values) {
+            (Some(x), Some(y)) => {
+                Some(x.into_iter().filter(|value| y.iter().any(|other| other.same(value))).collect())
+            }
+            (x, y) => x.or(y),
+        };
+        for format in b.formats {
+            if !a.formats.contains(&format) {
+                a.formats.push(format);
+            }
+        }
+        a.number = join_rules(a.number.take(), b.number, meet_numbers);
+        a.text = join_rules(a.text.take(), b.text, meet_texts);
+        a.array = join_rules(a.array.take(), b.array, |x, y| self.meet_arrays(x, y));
+        let place = a.place;
+        a.object = join_rules(a.object.take(), b.object, |x, y| self.meet_objects(x, y, place));
+        if let Some(theirs) = b.logic {
+            let own = a.logic.get_or_insert_default();
+            for union in theirs.unions {
+                if !own.unions.contains(&union) {
+                    own.unions.push(union);
+                }
+            }
+            own.all.extend(theirs.all);
+            own.nots.extend(theirs.nots);
+            own.conditions.extend(theirs.conditions);
+        }
+        for note in b.notes {
+            if !a.notes.iter().any(|own| own.key == note.key) {
+                a.notes.push(note);
+            }
+        }
+        if let Some(types) = a.types {
+            a.restrict(types);
+        }
+        a
+    }
+
+    fn meet_arrays(&mut self, a: ArrayRules, b: ArrayRules) -> ArrayRules {
+        let count = a.prefix.len().max(b.prefix.len());
+        let mut prefix = Vec::with_capacity(count);
+        for index in 0..count {
+            let x = a.prefix.get(index).copied().or(a.items);
+            let y = b.prefix.get(index).copied().or(b.items);
+            prefix.push(match (x, y) {
+                (Some(x), Some(y)) => self.both(x, y),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => self.any(),
+            });
+        }
+        let items = match (a.items, b.items) {
+            (Some(x), Some(y)) => Some(self.both(x, y)),
+            (x, y) => x.or(y),
+        };
+        let mut contains = a.contains;
+        contains.extend(b.contains);
+        ArrayRules {
+            prefix,
+            items,
+            min: a.min.max(b.min),
+            max: least(a.max, b.max),
+            unique: a.unique || b.unique,
+            contains,
+            unevaluated: a.unevaluated.or(b.unevaluated),
+        }
+    }
+
+    fn meet_objects(
+        &mut self,
+        a: ObjectRules<'d>,
+        b: ObjectRules<'d>,
+        place: Option<crate::graph::Place>,
+    ) -> ObjectRules<'d> {
+        let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<Cow<'d, str>, NodeId> {
+            rules.properties.iter().cloned().collect()
+        };
+        let (in_a, in_b) = (find(&a), find(&b));
+        let mut properties = Vec::with_capacity(a.properties.len() + b.properties.len());
+        for (key, id) in &a.properties {
+            let id = match in_b.get(key) {
+                Some(other) => self.both(*id, *other),
+                None => self.undeclared(*id, key, &b),
+            };
+            properties.push((key.clone(), id));
+        }
+        for (key, id) in &b.properties {
+            if !in_a.contains_key(key) {
+                properties.push((key.clone(), self.undeclared(*id, key, &a)));
+            }
+        }
+        let mut patterns = Vec::new();
+        for (own, other) in [(&a, &b), (&b, &a)] {
+            for (key, id) in &own.patterns {
+                let same = other.patterns.iter().find(|(pattern, _)| pattern == key);
+                if let Some((_, theirs)) = same {
+                    if !patterns.iter().any(|(pattern, _)| pattern == key) {
+                        patterns.push((key.clone(), self.both(*id, *theirs)));
+                    }
+                } else if let (Some(rest), true) = (other.additional, other.patterns.is_empty()) {
+                    patterns.push((key.clone(), self.both(*id, rest)));
+                } else {
+                    if other.additional.is_some() {
+                        let detail = "`patternProperties` on both sides cannot be told apart by key".to_owned();
+                        let code = self.refusal_code(Kw::AllOf);
+                        self.change(&code, place, Kw::AllOf, Action::Merged, Effect::Wider, detail);
+                    }
+                    patterns.push((key.clone(), *id));
+                }
+            }
+        }
+        let additional = match (a.additional, b.additional) {
+            (Some(x), Some(y)) => Some(self.both(x, y)),
+            (x, y) => x.or(y),
+        };
+        let mut required = a.required;
+        for name in b.required {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+        let (mut names, mut needs, mut dependents) = (a.names, a.needs, a.dependents);
+        names.extend(b.names);
+        needs.extend(b.needs);
+        dependents.extend(b.dependents);
+        ObjectRules {
+            properties,
+            required,
+            additional,
+            patterns,
+            names,
+            min: a.min.max(b.min),
+            max: least(a.max, b.max),
+            needs,
+            dependents,
+            unevaluated: a.unevaluated.or(b.unevaluated),
+        }
+    }
+
+    /// A property under rules that do not declare it: their patterns and their `additionalProperties` hold for it too.
+    fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'d>) -> NodeId {
+        let mut id = id;
+        let mut matched = false;
+        for (pattern, schema) in &rules.patterns {
+            if pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(key)) {
+                matched = true;
+                id = self.both(id, *schema);
+            }
+        }
+        match rules.additional {
+            Some(rest) if !matched => self.both(id, rest),
+            _ => id,
+        }
+    }
+}
+
+/// References and `allOf` within one another beyond this depth ask nothing more.
+const MAX_CHAIN: usize = 200;
+
+fn join_rules<T>(a: Option<Box<T>>, b: Option<Box<T>>, meet: impl FnOnce(T, T) -> T) -> Option<Box<T>> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Box::new(meet(*a, *b))),
+        (a, b) => a.or(b),
+    }
+}
+
+fn meet_numbers<'d>(a: NumberRules<'d>, b: NumberRules<'d>) -> NumberRules<'d> {
+    let pick = |x, y, lower| match (x, y) {
+        (Some(x), Some(y)) => Some(tighter(x, y, lower)),
+        (x, y) => x.or(y),
+    };
+    let mut multiples: Vec<&'d Json<'d>> = a.multiples;
+    multiples.extend(b.multiples);
+    multiples.dedup_by(|x, y| x.same(y));
+    // A multiple of 6 is a multiple of 3.
+    let coarser = |x: &Json<'_>, y: &Json<'_>| match (x.as_count(), y.as_count()) {
+        (Some(x), Some(y)) => x != y && y != 0 && x % y == 0,
+        _ => false,
+    };
+    let kept = multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
+    NumberRules { min: pick(a.min, b.min, true), max: pick(a.max, b.max, false), multiples: kept }
+}
+
+fn meet_texts<'d>(a: TextRules<'d>, b: TextRules<'d>) -> TextRules<'d> {
+    let mut patterns = a.patterns;
+    for pattern in b.patterns {
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+    TextRules { min: a.min.max(b.min), max: least(a.max, b.max), patterns }
+}
+
+fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The types of a merged node that says nothing of types.
+pub(super) fn spoken_types(node: &Node<'_>) -> Types {
+    let mut types = Types::NONE;
+    if node.object.is_some() {
+        types = types.or(Types::OBJECT);
+    }
+    if node.array.is_some() {
+        types = types.or(Types::ARRAY);
+    }
+    if node.text.is_some() || (!node.formats.is_empty() && node.number.is_none()) {
+        types = types.or(Types::STRING);
+    }
+    if node.number.is_some() {
+        types = types.or(Types::NUMBER);
+    }
+    types
+}

@@ -1,0 +1,392 @@
+//! Owns fitting: a schema said in a dialect, by a fixed order of small rewrites that know no provider. Each rewrite asks the
+//! dialect's rows, records what it changed, and adds its part of the lens.
+
+mod array;
+mod budget;
+mod disjoint;
+mod emit;
+mod lower;
+mod merge;
+mod object;
+mod options;
+mod reference;
+mod root;
+mod union;
+mod values;
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashSet};
+use serde_json::Value;
+
+pub use options::{FitOptions, Open, Spill, StrictMode};
+
+use crate::check::{check_json, is_clean};
+use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::error::ReadError;
+use crate::graph::{Graph, Node, NodeId, Place};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::{Lens, LensId};
+use crate::read::{ReadOptions, read, remote_references};
+use crate::report::{Action, Change, Effect};
+use crate::types::Types;
+use crate::zod;
+use reference::Definition;
+
+/// A fitted schema.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Fitted {
+    /// The schema in the dialect.
+    pub schema: Value,
+    /// Everything that was changed.
+    pub changes: Vec<Change>,
+    strict: bool,
+    lens: Lens,
+}
+
+impl Fitted {
+    /// Whether the provider's strict flag may be sent with the schema.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
+    /// How values travel.
+    pub fn lens(&self) -> &Lens {
+        &self.lens
+    }
+}
+
+/// A fitted schema as JSON text.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FittedText {
+    /// The schema in the dialect.
+    pub schema: String,
+    /// Everything that was changed.
+    pub changes: Vec<Change>,
+    strict: bool,
+    lens: Lens,
+}
+
+impl FittedText {
+    /// Whether the provider's strict flag may be sent with the schema.
+    pub fn strict(&self) -> bool {
+        self.strict
+    }
+
+    /// How values travel.
+    pub fn lens(&self) -> &Lens {
+        &self.lens
+    }
+}
+
+/// Says a schema in a dialect, and lists everything that had to give.
+///
+/// ```
+/// use polywire_schema::{FitOptions, dialect, fit};
+/// let schema = serde_json::json!({"type": "object", "properties": {"unit": {"type": "string"}}});
+/// let fitted = fit(&schema, dialect("openai-strict").unwrap(), &FitOptions::default()).unwrap();
+/// assert!(fitted.strict());
+/// assert_eq!(fitted.schema["required"], serde_json::json!(["unit"]));
+/// assert_eq!(fitted.schema["properties"]["unit"]["anyOf"][1]["type"], "null");
+/// ```
+pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
+    let json = Json::from_value(schema, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+    fit_json(json, dialect, options, |json| json.to_value())
+        .map(|(schema, out)| Fitted { schema, changes: out.changes, strict: out.strict, lens: out.lens })
+}
+
+/// [`fit`] from text to text.
+pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, ReadError> {
+    let json = Json::from_text(text, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+    let print = |json: &Json<'_>| {
+        let mut out = String::with_capacity(text.len() + text.len() / 2);
+        json.write(&mut out);
+        out
+    };
+    fit_json(json, dialect, options, print)
+        .map(|(schema, out)| FittedText { schema, changes: out.changes, strict: out.strict, lens: out.lens })
+}
+
+struct Outcome {
+    changes: Vec<Change>,
+    strict: bool,
+    lens: Lens,
+}
+
+fn fit_json<T>(
+    json: Json<'_>,
+    dialect: &Dialect,
+    options: &FitOptions,
+    print: impl Fn(&Json<'_>) -> T,
+) -> Result<(T, Outcome), ReadError> {
+    let json = zod::plain(&json).unwrap_or(json);
+    let mut rung = Cow::Borrowed(dialect);
+    let mut fell = Vec::new();
+    let wants_strict = dialect.strict();
+    if wants_strict && options.strict == StrictMode::Off {
+        if let Some(next) = next_rung(&rung) {
+            rung = next;
+        }
+    }
+    let mut strict = wants_strict && options.strict != StrictMode::Off;
+    // What already fits is left alone, to the byte: the first law then implies the second.
+    if is_clean(&json, &rung, options.slot) {
+        return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
+    }
+    let remote = fetch(&json, options)?;
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved, resolver: None };
+    loop {
+        let read = read(&json, &remote, &reading)?;
+        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes, weight(&json));
+        let (fitted, lens) = lowerer.run();
+        let mut changes = std::mem::take(&mut lowerer.changes);
+        let fitted = budget::meet_budgets(fitted, &rung, options.slot, &mut changes);
+        let stuck = if is_clean(&fitted, &rung, options.slot) {
+            None
+        } else {
+            check_json(&fitted, &rung, options.slot, &crate::check::Subject::default()).into_iter().next()
+        };
+        let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
+        let (Some(violation), Some(next)) = (&stuck, next) else {
+            fell.append(&mut changes);
+            let strict = strict && stuck.is_none();
+            if stuck.is_some() && rung.caps(options.slot).must(Demand::NoNull) && !rung.caps(options.slot).accepts(Kw::AnyOf) {
+                let (last, change) = budget::last_resort(stuck.as_ref());
+                fell.push(change);
+                return Ok((print(&last), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
+            }
+            return Ok((print(&fitted), Outcome { changes: fell, strict, lens }));
+        };
+        fell.push(Change {
+            code: violation.code.clone(),
+            at: violation.at.clone(),
+            keyword: violation.keyword.clone(),
+            action: Action::FellBack,
+            effect: Effect::Note,
+            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()),
+        });
+        strict = false;
+        rung = next;
+        if is_clean(&json, &rung, options.slot) {
+            return Ok((print(&json), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
+        }
+    }
+}
+
+fn next_rung(dialect: &Dialect) -> Option<Cow<'static, Dialect>> {
+    crate::dialect::target(dialect.fallback()?).ok()
+}
+
+/// The documents that the schema refers to by URI, as the caller's resolver gives them.
+fn fetch(json: &Json<'_>, options: &FitOptions) -> Result<Vec<(String, Json<'static>)>, ReadError> {
+    let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
+    let mut found: Vec<(String, Json<'static>)> = Vec::new();
+    let mut wanted = remote_references(json);
+    while let Some(uri) = wanted.pop() {
+        if found.len() >= 64 || found.iter().any(|(own, _)| *own == uri) {
+            continue;
+        }
+        let Some(document) = resolver.resolve(&uri) else { continue };
+        let text = document.to_string();
+        let read = Json::from_text(&text, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+        wanted.extend(remote_references(&read));
+        found.push((uri, read.into_owned()));
+    }
+    Ok(found)
+}
+
+/// About how many bytes a schema takes as text.
+fn weight(json: &Json<'_>) -> usize {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Num(_) => 5,
+        Json::Str(text) => text.len() + 3,
+        Json::Arr(items) => 2 + items.iter().map(weight).sum::<usize>(),
+        Json::Obj(members) => 2 + members.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>(),
+    }
+}
+
+/// Where a schema is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pos {
+    /// At the root.
+    Root,
+    /// As a property, which may be left out.
+    Property,
+    /// Anywhere else.
+    Other,
+}
+
+/// What becomes of references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refs {
+    /// They stay.
+    Keep,
+    /// They stay where they make no loop.
+    Acyclic,
+    /// Each is replaced by its target.
+    Inline,
+}
+
+/// The words for references.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    reference: Kw,
+    defs: Kw,
+}
+
+/// A printed schema and how its values travel.
+#[derive(Clone, Debug)]
+struct Lowered<'d> {
+    json: Json<'d>,
+    lens: LensId,
+    /// `null` was accepted and could not be said; the parent must.
+    null: bool,
+}
+
+/// A target that was printed in the place of a reference.
+struct Inlined<'d> {
+    lowered: Lowered<'d>,
+    size: usize,
+}
+
+struct Lowerer<'d, 'c> {
+    graph: Graph<'d>,
+    root: NodeId,
+    dialect: &'c Dialect,
+    caps: &'c Caps,
+    slot: Slot,
+    open: Open,
+    spill_mode: Spill,
+    refs: Refs,
+    words: Words,
+    changes: Vec<Change>,
+    lens: Lens,
+    definitions: Vec<Definition<'d>>,
+    defined: HashMap<NodeId, usize>,
+    names: HashSet<String>,
+    queue: Vec<usize>,
+    opened: Vec<NodeId>,
+    inlined: HashMap<NodeId, Inlined<'d>>,
+    inline_left: usize,
+    flat: HashMap<NodeId, NodeId>,
+    flattening: Vec<NodeId>,
+    pairs: HashMap<(NodeId, NodeId), NodeId>,
+    types: HashMap<NodeId, Types>,
+    recursive: HashMap<NodeId, bool>,
+    depth: usize,
+    root_in_place: bool,
+    root_lens: LensId,
+    root_facts: Vec<String>,
+}
+
+/// What inlining may add, in bytes, whatever the size of the schema.
+const INLINE_BYTES: usize = 128 * 1024;
+
+impl<'d, 'c> Lowerer<'d, 'c> {
+    fn new(
+        graph: Graph<'d>,
+        root: NodeId,
+        dialect: &'c Dialect,
+        options: &FitOptions,
+        changes: Vec<Change>,
+        weight: usize,
+    ) -> Self {
+        let caps = dialect.caps(options.slot);
+        let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
+        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs);
+        let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
+            (false, _) => Refs::Inline,
+            (true, true) => Refs::Acyclic,
+            (true, false) => Refs::Keep,
+        };
+        let words = if dollar || !open {
+            Words { reference: Kw::Ref, defs: Kw::Defs }
+        } else {
+            Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
+        };
+        Self {
+            graph,
+            root,
+            dialect,
+            caps,
+            slot: options.slot,
+            open: options.open,
+            spill_mode: options.spill,
+            refs,
+            words,
+            changes,
+            lens: Lens::identity(),
+            definitions: Vec::new(),
+            defined: HashMap::default(),
+            names: HashSet::default(),
+            queue: Vec::new(),
+            opened: Vec::new(),
+            inlined: HashMap::default(),
+            inline_left: INLINE_BYTES.max(weight * 5),
+            flat: HashMap::default(),
+            flattening: Vec::new(),
+            pairs: HashMap::default(),
+            types: HashMap::default(),
+            recursive: HashMap::default(),
+            depth: 0,
+            root_in_place: false,
+            root_lens: LensId::SAME,
+            root_facts: Vec::new(),
+        }
+    }
+
+    /// Prints the whole schema.
+    fn run(&mut self) -> (Json<'d>, Lens) {
+        let lowered = self.lower_root();
+        let facts = std::mem::take(&mut self.root_facts);
+        let lowered = self.with_facts(lowered, &facts);
+        self.lower_queue();
+        let mut json = lowered.json;
+        if let Json::Obj(members) = &mut json
+            && !self.definitions.is_empty()
+        {
+            let definitions = std::mem::take(&mut self.definitions);
+            let map = definitions
+                .into_iter()
+                .filter_map(|own| Some((Cow::Owned(own.name), own.json?)))
+                .collect();
+            members.push((self.words.defs.name().into(), Json::Obj(map)));
+        }
+        let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens);
+        (json, lens)
+    }
+
+    /// Says a node that is not in the graph.
+    fn lower_merged_plain(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let id = self.graph.add(Node::clone(node));
+        self.lower_merged(id, node, pos)
+    }
+
+    fn change(&mut self, code: &str, place: Option<Place>, kw: Kw, action: Action, effect: Effect, detail: String) {
+        self.change_at(code, place, kw.name(), action, effect, detail);
+    }
+
+    fn change_at(&mut self, code: &str, place: Option<Place>, keyword: &str, action: Action, effect: Effect, detail: String) {
+        let at = self.graph.pointer(place);
+        self.changes.push(Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect, detail });
+    }
+
+    /// The code of the row that refuses a keyword.
+    fn refusal_code(&self, kw: Kw) -> String {
+        self.dialect.refusal(kw, self.slot).map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
+    }
+
+    fn unknown_code(&self) -> String {
+        self.dialect.refusal_of_unknown(self.slot).map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
+    }
+
+    /// The code of the row with a demand.
+    fn demand_code(&self, demand: Demand) -> String {
+        let row = self.dialect.rule_rows(self.slot).find(|row| row.demand == demand);
+        row.map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
+    }
+}

@@ -1,0 +1,512 @@
+//! Objects: closed where they must be, optionals said as the dialect says them, maps kept or carried as lists of entries,
+//! keys renamed.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use super::emit::Sheet;
+use super::{Lowered, Lowerer, Open, Pos};
+use crate::dialect::Demand;
+use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
+use crate::json::{Json, Member};
+use crate::keyword::Kw;
+use crate::lens::{Absent, Field, LensId, Rest, Shape};
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+/// What an object says of properties it does not declare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    /// Anything goes, because nothing is said or `true` is.
+    Open,
+    /// None may be there.
+    Closed,
+    /// Each is of this kind.
+    Of(NodeId),
+}
+
+/// The key under which undeclared properties travel beside declared ones.
+const REST: &str = "additional_properties";
+
+impl<'d> Lowerer<'d, '_> {
+    fn extra(&mut self, rules: &ObjectRules<'d>) -> Extra {
+        match rules.additional.or(rules.unevaluated) {
+            None => Extra::Open,
+            Some(id) if self.is_never(id) => Extra::Closed,
+            Some(id) => {
+                let flat = self.flatten(id);
+                if self.graph[flat].is_any() { Extra::Open } else { Extra::Of(id) }
+            }
+        }
+    }
+
+    /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
+    pub(super) fn carried_object(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+        let none = ObjectRules::default();
+        let rules = node.object.as_deref().unwrap_or(&none);
+        if pos == Pos::Root || !rules.properties.is_empty() {
+            return None;
+        }
+        let extra = self.extra(rules);
+        let closes = self.caps.must(Demand::Closed);
+        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
+        if closes && !map && extra == Extra::Open {
+            let code = self.demand_code(Demand::Closed);
+            let id = self.graph.add(Node::clone(node));
+            return Some(self.as_text(id, &code, "an object of any form"));
+        }
+        let natural = !closes && self.caps.accepts(Kw::AdditionalProperties);
+        if !map || (natural && self.map_is_natural(rules)) {
+            return None;
+        }
+        let code = self.map_code();
+        let (json, lens) = self.entries(rules, extra, &code, node);
+        let mut sheet = Sheet::new();
+        let Json::Obj(members) = json else { return None };
+        sheet.members = members;
+        for (kw, entries, count) in [
+            (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
+            (Kw::MaxProperties, Kw::MaxItems, rules.max),
+        ] {
+            match count {
+                Some(count) if self.caps.accepts_count(entries, count) => {
+                    let code = self.refusal_code(kw);
+                    let detail = format!("said by `{}`", entries.name());
+                    self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);
+                    sheet.put(entries, Json::Num(count.into()));
+                }
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                None => {}
+            }
+        }
+        if !rules.required.is_empty() {
+            let detail = "required keys of a map cannot be said of its entries".to_owned();
+            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
+        }
+        sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
+        sheet.lens = lens;
+        Some(self.finish(node, sheet))
+    }
+
+    /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
+    fn map_is_natural(&self, rules: &ObjectRules<'d>) -> bool {
+        rules.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
+    }
+
+    fn map_code(&self) -> String {
+        if self.caps.must(Demand::Closed) {
+            self.demand_code(Demand::Closed)
+        } else {
+            self.refusal_code(Kw::AdditionalProperties)
+        }
+    }
+
+    /// A list of entries for what a map holds.
+    fn entries(&mut self, rules: &ObjectRules<'d>, extra: Extra, code: &str, node: &Rc<Node<'d>>) -> (Json<'d>, LensId) {
+        let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
+        let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
+        match extra {
+            Extra::Of(id) => kinds.push(id),
+            Extra::Open => kinds.push(self.any()),
+            Extra::Closed => {}
+        }
+        kinds.dedup();
+        let key_pattern = match rules.patterns.as_slice() {
+            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(pattern.clone()),
+            _ => None,
+        };
+        if key_pattern.is_some() {
+            effect = Effect::Same;
+        }
+        if !rules.names.is_empty() {
+            effect = Effect::Wider;
+        }
+        let detail = "carried as a list of entries".to_owned();
+        self.change(code, node.place, Kw::AdditionalProperties, Action::Carried, effect, detail);
+        let value = match kinds.as_slice() {
+            [one] => *one,
+            several => {
+                let union = Union { exactly_one: false, branches: several.to_vec() };
+                let logic = Logic { unions: vec![union], ..Logic::default() };
+                self.graph.add(Node { place: node.place, logic: Some(Box::new(logic)), ..Node::default() })
+            }
+        };
+        let lowered = self.lower(value, Pos::Property);
+        let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
+        let lowered = if may_lack { lowered } else { self.null_here(lowered) };
+        let mut key = vec![(Kw::Type.name().into(), Json::str("string"))];
+        if let Some(pattern) = key_pattern {
+            key.push((Kw::Pattern.name().into(), Json::Str(pattern)));
+        }
+        let mut required = vec![Json::str("key")];
+        if !may_lack {
+            required.push(Json::str("value"));
+        }
+        let properties = vec![("key".into(), Json::Obj(key)), ("value".into(), lowered.json)];
+        let mut item: Vec<Member<'d>> = vec![
+            (Kw::Type.name().into(), Json::str("object")),
+            (Kw::Properties.name().into(), Json::Obj(properties)),
+            (Kw::Required.name().into(), Json::Arr(required)),
+        ];
+        if self.caps.accepts(Kw::AdditionalProperties) {
+            item.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
+        }
+        let list = vec![
+            (Kw::Type.name().into(), Json::str("array")),
+            (Kw::Items.name().into(), Json::Obj(item)),
+        ];
+        let lens = self.lens.add(Shape::Entries(lowered.lens));
+        (Json::Obj(list), lens)
+    }
+
+    fn takes_pattern(&self, pattern: &str) -> bool {
+        self.caps.accepts(Kw::Pattern) && crate::pattern::features(pattern).and(self.caps.pattern_refused).is_empty()
+    }
+
+    pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
+        let rules = node.object.as_deref().map_or_else(ObjectRules::default, ObjectRules::clone);
+        let extra = self.extra(&rules);
+        let mut fields = Vec::with_capacity(rules.properties.len());
+        let mut properties: Vec<Member<'d>> = Vec::with_capacity(rules.properties.len());
+        let mut required: Vec<Json<'d>> = Vec::with_capacity(rules.required.len());
+        let wanted = Wanted::new(&rules.required);
+        let mut gone: Vec<&str> = Vec::new();
+        for (key, id) in &rules.properties {
+            let must = wanted.has(key);
+            if self.is_never(*id) && !self.says_never() {
+                gone.push(key);
+                self.drop_property(node, key, must);
+                continue;
+            }
+            let wire = self.wire_key(node, key, pos, &properties);
+            let (json, absent, lens, needed) = self.property(*id, must);
+            if needed {
+                required.push(Json::Str(wire.clone()));
+            }
+            fields.push(Field { name: key.clone().into_owned(), wire: wire.clone().into_owned(), lens, absent });
+            properties.push((wire, json));
+        }
+        let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
+        self.put_unknown_required(node, &rules, &wanted, &gone, &mut required);
+        if !properties.is_empty() || self.caps.must(Demand::HasProperties) || node.object.is_some() && !rules.properties.is_empty() {
+            sheet.put(Kw::Properties, Json::Obj(properties));
+        }
+        let closes = self.caps.must(Demand::AllRequired);
+        if !required.is_empty() || closes {
+            sheet.put(Kw::Required, Json::Arr(required));
+        }
+        if let Some(json) = rest.additional {
+            sheet.put(Kw::AdditionalProperties, json);
+        }
+        if let Some(json) = rest.patterns {
+            sheet.put(Kw::PatternProperties, json);
+        }
+        self.put_object_counts(node, &rules, sheet);
+        let shape = Shape::Object { fields, rest: rest.carried };
+        let object = self.lens.add(shape);
+        if !object.is_same() {
+            sheet.lens = object;
+        }
+    }
+
+    fn says_never(&self) -> bool {
+        self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed)
+    }
+
+    fn drop_property(&mut self, node: &Rc<Node<'d>>, key: &str, must: bool) {
+        let code = self.demand_code(Demand::SchemaObject);
+        let effect = if must { Effect::Wider } else { Effect::Same };
+        let detail = format!("the property `{key}` accepts no value and is left out");
+        self.change(&code, node.place, Kw::Properties, Action::Dropped, effect, detail);
+    }
+
+    /// One property: its schema, what absence becomes, its lens, and whether it is required.
+    fn property(&mut self, id: NodeId, must: bool) -> (Json<'d>, Absent, LensId, bool) {
+        let lowered = self.lower(id, Pos::Property);
+        let all = self.caps.must(Demand::AllRequired);
+        let place = self.graph[id].place;
+        if must && !lowered.null {
+            return (lowered.json, Absent::Absent, lowered.lens, true);
+        }
+        if !all && !lowered.null {
+            return (lowered.json, Absent::Absent, lowered.lens, false);
+        }
+        if !all {
+            // R-A8: a nullable property leaves `required`.
+            let code = self.demand_code(Demand::NoNull);
+            let (effect, absent) = if must { (Effect::Same, Absent::NullIsAbsent) } else { (Effect::Narrower, Absent::EitherIsAbsent) };
+            let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
+            self.change(&code, place, Kw::Type, Action::Carried, effect, detail.to_owned());
+            return (lowered.json, absent, lowered.lens, false);
+        }
+        let code = self.demand_code(Demand::AllRequired);
+        if self.can_say_null() && !lowered.null {
+            if must {
+                return (lowered.json, Absent::Absent, lowered.lens, true);
+            }
+            let nullable = self.types_of(id).meets(Types::NULL);
+            if nullable && accepts_null(&lowered.json) {
+                let detail = "absence travels as `null`, as `null` itself does".to_owned();
+                self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
+                return (lowered.json, Absent::NullEither, lowered.lens, true);
+            }
+            self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Same, "absence travels as `null`".to_owned());
+            let lens = lowered.lens;
+            let said = self.with_null(lowered);
+            return (said.json, Absent::Null, lens, true);
+        }
+        let lowered = self.null_here(lowered);
+        if must {
+            return (lowered.json, Absent::Absent, lowered.lens, true);
+        }
+        self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list".to_owned());
+        let list = self.at_most_one(lowered);
+        (list.json, Absent::EmptyList, list.lens, true)
+    }
+
+    /// What becomes of properties that are not declared.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one object under construction")]
+    fn put_rest(
+        &mut self,
+        node: &Rc<Node<'d>>,
+        rules: &ObjectRules<'d>,
+        extra: Extra,
+        pos: Pos,
+        properties: &mut Vec<Member<'d>>,
+        required: &mut Vec<Json<'d>>,
+        sheet: &mut Sheet<'d>,
+    ) -> RestOut<'d> {
+        let closes = self.caps.must(Demand::Closed);
+        let says = self.caps.accepts(Kw::AdditionalProperties);
+        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
+        let natural = !closes && (says || extra == Extra::Open) && self.map_is_natural(rules);
+        if natural {
+            return self.natural_rest(node, rules, extra);
+        }
+        let mut out = RestOut::default();
+        let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
+        if carry {
+            let code = self.map_code();
+            let (json, lens) = self.entries(rules, extra, &code, node);
+            let mut key = REST.to_owned();
+            while properties.iter().any(|(own, _)| *own == key) {
+                key.push('_');
+            }
+            let Json::Obj(mut list) = json else { return out };
+            let what = "(properties that are not declared, as a list of entries)";
+            if self.caps.accepts(Kw::Description) {
+                list.insert(1, (Kw::Description.name().into(), Json::str(what)));
+            }
+            properties.push((Cow::Owned(key.clone()), Json::Obj(list)));
+            if self.caps.must(Demand::AllRequired) {
+                required.push(Json::str(key.clone()));
+            }
+            out.carried = Some(Rest { wire: key, lens });
+        } else if extra == Extra::Open && closes {
+            let code = self.demand_code(Demand::Closed);
+            let detail = "closed: properties that are not declared are refused".to_owned();
+            self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
+        } else if extra == Extra::Closed && !says {
+            self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut sheet.facts);
+        }
+        if says && (closes || map || extra == Extra::Closed) {
+            out.additional = Some(Json::Bool(false));
+        }
+        _ = pos;
+        out
+    }
+
+    fn natural_rest(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, extra: Extra) -> RestOut<'d> {
+        let mut out = RestOut::default();
+        match extra {
+            Extra::Closed => out.additional = Some(Json::Bool(false)),
+            Extra::Of(id) => out.additional = Some(self.lower_here(id)),
+            Extra::Open if self.caps.must(Demand::SaysOpen) => {
+                let carry = self.open == Open::Carry || rules.additional.is_some();
+                out.additional = Some(Json::Bool(carry || rules.properties.is_empty()));
+                let code = self.demand_code(Demand::SaysOpen);
+                let (effect, what) =
+                    if carry || rules.properties.is_empty() { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
+                self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what.to_owned());
+            }
+            Extra::Open => {
+                if rules.additional.is_some() && self.caps.accepts(Kw::AdditionalProperties) {
+                    out.additional = Some(Json::Bool(true));
+                }
+            }
+        }
+        if !rules.patterns.is_empty() {
+            let mut map = Vec::with_capacity(rules.patterns.len());
+            for (pattern, id) in &rules.patterns {
+                map.push((pattern.clone(), self.lower_here(*id)));
+            }
+            out.patterns = Some(Json::Obj(map));
+        }
+        out
+    }
+
+    /// Names that are required but not declared.
+    fn put_unknown_required(
+        &mut self,
+        node: &Rc<Node<'d>>,
+        rules: &ObjectRules<'d>,
+        wanted: &Wanted<'_>,
+        gone: &[&str],
+        required: &mut Vec<Json<'d>>,
+    ) {
+        if wanted.is_empty() {
+            return;
+        }
+        let declared = Wanted::new_from(&rules.properties);
+        let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
+        let prune = self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
+        if unknown.peek().is_some() && prune {
+            let names: Vec<&str> = unknown.map(AsRef::as_ref).collect();
+            let code = self.demand_code(Demand::RequiredKnown);
+            let detail = format!("required but not declared: {}", names.join(", "));
+            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
+        } else {
+            required.extend(unknown.filter(|name| !gone.contains(&name.as_ref())).map(|name| Json::Str(name.clone())));
+        }
+    }
+
+    fn put_object_counts(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, sheet: &mut Sheet<'d>) {
+        let min = (rules.min > 0).then_some(rules.min);
+        for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.max)] {
+            match count {
+                Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                None => {}
+            }
+        }
+        for (index, id) in rules.names.iter().enumerate() {
+            if index == 0 && self.caps.accepts(Kw::PropertyNames) {
+                let names = self.lower_here(*id);
+                sheet.put(Kw::PropertyNames, names);
+            } else {
+                self.drop_rule(node, Kw::PropertyNames);
+            }
+        }
+        if !rules.needs.is_empty() {
+            if self.caps.accepts(Kw::DependentRequired) {
+                let list = |names: &[Cow<'d, str>]| Json::Arr(names.iter().map(|name| Json::Str(name.clone())).collect());
+                let map = rules.needs.iter().map(|(key, names)| (key.clone(), list(names))).collect();
+                sheet.put(Kw::DependentRequired, Json::Obj(map));
+            } else {
+                self.drop_rule(node, Kw::DependentRequired);
+            }
+        }
+        if !rules.dependents.is_empty() {
+            if self.caps.accepts(Kw::DependentSchemas) {
+                let map = rules.dependents.iter().map(|(key, id)| (key.clone(), self.lower_here(*id))).collect();
+                sheet.put(Kw::DependentSchemas, Json::Obj(map));
+            } else {
+                self.drop_rule(node, Kw::DependentSchemas);
+            }
+        }
+        if let (Some(id), Some(_)) = (rules.unevaluated, rules.additional) {
+            if self.caps.accepts(Kw::UnevaluatedProperties) {
+                let json = self.lower_here(id);
+                sheet.put(Kw::UnevaluatedProperties, json);
+            } else {
+                self.drop_rule(node, Kw::UnevaluatedProperties);
+            }
+        }
+    }
+
+    fn drop_rule(&mut self, node: &Rc<Node<'d>>, kw: Kw) {
+        let code = self.refusal_code(kw);
+        self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken".to_owned());
+    }
+
+    /// The key as the dialect can spell it.
+    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &Cow<'d, str>, pos: Pos, taken: &[Member<'d>]) -> Cow<'d, str> {
+        let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
+        let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
+        if !at_root && fits(&self.caps.keys) {
+            return key.clone();
+        }
+        let demand = if at_root { Demand::RootKeys } else { Demand::Keys };
+        let mut name: String = key
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' })
+            .collect();
+        let trimmed = name.trim_end_matches('_').len();
+        if trimmed > 0 {
+            name.truncate(trimmed);
+        }
+        if name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
+            name.insert(0, '_');
+        }
+        name.truncate(56);
+        let declared = |name: &str| {
+            taken.iter().any(|(own, _)| own == name)
+                || node.object.as_ref().is_some_and(|rules| rules.properties.iter().any(|(own, _)| own == name))
+        };
+        let mut unique = name.clone();
+        let mut count = 1;
+        while declared(&unique) {
+            count += 1;
+            unique = format!("{name}_{count}");
+        }
+        let code = self.demand_code(demand);
+        let detail = format!("the key `{key}` travels as `{unique}`");
+        self.change(&code, node.place, Kw::Properties, Action::Renamed, Effect::Same, detail);
+        Cow::Owned(unique)
+    }
+}
+
+/// What an object says of undeclared properties in the dialect.
+#[derive(Default)]
+struct RestOut<'d> {
+    additional: Option<Json<'d>>,
+    patterns: Option<Json<'d>>,
+    carried: Option<Rest>,
+}
+
+/// A set of names: a short list is scanned, a long one hashed.
+pub(super) enum Wanted<'n> {
+    Few(Vec<&'n str>),
+    Many(foldhash::HashSet<&'n str>),
+}
+
+impl<'n> Wanted<'n> {
+    pub(super) fn new(names: &'n [Cow<'_, str>]) -> Self {
+        Self::collect(names.iter().map(AsRef::as_ref), names.len())
+    }
+
+    fn new_from(properties: &'n [(Cow<'_, str>, NodeId)]) -> Self {
+        Self::collect(properties.iter().map(|(key, _)| key.as_ref()), properties.len())
+    }
+
+    fn collect(names: impl Iterator<Item = &'n str>, count: usize) -> Self {
+        if count < 16 { Self::Few(names.collect()) } else { Self::Many(names.collect()) }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Few(names) => names.contains(&name),
+            Self::Many(names) => names.contains(name),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Few(names) => names.is_empty(),
+            Self::Many(names) => names.is_empty(),
+        }
+    }
+}
+
+/// Whether a printed schema already has a way to say `null`.
+pub(super) fn accepts_null(json: &Json<'_>) -> bool {
+    let names_null = |value: &Json<'_>| match value {
+        Json::Str(name) => name == "null",
+        Json::Arr(names) => names.iter().any(|name| name.as_str() == Some("null")),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
+    };
+    json.get(Kw::Type.name()).is_some_and(names_null)
+        || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
+        || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).is_some_and(|branches| branches.iter().any(accepts_null))
+        || json.get(Kw::Ref.name()).is_some()
+}

@@ -1,0 +1,111 @@
+//! What a caller may choose about a fit.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dialect::Slot;
+use crate::read::{Draft, Limits, Resolver, Unresolved};
+
+/// What a caller may choose about a fit.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct FitOptions {
+    /// Whether strict dialects stay strict.
+    pub strict: StrictMode,
+    /// What becomes of objects that do not say they are closed, where the dialect wants all closed.
+    pub open: Open,
+    /// Whether dropped constraints go into descriptions.
+    pub spill: Spill,
+    /// Where the schema is going.
+    pub slot: Slot,
+    /// The draft, where the schema's own word is not to be taken.
+    pub draft: Option<Draft>,
+    /// What a reference without a target means.
+    pub unresolved: Unresolved,
+    /// Fetches documents that the schema refers to by URI.
+    pub resolver: Option<Arc<dyn Resolver>>,
+    /// What reading may cost.
+    pub limits: Limits,
+}
+
+/// Whether strict dialects stay strict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StrictMode {
+    /// Strict where it can be met, else the next rung of the ladder.
+    #[default]
+    Auto,
+    /// Strict or as near to it as can be; the ladder is not taken.
+    Require,
+    /// Not strict.
+    Off,
+}
+
+/// What becomes of objects that do not say they are closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Open {
+    /// They are closed.
+    #[default]
+    Close,
+    /// Properties that are not declared travel as a list of entries.
+    Carry,
+}
+
+/// Whether dropped constraints go into descriptions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Spill {
+    /// They do.
+    #[default]
+    On,
+    /// They are dropped.
+    Off,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $with:ident $field:ident: $type:ty;)*) => {
+        impl FitOptions { $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $with(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            }
+        )* }
+    };
+}
+
+setters! {
+    /// Sets whether strict dialects stay strict.
+    with_strict strict: StrictMode;
+    /// Sets what becomes of open objects.
+    with_open open: Open;
+    /// Sets whether dropped constraints go into descriptions.
+    with_spill spill: Spill;
+    /// Sets where the schema is going.
+    with_slot slot: Slot;
+    /// Sets the draft.
+    with_draft draft: Option<Draft>;
+    /// Sets what a reference without a target means.
+    with_unresolved unresolved: Unresolved;
+    /// Sets what fetches other documents.
+    with_resolver resolver: Option<Arc<dyn Resolver>>;
+    /// Sets what reading may cost.
+    with_limits limits: Limits;
+}
+
+impl fmt::Debug for FitOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FitOptions")
+            .field("strict", &self.strict)
+            .field("open", &self.open)
+            .field("spill", &self.spill)
+            .field("slot", &self.slot)
+            .field("draft", &self.draft)
+            .field("unresolved", &self.unresolved)
+            .field("resolver", &self.resolver.is_some())
+            .field("limits", &self.limits)
+            .finish()
+    }
+}

@@ -1,0 +1,284 @@
+//! The reference rewrite: kept, inlined, or, where a loop cannot be said, carried as text.
+
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Pos, Refs};
+use crate::dialect::Demand;
+use crate::graph::{Node, NodeId, NoteKey};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::LensId;
+use crate::report::{Action, Effect};
+
+/// A schema that is printed among the definitions.
+pub(super) struct Definition<'d> {
+    pub(super) node: NodeId,
+    pub(super) name: String,
+    pub(super) lens: LensId,
+    pub(super) json: Option<Json<'d>>,
+}
+
+impl<'d> Lowerer<'d, '_> {
+    pub(super) fn lower_reference(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let Some(target) = self.follow(id) else {
+            // References that only lead to each other ask nothing.
+            let any = self.any();
+            return self.lower(any, pos);
+        };
+        let bare = node.is_bare() && node.logic.is_none();
+        if self.refs == Refs::Inline || pos == Pos::Root {
+            return self.inline(id, node, target, pos);
+        }
+        let notes_fit = node.notes.iter().all(|note| match note.key {
+            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == crate::keyword::Role::Remark,
+            NoteKey::Unknown(_) => !self.caps.unknown,
+        });
+        if bare && notes_fit {
+            return self.refer(target, Some(node));
+        }
+        let beside_ok = self.caps.beside_ref.has(Kw::Properties);
+        if !bare && beside_ok && self.caps.accepts(Kw::AllOf) {
+            // The dialect takes anything beside a reference.
+            return self.refer_beside(target, node, pos);
+        }
+        if bare && (self.is_recursive(target) || self.inline_left == 0) {
+            let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
+            let referred = self.refer(target, None);
+            if wrap && let Some(description) = node.note(Kw::Description) {
+                let members = vec![
+                    (Kw::Description.name().into(), description.clone()),
+                    (Kw::AnyOf.name().into(), Json::Arr(vec![referred.json])),
+                ];
+                return Lowered { json: Json::Obj(members), ..referred };
+            }
+            let code = self.demand_code(Demand::RefAlone);
+            self.change(&code, node.place, Kw::Description, Action::Dropped, Effect::Note, "a reference stands alone".to_owned());
+            return referred;
+        }
+        self.inline(id, node, target, pos)
+    }
+
+    /// The schema that a reference means in the end.
+    fn follow(&self, id: NodeId) -> Option<NodeId> {
+        let mut at = self.graph[id].target?;
+        for _ in 0..self.graph.len() {
+            let node = &self.graph[at];
+            match node.target {
+                Some(next) if node.is_bare() && node.logic.is_none() && node.notes.is_empty() => at = next,
+                _ => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// A reference to a definition.
+    fn refer(&mut self, target: NodeId, beside: Option<&Rc<Node<'d>>>) -> Lowered<'d> {
+        if self.refs == Refs::Acyclic && self.opened.contains(&target) {
+            let code = self.demand_code(Demand::NoCycle);
+            return self.as_text(target, &code, "the schema contains itself");
+        }
+        let (pointer, lens) = if target == self.root && self.root_in_place && self.caps.ref_to_root {
+            ("#".to_owned(), self.root_lens)
+        } else {
+            let (index, new) = self.define(target);
+            if new && self.refs == Refs::Acyclic {
+                self.opened.push(target);
+                let lowered = self.lower_definition(target);
+                self.opened.pop();
+                self.settle(index, lowered);
+            } else if new {
+                self.queue.push(index);
+            }
+            let (name, lens) = self.definitions.get(index).map_or_else(Default::default, |own| (own.name.clone(), Some(own.lens)));
+            (format!("#/{}/{name}", self.words.defs.name()), lens.unwrap_or(LensId::SAME))
+        };
+        let mut members = vec![(self.words.reference.name().into(), Json::str(pointer))];
+        if let Some(node) = beside {
+            self.notes_beside(node, self.caps.beside_ref, &mut members);
+        }
+        Lowered { json: Json::Obj(members), lens, null: false }
+    }
+
+    fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let referred = self.refer(target, None);
+        let mut own = Node::clone(node);
+        own.target = None;
+        let own = self.emit(&Rc::new(own), pos);
+        let (Json::Obj(mut members), Json::Obj(more)) = (referred.json, own.json) else {
+            return self.inline_target(target, pos);
+        };
+        members.extend(more);
+        Lowered { json: Json::Obj(members), lens: referred.lens, null: false }
+    }
+
+    /// Lowers everything that was referred to and is not lowered yet.
+    pub(super) fn lower_queue(&mut self) {
+        while let Some(index) = self.queue.pop() {
+            let Some(target) = self.definitions.get(index).map(|own| own.node) else { continue };
+            self.opened.push(target);
+            let lowered = self.lower_definition(target);
+            self.opened.pop();
+            self.settle(index, lowered);
+        }
+    }
+
+    fn lower_definition(&mut self, target: NodeId) -> Lowered<'d> {
+        let node = Rc::clone(&self.graph[target]);
+        // A definition that is itself a reference with something beside it is merged, never referred to again.
+        let flat = if node.target.is_some() { self.flatten(target) } else { target };
+        if flat == target { self.lower_unopened(target) } else { self.lower(flat, Pos::Other) }
+    }
+
+    /// Lowers a node that stands on the list of opened ones because it is being defined.
+    fn lower_unopened(&mut self, target: NodeId) -> Lowered<'d> {
+        let merged = self.graph[target].logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
+        if !merged || (self.says(Kw::AllOf, Pos::Other) && !self.caps.must(Demand::Typed)) {
+            return self.lower(target, Pos::Other);
+        }
+        let flat = self.flatten(target);
+        self.lower(flat, Pos::Other)
+    }
+
+    fn settle(&mut self, index: usize, lowered: Lowered<'d>) {
+        let lowered = self.null_here(lowered);
+        if let Some(own) = self.definitions.get_mut(index) {
+            own.json = Some(lowered.json);
+            let lens = own.lens;
+            self.lens.settle(lens, lowered.lens);
+        }
+    }
+
+    /// The number of a definition, and whether it is new.
+    fn define(&mut self, node: NodeId) -> (usize, bool) {
+        if let Some(index) = self.defined.get(&node) {
+            return (*index, false);
+        }
+        let word = self.graph.name(self.graph[node].place).unwrap_or("root");
+        let mut name: String =
+            word.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' }).collect();
+        name.truncate(64);
+        if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+            name.insert(0, '_');
+        }
+        let mut unique = name.clone();
+        let mut count = 1;
+        while !self.names.insert(unique.clone()) {
+            count += 1;
+            unique = format!("{name}_{count}");
+        }
+        let index = self.definitions.len();
+        let lens = self.lens.reserve();
+        self.definitions.push(Definition { node, name: unique, lens, json: None });
+        self.defined.insert(node, index);
+        (index, true)
+    }
+
+    /// Puts the target in the place of the reference; what stands beside the reference wins.
+    fn inline(&mut self, id: NodeId, node: &Rc<Node<'d>>, target: NodeId, pos: Pos) -> Lowered<'d> {
+        let code = if self.refs == Refs::Inline {
+            self.refusal_code(self.words.reference)
+        } else {
+            self.demand_code(Demand::RefAlone)
+        };
+        self.change(&code, node.place, Kw::Ref, Action::Inlined, Effect::Same, "replaced by what it refers to".to_owned());
+        let plain = node.is_bare() && node.logic.is_none() && node.notes.is_empty();
+        if plain {
+            return self.inline_target(target, pos);
+        }
+        if self.opened.contains(&target) || self.opened.contains(&id) {
+            return self.lower_loop(id, pos);
+        }
+        let flat = self.flatten(id);
+        let merged = Rc::clone(&self.graph[flat]);
+        self.opened.push(id);
+        self.opened.push(target);
+        let lowered = self.lower_merged(flat, &merged, pos);
+        self.opened.pop();
+        self.opened.pop();
+        self.spend(&lowered);
+        self.close_loop(id, lowered)
+    }
+
+    fn inline_target(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
+        if self.opened.contains(&target) {
+            return self.lower_loop(target, pos);
+        }
+        if pos != Pos::Root
+            && let Some(known) = self.inlined.get(&target)
+        {
+            if known.size > self.inline_left {
+                let code = self.refusal_code(self.words.reference);
+                return self.as_text(target, &code, "too large to repeat");
+            }
+            self.inline_left -= known.size;
+            return known.lowered.clone();
+        }
+        self.opened.push(target);
+        let lowered = self.lower_definition(target);
+        self.opened.pop();
+        let size = self.spend(&lowered);
+        let lowered = self.close_loop(target, lowered);
+        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size });
+        lowered
+    }
+
+    fn spend(&mut self, lowered: &Lowered<'d>) -> usize {
+        let size = super::weight(&lowered.json);
+        self.inline_left = self.inline_left.saturating_sub(size);
+        size
+    }
+
+    /// What stands where a schema would contain itself.
+    pub(super) fn lower_loop(&mut self, id: NodeId, _pos: Pos) -> Lowered<'d> {
+        if self.refs == Refs::Keep {
+            let (index, _) = self.define(id);
+            let found = self.definitions.get(index).map(|own| (own.name.clone(), own.lens));
+            let (name, lens) = found.unwrap_or_default();
+            let pointer = format!("#/{}/{name}", self.words.defs.name());
+            let members = vec![(self.words.reference.name().into(), Json::str(pointer))];
+            return Lowered { json: Json::Obj(members), lens, null: false };
+        }
+        let demand = if self.refs == Refs::Inline { self.refusal_code(self.words.reference) } else { self.demand_code(Demand::NoCycle) };
+        self.as_text(id, &demand, "the schema contains itself")
+    }
+
+    /// A schema that turned out to contain itself becomes a definition.
+    pub(super) fn close_loop(&mut self, id: NodeId, lowered: Lowered<'d>) -> Lowered<'d> {
+        let Some(index) = self.defined.get(&id).copied().filter(|_| self.refs == Refs::Keep) else { return lowered };
+        let waiting = self.definitions.get(index).is_some_and(|own| own.json.is_none()) && !self.queue.contains(&index);
+        if !waiting {
+            return lowered;
+        }
+        self.settle(index, lowered);
+        self.lower_loop(id, Pos::Other)
+    }
+
+    /// Whether a schema can be reached from itself.
+    fn is_recursive(&mut self, start: NodeId) -> bool {
+        if let Some(known) = self.recursive.get(&start) {
+            return *known;
+        }
+        let mut seen = foldhash::HashSet::default();
+        let mut open = vec![start];
+        let mut found = false;
+        while let Some(id) = open.pop() {
+            self.graph.each_child(id, &mut |child| {
+                found |= child == start;
+                if seen.insert(child) {
+                    open.push(child);
+                }
+            });
+            if found {
+                break;
+            }
+        }
+        self.recursive.insert(start, found);
+        found
+    }
+}
+
+impl Default for LensId {
+    fn default() -> Self {
+        Self::SAME
+    }
+}

@@ -1,0 +1,152 @@
+//! The root: said in place where it is an object the dialect takes, else wrapped in one.
+
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Pos};
+use crate::dialect::Demand;
+use crate::graph::{Node, Union};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::Shape;
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+/// The key of a wrapped root.
+const VALUE: &str = "value";
+
+impl<'d> Lowerer<'d, '_> {
+    pub(super) fn lower_root(&mut self) -> Lowered<'d> {
+        let root = self.root;
+        if !self.caps.must(Demand::RootObject) {
+            self.root_in_place = true;
+            self.opened.push(root);
+            let lowered = self.lower(root, Pos::Root);
+            self.opened.pop();
+            return self.null_here(lowered);
+        }
+        let flat = self.flatten(root);
+        let node = Rc::clone(&self.graph[flat]);
+        let node = self.plain_root(&node);
+        if self.stands_in_place(&node) {
+            self.root_in_place = true;
+            self.root_lens = self.lens.reserve();
+            self.opened.push(root);
+            let lowered = self.lower_root_node(&node);
+            self.opened.pop();
+            let lens = self.root_lens;
+            self.lens.settle(lens, lowered.lens);
+            return lowered;
+        }
+        self.root_in_place = false;
+        let lowered = self.lower(root, Pos::Other);
+        let lowered = self.null_here(lowered);
+        self.wrap(lowered)
+    }
+
+    fn lower_root_node(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
+        // An `allOf` that the dialect takes at the root was flattened too: the root is one plain object.
+        self.lower_merged_plain(node, Pos::Root)
+    }
+
+    /// The root without a union that only says which keys are required together: the properties stay as they are, and the
+    /// description says the rest.
+    fn plain_root(&mut self, node: &Rc<Node<'d>>) -> Rc<Node<'d>> {
+        let refused = self.caps.root_refused.has(Kw::AnyOf) || self.caps.root_refused.has(Kw::OneOf);
+        let declares = node.object.as_ref().is_some_and(|rules| !rules.properties.is_empty());
+        if node.unions().is_empty() || !refused || !declares {
+            return Rc::clone(node);
+        }
+        let only_required = |lowerer: &mut Self, union: &Union| {
+            union.branches.iter().all(|branch| {
+                let flat = lowerer.flatten(*branch);
+                lowerer.graph[flat].asks_only_required()
+            })
+        };
+        let unions = node.unions().to_vec();
+        if !unions.iter().all(|union| only_required(self, union)) {
+            return Rc::clone(node);
+        }
+        let mut plain = Node::clone(node);
+        if let Some(logic) = &mut plain.logic {
+            logic.unions.clear();
+        }
+        let empty = plain.logic.as_ref().is_some_and(|logic| {
+            logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
+        });
+        if empty {
+            plain.logic = None;
+        }
+        for union in unions {
+            let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
+            let mut groups = Vec::new();
+            for branch in &union.branches {
+                let flat = self.flatten(*branch);
+                let names = self.graph[flat].object.as_ref().map_or_else(Vec::new, |rules| rules.required.clone());
+                groups.push(names.join(" and "));
+            }
+            groups.retain(|group| !group.is_empty());
+            let count = if union.exactly_one { "exactly one" } else { "at least one" };
+            self.root_facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
+            let code = self.demand_code(Demand::RootPlain);
+            self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description".to_owned());
+        }
+        Rc::new(plain)
+    }
+
+    fn stands_in_place(&mut self, node: &Rc<Node<'d>>) -> bool {
+        let id = self.graph.add(Node::clone(node));
+        let types = self.types_of(id);
+        let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
+        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
+        let has_union = !node.unions().is_empty();
+        let spoken = node.types.is_none() && node.object.is_some() && node.values.is_none() && !has_union;
+        // An empty schema at the root is a tool without arguments.
+        let silent = node.is_any() && node.notes.is_empty();
+        let refused_values = node.values.is_some();
+        let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
+        let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
+        (types == Types::OBJECT || spoken || silent)
+            && !refused_values
+            && (!has_union || (natural_union && !union_refused) || joined_union)
+    }
+
+    fn wrap(&mut self, inner: Lowered<'d>) -> Lowered<'d> {
+        let code = self.demand_code(Demand::RootObject);
+        let detail = format!("the value travels under the key `{VALUE}`");
+        self.change(&code, None, Kw::Type, Action::Wrapped, Effect::Same, detail);
+        let mut members = vec![
+            (Kw::Type.name().into(), Json::str("object")),
+            (Kw::Properties.name().into(), Json::Obj(vec![(VALUE.into(), inner.json)])),
+            (Kw::Required.name().into(), Json::Arr(vec![Json::str(VALUE)])),
+        ];
+        if self.caps.accepts(Kw::AdditionalProperties) {
+            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
+        }
+        let lens = self.lens.add(Shape::Wrapped(VALUE.to_owned(), inner.lens));
+        Lowered { json: Json::Obj(members), lens, null: false }
+    }
+}
+
+impl Node<'_> {
+    /// Whether a node says nothing but which keys are required.
+    fn asks_only_required(&self) -> bool {
+        let bare = self.values.is_none()
+            && self.formats.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.logic.is_none();
+        bare && self.types.is_none_or(|types| types == Types::OBJECT)
+            && self.object.as_ref().is_some_and(|rules| {
+                !rules.required.is_empty()
+                    && rules.properties.is_empty()
+                    && rules.patterns.is_empty()
+                    && rules.additional.is_none()
+                    && rules.needs.is_empty()
+                    && rules.dependents.is_empty()
+                    && rules.names.is_empty()
+                    && rules.min == 0
+                    && rules.max.is_none()
+            })
+    }
+}

@@ -1,0 +1,479 @@
+//! Unions: `oneOf` as `anyOf`, flattened, `null` folded, distributed over what stands beside them; and in dialects without
+//! unions merged into one schema or carried as a choice.
+
+use std::rc::Rc;
+
+use super::disjoint::Apart;
+use super::{Lowered, Lowerer, Pos};
+use crate::dialect::Demand;
+use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
+use crate::json::Json;
+use crate::keyword::{Kw, KwSet};
+use crate::lens::{LensId, Shape};
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+/// More branches than this are not multiplied out.
+const MAX_PRODUCT: usize = 32;
+
+impl<'d> Lowerer<'d, '_> {
+    pub(super) fn lower_unions(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if self.unions_are_free(node, pos) {
+            return self.emit_free(node, pos);
+        }
+        let mut base = Node::clone(node);
+        let notes = std::mem::take(&mut base.notes);
+        let unions = base.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.unions));
+        if base.logic.as_ref().is_some_and(|logic| {
+            logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
+        }) {
+            base.logic = None;
+        }
+        let bare = base.is_bare() && base.logic.is_none();
+        let weight = base.object.as_ref().map_or(1, |rules| rules.properties.len().max(1));
+        let base = self.graph.add(base);
+        let mut branches = vec![base];
+        for union in &unions {
+            let product = branches.len() * union.branches.len();
+            if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || product * weight > 600 {
+                let code = self.refusal_code(Kw::AllOf);
+                let detail = "too many combinations: one of the unions is left out".to_owned();
+                self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
+                continue;
+            }
+            self.note_one_of(node, union);
+            let mut next = Vec::with_capacity(product);
+            for so_far in &branches {
+                for branch in &union.branches {
+                    next.push(if bare && *so_far == base { *branch } else { self.both(*so_far, *branch) });
+                }
+            }
+            branches = next;
+        }
+        if branches == [base] {
+            let mut alone = Node::clone(&self.graph[base]);
+            alone.notes = notes;
+            return self.lower_merged_plain(&Rc::new(alone), pos);
+        }
+        self.lower_branches(branches, &Node { place: node.place, notes, ..Node::default() }, pos)
+    }
+
+    /// Whether unions may stand as they are, whatever is beside them.
+    fn unions_are_free(&self, node: &Rc<Node<'d>>, pos: Pos) -> bool {
+        let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
+        let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
+        let takes = |union: &Union| self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos);
+        let several = node.unions().len() > 1;
+        !demanding && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
+    }
+
+    fn emit_free(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if node.values.is_none() {
+            return self.emit(node, pos);
+        }
+        // An enum beside a union: both hold, each is printed on its own.
+        let mut with_values = Node::clone(node);
+        let mut logic_only = Node { place: node.place, ..Node::default() };
+        logic_only.logic = with_values.logic.take();
+        let values = self.lower_values(&Rc::new(with_values), pos);
+        let unions = self.emit(&Rc::new(logic_only), pos);
+        let (Json::Obj(mut members), Json::Obj(more)) = (values.json, unions.json) else { return self.never(node) };
+        members.extend(more);
+        Lowered { json: Json::Obj(members), lens: LensId::SAME, null: false }
+    }
+
+    /// The keyword a union is printed with; `oneOf` where it is taken.
+    pub(super) fn union_keyword(&mut self, node: &Rc<Node<'d>>, union: &Union) -> Kw {
+        if union.exactly_one && self.caps.accepts(Kw::OneOf) {
+            return Kw::OneOf;
+        }
+        self.note_one_of(node, union);
+        Kw::AnyOf
+    }
+
+    /// Records that a `oneOf` becomes an `anyOf`, and whether that lets more through.
+    fn note_one_of(&mut self, node: &Rc<Node<'d>>, union: &Union) {
+        if !union.exactly_one {
+            return;
+        }
+        let (effect, detail) = match self.apart(&union.branches) {
+            Apart::Proven => (Effect::Same, "its branches exclude each other"),
+            Apart::Unknown => (Effect::Wider, "a value that fits several branches passes"),
+        };
+        let code = self.refusal_code(Kw::OneOf);
+        self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, format!("`anyOf`: {detail}"));
+    }
+
+    /// Says that a value is of one of these kinds.
+    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: &Node<'d>, pos: Pos) -> Lowered<'d> {
+        let mut null = false;
+        let mut kinds = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let types = self.types_of(branch);
+            if types == Types::NULL {
+                null = true;
+            } else if !types.is_none() && !kinds.contains(&branch) {
+                kinds.push(branch);
+            }
+        }
+        let about = Rc::new(about.clone());
+        match kinds.as_slice() {
+            [] => {
+                let types = if null { Types::NULL } else { Types::NONE };
+                let only = Node { types: Some(types), ..Node::clone(&about) };
+                self.lower_merged_plain(&Rc::new(only), pos)
+            }
+            [one] => {
+                let one = *one;
+                let lowered = self.lower_noted(one, &about, pos);
+                if null { self.with_null(lowered) } else { lowered }
+            }
+            several => {
+                if let Some(values) = self.folded_values(several, null) {
+                    let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
+                    let folded = Node { types: Some(types), values: Some(values), ..Node::clone(&about) };
+                    return self.lower_values(&Rc::new(folded), pos);
+                }
+                if self.says(Kw::AnyOf, pos) {
+                    let several = several.to_vec();
+                    self.lower_any_of(&several, null, &about)
+                } else {
+                    let several = several.to_vec();
+                    let lowered = self.lower_without_union(&several, &about, pos);
+                    if null { self.with_null(lowered) } else { lowered }
+                }
+            }
+        }
+    }
+
+    /// A schema with another's annotations over its own.
+    fn lower_noted(&mut self, id: NodeId, about: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if about.notes.is_empty() {
+            return self.lower(id, pos);
+        }
+        let only = Node { place: about.place, target: Some(id), notes: about.notes.clone(), ..Node::default() };
+        let only = self.graph.add(only);
+        if self.graph[id].target.is_some() || self.opened.contains(&id) {
+            return self.lower(only, pos);
+        }
+        let flat = self.flatten(only);
+        let node = Rc::clone(&self.graph[flat]);
+        self.lower_merged(flat, &node, pos)
+    }
+
+    /// The values of all branches, where every branch is nothing but values.
+    fn folded_values(&mut self, branches: &[NodeId], null: bool) -> Option<Vec<&'d Json<'d>>> {
+        if !self.caps.must(Demand::Typed) && !self.caps.must(Demand::EnumStrings) {
+            return None;
+        }
+        let mut folded: Vec<&'d Json<'d>> = Vec::new();
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let node = &self.graph[flat];
+            let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
+            let plain = node.text.is_none() && node.number.is_none() && node.logic.is_none() && !described;
+            for value in node.values.as_ref().filter(|_| plain)? {
+                if !folded.iter().any(|own| own.same(value)) {
+                    folded.push(value);
+                }
+            }
+        }
+        if null {
+            folded.push(&Json::Null);
+        }
+        Some(folded)
+    }
+
+    fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &Rc<Node<'d>>) -> Lowered<'d> {
+        let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
+        let mut lenses = Vec::with_capacity(branches.len());
+        let mut null = null;
+        for branch in branches {
+            let lowered = self.lower(*branch, Pos::Other);
+            null |= lowered.null;
+            lenses.push(lowered.lens);
+            for json in spliced(lowered.json) {
+                if !list.contains(&json) {
+                    list.push(json);
+                }
+            }
+        }
+        let lens = self.lens.add(Shape::Union(lenses));
+        if let [_] = list.as_slice()
+            && let Some(only) = list.pop()
+        {
+            let lowered = self.described(Lowered { json: only, lens, null: false }, about);
+            return if null { self.with_null(lowered) } else { lowered };
+        }
+        let mut members = Vec::new();
+        let beside = self.caps.beside_union;
+        let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
+        if pushed && let Some(description) = about.note(Kw::Description) {
+            for json in &mut list {
+                describe(json, description);
+            }
+            let mut rest = Node::clone(about);
+            rest.notes.retain(|note| note.key != NoteKey::Kw(Kw::Description));
+            self.notes_beside(&Rc::new(rest), beside, &mut members);
+        } else {
+            self.notes_beside(about, beside, &mut members);
+        }
+        members.push((Kw::AnyOf.name().into(), Json::Arr(list)));
+        let lowered = Lowered { json: Json::Obj(members), lens, null: false };
+        if null { self.with_null(lowered) } else { lowered }
+    }
+
+    /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
+    fn lower_without_union(&mut self, branches: &[NodeId], about: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let code = self.refusal_code(Kw::AnyOf);
+        if let Some(mut joined) = self.join(branches) {
+            self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema".to_owned());
+            joined.place = about.place;
+            for note in &about.notes {
+                joined.notes.retain(|own| own.key != note.key);
+            }
+            joined.notes.splice(0..0, about.notes.iter().cloned());
+            return self.lower_merged_plain(&Rc::new(joined), pos);
+        }
+        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch".to_owned());
+        let closed = self.nothing();
+        let mut object = ObjectRules { additional: Some(closed), ..ObjectRules::default() };
+        let mut names: Vec<String> = Vec::new();
+        for branch in branches {
+            let kind = self.types_of(*branch).name().unwrap_or("option").to_owned();
+            let mut name = format!("{kind}_value");
+            let mut count = 1;
+            while names.contains(&name) {
+                count += 1;
+                name = format!("{kind}_value_{count}");
+            }
+            names.push(name.clone());
+            object.properties.push((name.into(), *branch));
+        }
+        let choice = Node {
+            place: about.place,
+            types: Some(Types::OBJECT),
+            object: Some(Box::new(object)),
+            notes: about.notes.clone(),
+            ..Node::default()
+        };
+        let lowered = self.emit(&Rc::new(choice), Pos::Other);
+        let branches = names.into_iter().map(|name| (name, lowered.lens)).collect();
+        let lens = self.lens.add(Shape::Choice(branches));
+        let lowered = Lowered { lens, ..lowered };
+        self.with_facts(lowered, &["(exactly one of these)".to_owned()])
+    }
+
+    /// One node that accepts what any of these accepts, where all are of one type.
+    fn join(&mut self, branches: &[NodeId]) -> Option<Node<'d>> {
+        let mut types = Types::NONE;
+        let mut nodes = Vec::with_capacity(branches.len());
+        for branch in branches {
+            types = types.or(self.types_of(*branch).without(Types::NULL));
+            let flat = self.flatten(*branch);
+            nodes.push(Rc::clone(&self.graph[flat]));
+        }
+        types.name()?;
+        if nodes.iter().any(|node| !node.unions().is_empty()) {
+            // What is united again is joined when its turn comes.
+            let mut open = Vec::new();
+            for (node, id) in nodes.iter().zip(branches) {
+                match node.unions() {
+                    [union] if node.is_bare() => open.extend(union.branches.iter().copied()),
+                    _ => open.push(*id),
+                }
+            }
+            if open != branches && open.len() < 200 {
+                return self.join(&open);
+            }
+        }
+        let mut joined = Node { types: Some(types), ..Node::default() };
+        if types == Types::OBJECT {
+            joined.object = Some(Box::new(self.join_objects(&nodes)));
+        } else if types == Types::ARRAY {
+            let mut rules = crate::graph::ArrayRules::default();
+            let items: Vec<NodeId> = nodes.iter().filter_map(|node| node.array.as_ref()?.items).collect();
+            if items.len() == nodes.len() {
+                rules.items = Some(self.either(items));
+            }
+            rules.min = nodes.iter().map(|node| node.array.as_ref().map_or(0, |own| own.min)).min().unwrap_or(0);
+            joined.array = Some(Box::new(rules));
+        } else if nodes.iter().all(|node| node.values.is_some()) {
+            joined.values = Some(nodes.iter().flat_map(|node| node.values.iter().flatten().copied()).collect());
+        }
+        Some(joined)
+    }
+
+    fn join_objects(&mut self, nodes: &[Rc<Node<'d>>]) -> ObjectRules<'d> {
+        let none = ObjectRules::default();
+        let mut joined = ObjectRules::default();
+        let mut kinds: Vec<Vec<NodeId>> = Vec::new();
+        for node in nodes {
+            for (key, id) in &node.object.as_deref().unwrap_or(&none).properties {
+                match joined.properties.iter().position(|(own, _)| own == key) {
+                    Some(index) => kinds.get_mut(index).into_iter().for_each(|list| list.push(*id)),
+                    None => {
+                        joined.properties.push((key.clone(), *id));
+                        kinds.push(vec![*id]);
+                    }
+                }
+            }
+        }
+        for ((_, id), list) in joined.properties.iter_mut().zip(kinds) {
+            *id = self.either(list);
+        }
+        let required = |node: &Rc<Node<'d>>| node.object.as_ref().map_or_else(Vec::new, |rules| rules.required.clone());
+        joined.required = nodes.first().map_or_else(Vec::new, required);
+        for node in nodes.iter().skip(1) {
+            let theirs = required(node);
+            joined.required.retain(|name| theirs.contains(name));
+        }
+        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.object.as_ref()?.additional).collect();
+        let bounded = rest.len() == nodes.len() && nodes.iter().all(|node| {
+            node.object.as_ref().is_none_or(|rules| rules.patterns.is_empty())
+        });
+        if bounded {
+            let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
+            joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
+        }
+        joined
+    }
+
+    /// A node that accepts what any of these accepts.
+    fn either(&mut self, mut ids: Vec<NodeId>) -> NodeId {
+        ids.dedup();
+        if let [only] = ids.as_slice() {
+            return *only;
+        }
+        let place = ids.first().and_then(|id| self.graph[*id].place);
+        let logic = Logic { unions: vec![Union { exactly_one: false, branches: ids }], ..Logic::default() };
+        self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() })
+    }
+
+    /// Whether the dialect has a way to say `null`.
+    pub(super) fn can_say_null(&self) -> bool {
+        self.caps.accepts(Kw::Nullable) || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
+    }
+
+    /// Adds `null` to what a schema accepts, or leaves that to the parent.
+    pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let Lowered { mut json, lens, null } = lowered;
+        if super::object::accepts_null(&json) && json.get(Kw::Ref.name()).is_none() {
+            return Lowered { json, lens, null };
+        }
+        let null_type = || Json::Obj(vec![(Kw::Type.name().into(), Json::str("null"))]);
+        if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
+            if let Json::Obj(members) = &mut json
+                && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
+            {
+                branches.push(null_type());
+                return Lowered { json, lens, null: false };
+            }
+            let union = vec![(Kw::AnyOf.name().into(), Json::Arr(vec![json, null_type()]))];
+            return Lowered { json: Json::Obj(union), lens, null: false };
+        }
+        if self.caps.accepts(Kw::Nullable) {
+            let beside = self.caps.beside_union.has(Kw::Nullable);
+            make_nullable(&mut json, beside);
+            return Lowered { json, lens, null: false };
+        }
+        if !self.caps.must(Demand::NoNull)
+            && !self.caps.must(Demand::OneType)
+            && let Json::Obj(members) = &mut json
+            && let Some((_, kind)) = members.iter_mut().find(|(key, _)| key == Kw::Type.name())
+        {
+            let mut names = match std::mem::replace(kind, Json::Null) {
+                Json::Arr(names) => names,
+                name => vec![name],
+            };
+            names.push(Json::str("null"));
+            *kind = Json::Arr(names);
+            return Lowered { json, lens, null: false };
+        }
+        Lowered { json, lens, null: true }
+    }
+
+    /// Says `null` right here where the parent cannot be asked: an empty list is `null`.
+    pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        if lowered.null {
+            let code = self.demand_code(Demand::NoNull);
+            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list".to_owned());
+            return self.at_most_one(lowered);
+        }
+        lowered
+    }
+
+    /// A list of at most one item.
+    pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let mut members = vec![(Kw::Type.name().into(), Json::str("array"))];
+        if self.caps.accepts(Kw::Description) {
+            members.push((Kw::Description.name().into(), Json::str("(at most one item; an empty list means none)")));
+        }
+        members.push((Kw::Items.name().into(), lowered.json));
+        if self.caps.accepts_count(Kw::MaxItems, 1) {
+            members.push((Kw::MaxItems.name().into(), Json::Num(1.into())));
+        }
+        let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
+        Lowered { json: Json::Obj(members), lens, null: false }
+    }
+
+    /// Adds facts to the description of what is already printed.
+    pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
+        let Lowered { mut json, lens, null } = lowered;
+        if let (Json::Obj(members), true) = (&mut json, self.caps.accepts(Kw::Description) && !facts.is_empty()) {
+            let facts = facts.join(" ");
+            match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+                Some((_, description)) => {
+                    *description = Json::str(format!("{} {facts}", description.as_str().unwrap_or_default()));
+                }
+                None => members.push((Kw::Description.name().into(), Json::str(facts))),
+            }
+        }
+        Lowered { json, lens, null }
+    }
+
+    /// Puts a union's description on the one schema that is left of it.
+    fn described(&mut self, mut lowered: Lowered<'d>, about: &Rc<Node<'d>>) -> Lowered<'d> {
+        if let Some(description) = about.note(Kw::Description).filter(|_| self.caps.accepts(Kw::Description)) {
+            describe(&mut lowered.json, description);
+        }
+        lowered
+    }
+}
+
+/// The branches of a printed schema that is nothing but a union.
+fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
+    match json {
+        Json::Obj(mut members) if members.len() == 1 => match members.pop() {
+            Some((key, Json::Arr(branches))) if key == Kw::AnyOf.name() => branches,
+            Some(member) => vec![Json::Obj(vec![member])],
+            None => Vec::new(),
+        },
+        other => vec![other],
+    }
+}
+
+/// Gives a printed schema a description unless it has one or is a reference.
+fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
+    let Json::Obj(members) = json else { return };
+    let closed: KwSet = [Kw::Description, Kw::Ref, Kw::AnyOf].into_iter().collect();
+    if !members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw))) {
+        let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
+        members.insert(first, (Kw::Description.name().into(), description.clone()));
+    }
+}
+
+fn make_nullable(json: &mut Json<'_>, beside_union: bool) {
+    let Json::Obj(members) = json else { return };
+    if !beside_union
+        && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
+    {
+        for branch in branches {
+            make_nullable(branch, beside_union);
+        }
+        return;
+    }
+    if !members.iter().any(|(key, _)| key == Kw::Nullable.name()) {
+        members.push((Kw::Nullable.name().into(), Json::Bool(true)));
+    }
+}

@@ -1,0 +1,213 @@
+//! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
+
+use std::rc::Rc;
+
+use super::emit::Sheet;
+use super::{Lowered, Lowerer, Pos};
+use crate::dialect::Demand;
+use crate::graph::Node;
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::Shape;
+use crate::pattern;
+use crate::report::{Action, Effect};
+use crate::types::Types;
+
+impl<'d> Lowerer<'d, '_> {
+    pub(super) fn lower_values(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let values: Vec<&'d Json<'d>> =
+            node.values.iter().flatten().copied().filter(|value| satisfies(value, node)).collect();
+        if values.is_empty() {
+            return self.never(node);
+        }
+        let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
+        let null = values.iter().any(|value| matches!(value, Json::Null));
+        let others: Vec<&'d Json<'d>> = values.iter().copied().filter(|value| !matches!(value, Json::Null)).collect();
+        if !self.caps.accepts(Kw::Enum) && !self.caps.accepts(kw) {
+            return self.values_as_types(node, &values, pos);
+        }
+        if !self.splits_values() {
+            let mut sheet = Sheet::new();
+            self.put_value_types(node, &values, &mut sheet);
+            self.put_values(node, kw, &values, &mut sheet);
+            return self.finish(node, sheet);
+        }
+        if others.is_empty() {
+            return if self.caps.must(Demand::NoNull) {
+                self.labelled(node, &values)
+            } else {
+                let mut sheet = Sheet::new();
+                sheet.put(Kw::Type, Json::str("null"));
+                self.finish(node, sheet)
+            };
+        }
+        let lowered = self.lower_kinds(node, &others, kw, pos);
+        if null { self.with_null(lowered) } else { lowered }
+    }
+
+    /// Whether the dialect wants enums sorted by type.
+    fn splits_values(&self) -> bool {
+        [Demand::EnumTyped, Demand::EnumStrings, Demand::EnumOneType, Demand::EnumScalars, Demand::OneType, Demand::Typed]
+            .into_iter()
+            .any(|demand| self.caps.must(demand))
+    }
+
+    fn lower_kinds(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
+        let blank = |value: &&Json<'_>| value.as_str() == Some("");
+        let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
+        let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
+        let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
+            || ((self.caps.must(Demand::EnumScalars) || self.caps.must(Demand::EnumTyped)) && values.iter().any(composite));
+        if strings_only || unsayable {
+            return self.labelled(node, values);
+        }
+        let kinds = kinds_of(values);
+        let types = kinds.iter().fold(Types::NONE, |types, (kind, _)| types.or(*kind));
+        let together = kinds.len() == 1
+            || !(self.caps.must(Demand::EnumTyped) || self.caps.must(Demand::EnumOneType) || self.caps.must(Demand::OneType));
+        if together && kinds.len() == 1 {
+            // Both booleans are the type itself.
+            let mut sheet = Sheet::new();
+            if let Some(name) = types.name() {
+                sheet.put(Kw::Type, Json::str(name));
+            }
+            if !(types == Types::BOOLEAN && values.len() == 2) {
+                self.put_values(node, kw, values, &mut sheet);
+            }
+            return self.finish(node, sheet);
+        }
+        if together && !self.caps.must(Demand::EnumFits) {
+            let mut sheet = Sheet::new();
+            self.put_value_types(node, values, &mut sheet);
+            self.put_values(node, kw, values, &mut sheet);
+            return self.finish(node, sheet);
+        }
+        if !self.says(Kw::AnyOf, pos) {
+            return self.labelled(node, values);
+        }
+        let mut branches = Vec::new();
+        for (kind, own) in kinds {
+            let values = own.into_iter().map(|value| value as &'d Json<'d>).collect();
+            branches.push(self.graph.add(Node { types: Some(kind), values: Some(values), ..Node::default() }));
+        }
+        let code = self.demand_code(Demand::EnumOneType);
+        self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type".to_owned());
+        self.lower_branches(branches, &Node { place: node.place, notes: node.notes.clone(), ..Node::default() }, pos)
+    }
+
+    fn put_value_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+        if node.types.is_none() && !self.caps.must(Demand::Typed) {
+            return;
+        }
+        let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
+        let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
+        let mut names: Vec<Json<'d>> = stated.names().map(|(name, _)| Json::str(name)).collect();
+        let name = if names.len() == 1 { names.pop() } else { None };
+        sheet.put(Kw::Type, name.unwrap_or(Json::Arr(names)));
+    }
+
+    fn put_values(&mut self, node: &Rc<Node<'d>>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+        if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
+            sheet.put(Kw::Const, (*value).clone());
+            return;
+        }
+        if kw == Kw::Const {
+            let code = self.refusal_code(Kw::Const);
+            self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one".to_owned());
+        }
+        sheet.put(Kw::Enum, Json::Arr(values.iter().map(|value| (*value).clone()).collect()));
+    }
+
+    /// Carries values as labels: strings that stand for them.
+    fn labelled(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>]) -> Lowered<'d> {
+        let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
+        let mut taken: foldhash::HashSet<String> =
+            values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty()).map(str::to_owned).collect();
+        for value in values {
+            let text = value.as_str();
+            let label = match text {
+                Some("") => "(empty)".to_owned(),
+                Some(text) => text.to_owned(),
+                None => value.to_string(),
+            };
+            let own = text.is_some_and(|text| !text.is_empty());
+            let mut unique = label.clone();
+            while !own && !taken.insert(unique.clone()) {
+                unique.push('_');
+            }
+            labels.push((unique, value.to_value()));
+        }
+        let code = [Demand::EnumStrings, Demand::EnumNotBlank, Demand::EnumScalars, Demand::NoNull]
+            .into_iter()
+            .find(|demand| self.caps.must(*demand))
+            .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
+        self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label".to_owned());
+        let mut sheet = Sheet::new();
+        sheet.put(Kw::Type, Json::str("string"));
+        let names = labels.iter().map(|(label, _)| Json::str(label.clone())).collect();
+        if self.caps.accepts(Kw::Enum) {
+            sheet.put(Kw::Enum, Json::Arr(names));
+        }
+        sheet.lens = self.lens.add(Shape::Labels(labels));
+        self.finish(node, sheet)
+    }
+
+    /// A dialect without enums: the types stay, the values go into the description.
+    fn values_as_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
+        let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
+        let mut plain = Node::clone(node);
+        plain.values = None;
+        plain.types = Some(types);
+        let mut facts = Vec::new();
+        let listed = Json::Arr(values.iter().map(|value| (*value).clone()).collect());
+        self.spill(Kw::Enum, &listed, node.place, Effect::Wider, &mut facts);
+        let lowered = self.lower_merged_plain(&Rc::new(plain), pos);
+        self.with_facts(lowered, &facts)
+    }
+}
+
+/// Values by type, in the order in which types first appear.
+fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
+    let mut kinds: Vec<(Types, Vec<&'v Json<'v>>)> = Vec::new();
+    for value in values {
+        let kind = Types::of(value);
+        let numeric = kind.meets(Types::NUMBER);
+        match kinds.iter_mut().find(|(own, _)| *own == kind || (numeric && own.meets(Types::NUMBER))) {
+            Some((own, list)) => {
+                *own = own.or(kind);
+                list.push(value);
+            }
+            None => kinds.push((kind, vec![value])),
+        }
+    }
+    // A fractional value makes its kind `number`.
+    for (kind, _) in &mut kinds {
+        *kind = kind.names().fold(Types::NONE, |all, (_, one)| all.or(one));
+    }
+    kinds
+}
+
+/// Whether a listed value meets the other rules of its node, as far as they are simple to ask.
+fn satisfies(value: &Json<'_>, node: &Node<'_>) -> bool {
+    match value {
+        Json::Num(number) => node.number.as_ref().is_none_or(|rules| {
+            let at = number.as_f64().unwrap_or(0.0);
+            let above = rules.min.as_ref().is_none_or(|bound| {
+                let least = bound.value.as_f64().unwrap_or(f64::MIN);
+                at > least || (!bound.exclusive && at >= least)
+            });
+            let below = rules.max.as_ref().is_none_or(|bound| {
+                let most = bound.value.as_f64().unwrap_or(f64::MAX);
+                at < most || (!bound.exclusive && at <= most)
+            });
+            above && below
+        }),
+        Json::Str(text) => node.text.as_ref().is_none_or(|rules| {
+            let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+            length >= rules.min
+                && rules.max.is_none_or(|max| length <= max)
+                && rules.patterns.iter().all(|own| pattern::matcher(own).is_none_or(|matcher| matcher.is_match(text)))
+        }),
+        Json::Null | Json::Bool(_) | Json::Arr(_) | Json::Obj(_) => true,
+    }
+}

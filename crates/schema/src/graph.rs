@@ -1,0 +1,314 @@
+//! Owns the schema as a graph of typed nodes: a reference is an edge, so sharing and cycles are natural. A node is the
+//! conjunction of everything it holds. Nothing here knows a dialect.
+
+use std::borrow::Cow;
+use std::ops::Index;
+use std::rc::Rc;
+
+use serde_json::Number;
+
+use crate::json::{Json, push_token};
+use crate::keyword::Kw;
+use crate::types::Types;
+
+/// A node of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(u32);
+
+/// A place in the caller's schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+/// The place of the root.
+pub(crate) const ROOT: Place = Place(0);
+
+/// One step of the way to a place.
+#[derive(Clone, Debug)]
+pub(crate) enum Step<'d> {
+    Word(Cow<'d, str>),
+    Index(usize),
+}
+
+/// A schema, read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node<'d> {
+    pub(crate) place: Option<Place>,
+    pub(crate) types: Option<Types>,
+    pub(crate) values: Option<Vec<&'d Json<'d>>>,
+    /// Whether the one value was written as `const`.
+    pub(crate) constant: bool,
+    /// The schema that this one refers to.
+    pub(crate) target: Option<NodeId>,
+    pub(crate) formats: Vec<&'d str>,
+    pub(crate) number: Option<Box<NumberRules<'d>>>,
+    pub(crate) text: Option<Box<TextRules<'d>>>,
+    pub(crate) array: Option<Box<ArrayRules>>,
+    pub(crate) object: Option<Box<ObjectRules<'d>>>,
+    pub(crate) logic: Option<Box<Logic>>,
+    pub(crate) notes: Vec<Note<'d>>,
+}
+
+/// A lower or upper bound.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bound {
+    pub(crate) value: Number,
+    pub(crate) exclusive: bool,
+}
+
+/// What is asked of numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NumberRules<'d> {
+    pub(crate) min: Option<Bound>,
+    pub(crate) max: Option<Bound>,
+    pub(crate) multiples: Vec<&'d Json<'d>>,
+}
+
+/// What is asked of strings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextRules<'d> {
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) patterns: Vec<&'d str>,
+}
+
+/// What is asked of arrays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArrayRules {
+    pub(crate) prefix: Vec<NodeId>,
+    pub(crate) items: Option<NodeId>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) unique: bool,
+    pub(crate) contains: Vec<Contains>,
+    pub(crate) unevaluated: Option<NodeId>,
+}
+
+/// How many items must be of a kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Contains {
+    pub(crate) node: NodeId,
+    pub(crate) min: Option<u64>,
+    pub(crate) max: Option<u64>,
+}
+
+/// What is asked of objects.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectRules<'d> {
+    pub(crate) properties: Vec<(Cow<'d, str>, NodeId)>,
+    pub(crate) required: Vec<Cow<'d, str>>,
+    pub(crate) additional: Option<NodeId>,
+    pub(crate) patterns: Vec<(Cow<'d, str>, NodeId)>,
+    pub(crate) names: Vec<NodeId>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// `dependentRequired`.
+    pub(crate) needs: Vec<(Cow<'d, str>, Vec<Cow<'d, str>>)>,
+    /// `dependentSchemas`.
+    pub(crate) dependents: Vec<(Cow<'d, str>, NodeId)>,
+    pub(crate) unevaluated: Option<NodeId>,
+}
+
+/// What is said through other schemas about the same value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Logic {
+    pub(crate) all: Vec<NodeId>,
+    pub(crate) unions: Vec<Union>,
+    pub(crate) nots: Vec<NodeId>,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// An `anyOf` or `oneOf`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Union {
+    pub(crate) exactly_one: bool,
+    pub(crate) branches: Vec<NodeId>,
+}
+
+/// An `if` with its `then` and `else`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Condition {
+    pub(crate) when: NodeId,
+    pub(crate) then: Option<NodeId>,
+    pub(crate) otherwise: Option<NodeId>,
+}
+
+/// An annotation, or a key that no draft knows.
+#[derive(Clone, Debug)]
+pub(crate) struct Note<'d> {
+    pub(crate) key: NoteKey<'d>,
+    pub(crate) value: &'d Json<'d>,
+}
+
+/// What a [`Note`] is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoteKey<'d> {
+    Kw(Kw),
+    Unknown(&'d str),
+}
+
+impl<'d> Node<'d> {
+    /// The types a value may have, as far as this node itself says.
+    pub(crate) fn types(&self) -> Types {
+        self.types.unwrap_or(Types::ANY)
+    }
+
+    /// Whether the node asks nothing of a value.
+    pub(crate) fn is_any(&self) -> bool {
+        self.types() == Types::ANY
+            && self.values.is_none()
+            && self.target.is_none()
+            && self.formats.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.object.is_none()
+            && self.logic.is_none()
+    }
+
+    /// Whether the node holds nothing but annotations beside its reference or logic.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.types.is_none()
+            && self.values.is_none()
+            && self.formats.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.object.is_none()
+    }
+
+    pub(crate) fn note(&self, kw: Kw) -> Option<&'d Json<'d>> {
+        self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
+    }
+
+    pub(crate) fn unions(&self) -> &[Union] {
+        self.logic.as_ref().map_or(&[], |logic| &logic.unions)
+    }
+
+    /// Restricts the node to types, dropping the rules that then speak of nothing.
+    pub(crate) fn restrict(&mut self, types: Types) {
+        let types = self.types().and(types);
+        self.types = Some(types);
+        if !types.meets(Types::NUMBER) {
+            self.number = None;
+        }
+        if !types.meets(Types::STRING) {
+            self.text = None;
+            if !types.meets(Types::NUMBER) {
+                self.formats.clear();
+            }
+        }
+        if !types.meets(Types::ARRAY) {
+            self.array = None;
+        }
+        if !types.meets(Types::OBJECT) {
+            self.object = None;
+        }
+        if let Some(values) = &mut self.values {
+            values.retain(|value| types.meets(Types::of(value)));
+        }
+    }
+}
+
+/// The nodes of a schema and the places they come from.
+#[derive(Debug, Default)]
+pub(crate) struct Graph<'d> {
+    nodes: Vec<Rc<Node<'d>>>,
+    places: Vec<(Place, Step<'d>)>,
+}
+
+impl<'d> Graph<'d> {
+    pub(crate) fn new() -> Self {
+        Self { nodes: Vec::new(), places: vec![(ROOT, Step::Index(0))] }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn add(&mut self, node: Node<'d>) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(Rc::new(node));
+        id
+    }
+
+    pub(crate) fn set(&mut self, id: NodeId, node: Node<'d>) {
+        if let Some(slot) = self.nodes.get_mut(id.0 as usize) {
+            *slot = Rc::new(node);
+        }
+    }
+
+    pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
+        let place = Place(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
+        self.places.push((parent, step));
+        place
+    }
+
+    /// Calls a function for every node that a node refers to.
+    pub(crate) fn each_child(&self, id: NodeId, visit: &mut dyn FnMut(NodeId)) {
+        let node = &self[id];
+        node.target.into_iter().for_each(&mut *visit);
+        if let Some(rules) = &node.array {
+            let contains = rules.contains.iter().map(|contains| contains.node);
+            rules.prefix.iter().copied().chain(rules.items).chain(rules.unevaluated).chain(contains).for_each(&mut *visit);
+        }
+        if let Some(rules) = &node.object {
+            let named = rules.properties.iter().chain(&rules.patterns).chain(&rules.dependents).map(|(_, id)| *id);
+            let others = rules.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
+            named.chain(others).for_each(&mut *visit);
+        }
+        if let Some(logic) = &node.logic {
+            let branches = logic.unions.iter().flat_map(|union| union.branches.iter().copied());
+            logic.all.iter().chain(&logic.nots).copied().chain(branches).for_each(&mut *visit);
+            for condition in &logic.conditions {
+                [Some(condition.when), condition.then, condition.otherwise].into_iter().flatten().for_each(&mut *visit);
+            }
+        }
+    }
+
+    /// The JSON Pointer of a place.
+    pub(crate) fn pointer(&self, place: Option<Place>) -> String {
+        let mut steps = Vec::new();
+        let mut at = place.unwrap_or(ROOT);
+        while at != ROOT {
+            let Some((parent, step)) = self.places.get(at.0 as usize) else { break };
+            steps.push(step);
+            at = *parent;
+        }
+        let mut pointer = String::new();
+        for step in steps.into_iter().rev() {
+            match step {
+                Step::Word(word) => push_token(&mut pointer, word),
+                Step::Index(index) => push_token(&mut pointer, &index.to_string()),
+            }
+        }
+        pointer
+    }
+
+    /// The last word on the way to a place: the name of a definition or property.
+    pub(crate) fn name(&self, place: Option<Place>) -> Option<&str> {
+        let mut at = place?;
+        while at != ROOT {
+            let (parent, step) = self.places.get(at.0 as usize)?;
+            if let Step::Word(word) = step {
+                return Some(word);
+            }
+            at = *parent;
+        }
+        None
+    }
+}
+
+impl NodeId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<'d> Index<NodeId> for Graph<'d> {
+    type Output = Rc<Node<'d>>;
+
+    #[expect(clippy::indexing_slicing, reason = "an id is made by the graph that holds the node")]
+    fn index(&self, id: NodeId) -> &Rc<Node<'d>> {
+        &self.nodes[id.0 as usize]
+    }
+}

@@ -1,0 +1,356 @@
+//! Owns the JSON tree that the engine reads and writes: strings are borrowed from the input where they can be, and the
+//! order of keys is kept. It knows nothing of schemas.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fmt::Write as _;
+
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A JSON value whose text may be borrowed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json<'a> {
+    Null,
+    Bool(bool),
+    Num(Number),
+    Str(Cow<'a, str>),
+    Arr(Vec<Json<'a>>),
+    Obj(Vec<Member<'a>>),
+}
+
+/// One member of an object.
+pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// What a document may cost to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) depth: usize,
+    pub(crate) values: usize,
+}
+
+impl<'a> Json<'a> {
+    /// Reads JSON text.
+    pub(crate) fn from_text(text: &'a str, bounds: Bounds) -> Result<Self, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        deserializer.disable_recursion_limit();
+        let mut left = bounds.values;
+        let json = Seed { depth: bounds.depth, left: &mut left }.deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(json)
+    }
+
+    /// Borrows a value that is already parsed.
+    pub(crate) fn from_value(value: &'a Value, bounds: Bounds) -> Result<Self, serde_json::Error> {
+        let mut left = bounds.values;
+        Seed { depth: bounds.depth, left: &mut left }.deserialize(value)
+    }
+
+    pub(crate) fn str(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Str(text.into())
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        if let Self::Str(text) = self { Some(text) } else { None }
+    }
+
+    pub(crate) fn as_arr(&self) -> Option<&[Json<'a>]> {
+        if let Self::Arr(items) = self { Some(items) } else { None }
+    }
+
+    pub(crate) fn as_obj(&self) -> Option<&[Member<'a>]> {
+        if let Self::Obj(members) = self { Some(members) } else { None }
+    }
+
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    pub(crate) fn as_f64(&self) -> Option<f64> {
+        if let Self::Num(number) = self { number.as_f64() } else { None }
+    }
+
+    /// The value as a count: a non-negative integer, also when it is written `3.0`.
+    pub(crate) fn as_count(&self) -> Option<u64> {
+        let Self::Num(number) = self else { return None };
+        number.as_u64().or_else(|| {
+            let float = number.as_f64()?;
+            let whole = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
+            whole.then_some(float as u64)
+        })
+    }
+
+    /// The member of that name, where this is an object.
+    pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
+        self.as_obj()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Whether two values are equal as JSON Schema sees it: `1` and `1.0` are one number, key order does not count.
+    pub(crate) fn same(&self, other: &Json<'_>) -> bool {
+        match (self, other) {
+            (Self::Num(a), Json::Num(b)) => a == b || a.as_f64() == b.as_f64(),
+            (Self::Arr(a), Json::Arr(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (Self::Obj(a), Json::Obj(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && value.same(v)))
+            }
+            (Self::Null, Json::Null) => true,
+            (Self::Bool(a), Json::Bool(b)) => a == b,
+            (Self::Str(a), Json::Str(b)) => a == b,
+            (Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) | Self::Arr(_) | Self::Obj(_), _) => false,
+        }
+    }
+
+    /// The same value, borrowing nothing.
+    pub(crate) fn into_owned(self) -> Json<'static> {
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(value),
+            Self::Num(number) => Json::Num(number),
+            Self::Str(text) => Json::Str(Cow::Owned(text.into_owned())),
+            Self::Arr(items) => Json::Arr(items.into_iter().map(Json::into_owned).collect()),
+            Self::Obj(members) => Json::Obj(
+                members.into_iter().map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned())).collect(),
+            ),
+        }
+    }
+
+    /// An owned `serde_json` value.
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Num(number) => Value::Number(number.clone()),
+            Self::Str(text) => Value::String(text.as_ref().to_owned()),
+            Self::Arr(items) => Value::Array(items.iter().map(Json::to_value).collect()),
+            Self::Obj(members) => {
+                let mut map = Map::with_capacity(members.len());
+                for (key, value) in members {
+                    map.insert(key.as_ref().to_owned(), value.to_value());
+                }
+                Value::Object(map)
+            }
+        }
+    }
+
+    /// Compact JSON text.
+    pub(crate) fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(true) => out.push_str("true"),
+            Self::Bool(false) => out.push_str("false"),
+            // Writing to a `String` cannot fail.
+            Self::Num(number) => _ = write!(out, "{number}"),
+            Self::Str(text) => write_str(text, out),
+            Self::Arr(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Obj(members) => {
+                out.push('{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_str(key, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(&mut text);
+        f.write_str(&text)
+    }
+}
+
+/// A string as JSON text.
+pub(crate) fn write_str(text: &str, out: &mut String) {
+    out.push('"');
+    let mut clean = 0;
+    let bytes = text.as_bytes();
+    for (index, byte) in bytes.iter().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0x00..=0x1f => "",
+            _ => continue,
+        };
+        out.push_str(text.get(clean..index).unwrap_or_default());
+        if escape.is_empty() {
+            _ = write!(out, "\\u{byte:04x}");
+        } else {
+            out.push_str(escape);
+        }
+        clean = index + 1;
+    }
+    out.push_str(text.get(clean..).unwrap_or_default());
+    out.push('"');
+}
+
+/// Appends one reference token to a JSON Pointer.
+pub(crate) fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    if token.contains(['~', '/']) {
+        pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+    } else {
+        pointer.push_str(token);
+    }
+}
+
+/// The reference tokens of a JSON Pointer fragment, percent signs and tildes undone.
+pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    pointer.split('/').skip(1).map(|token| {
+        let token = if token.contains('%') { percent_decoded(token) } else { Cow::Borrowed(token) };
+        if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { token }
+    })
+}
+
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let mut ahead = rest.clone();
+        let digits = (byte == b'%').then(|| {
+            let high = char::from(ahead.next()?).to_digit(16)?;
+            let low = char::from(ahead.next()?).to_digit(16)?;
+            u8::try_from(high * 16 + low).ok()
+        });
+        if let Some(Some(decoded)) = digits {
+            bytes.push(decoded);
+            rest = ahead;
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+struct Seed<'s> {
+    depth: usize,
+    left: &'s mut usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Json<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
+        *self.left = self.left.checked_sub(1).ok_or_else(|| de::Error::custom("the document has too many values"))?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Json<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json<'de>, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json<'de>, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json<'de>, E> {
+        Ok(Json::Num(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json<'de>, E> {
+        Ok(Json::Num(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json<'de>, E> {
+        Ok(Number::from_f64(value).map_or(Json::Null, Json::Num))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'de>, E> {
+        Ok(Json::Str(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
+        Ok(Json::Str(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
+        let depth = deeper(self.depth)?;
+        let mut items = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
+        while let Some(item) = seq.next_element_seed(Seed { depth, left: self.left })? {
+            items.push(item);
+        }
+        Ok(Json::Arr(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
+        let depth = deeper(self.depth)?;
+        let mut members: Vec<Member<'de>> = Vec::with_capacity(map.size_hint().unwrap_or(4).min(1024));
+        while let Some(key) = map.next_key_seed(Key)? {
+            if members.len() < SCANNED_FOR_DUPLICATES && members.iter().any(|(other, _)| *other == key) {
+                return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
+            }
+            members.push((key, map.next_value_seed(Seed { depth, left: self.left })?));
+        }
+        if members.len() >= SCANNED_FOR_DUPLICATES {
+            let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
+            keys.sort_unstable();
+            if let Some([key, _]) = keys.array_windows().find(|[a, b]| a == b) {
+                return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
+            }
+        }
+        Ok(Json::Obj(members))
+    }
+}
+
+/// Objects with more members than this are sorted once instead of compared pair by pair.
+const SCANNED_FOR_DUPLICATES: usize = 24;
+
+fn deeper<E: de::Error>(depth: usize) -> Result<usize, E> {
+    depth.checked_sub(1).ok_or_else(|| E::custom("the document is nested too deeply"))
+}
+
+struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object key")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}

@@ -1,0 +1,257 @@
+//! The one table of JSON Schema keywords: what each holds, which type it speaks of, and what becomes of it when it must
+//! go. Only this file names keywords as text; everything else says [`Kw`].
+
+use crate::types::Types;
+
+/// What stands behind a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// One schema.
+    Schema,
+    /// A list of schemas.
+    SchemaList,
+    /// A map from names to schemas.
+    SchemaMap,
+    /// A map from names to schemas or to lists of names (`dependencies`).
+    SchemaOrNamesMap,
+    /// A type name or a list of type names.
+    TypeNames,
+    /// A list of strings.
+    Names,
+    /// A map from names to lists of strings.
+    NamesMap,
+    /// A non-negative integer.
+    Count,
+    /// A number.
+    Number,
+    /// A boolean.
+    Flag,
+    /// A string.
+    Text,
+    /// A list of arbitrary values.
+    Values,
+    /// Any value at all: data, never walked.
+    Data,
+}
+
+/// What a keyword is to a reader of the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It shapes the schema: never written into a description.
+    Structure,
+    /// A limit a person understands: spilled into the description when it must go.
+    Limit,
+    /// An annotation that tells the model something: spilled when it must go.
+    Hint,
+    /// An annotation without meaning for the model: dropped.
+    Remark,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) kw: Kw,
+    pub(crate) name: &'static str,
+    pub(crate) holds: Holds,
+    pub(crate) role: Role,
+    /// The types it constrains; all of them where it is not bound to any.
+    pub(crate) speaks_of: Types,
+}
+
+macro_rules! keywords {
+    ($($kw:ident $name:literal $holds:ident $role:ident $speaks:ident;)*) => {
+        /// A keyword of JSON Schema, of any draft, or of OpenAPI 3.0.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub(crate) enum Kw { $($kw),* }
+
+        /// Every keyword, in the order in which a node is printed.
+        pub(crate) const TABLE: &[Row] = &[
+            $(Row { kw: Kw::$kw, name: $name, holds: Holds::$holds, role: Role::$role, speaks_of: Types::$speaks }),*
+        ];
+
+        /// How many keywords there are.
+        pub(crate) const COUNT: usize = TABLE.len();
+
+        impl Kw {
+            /// The keyword of that name.
+            pub(crate) fn of(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$kw),)* _ => None }
+            }
+        }
+    };
+}
+
+keywords! {
+    Schema "$schema" Text Remark ANY;
+    Vocabulary "$vocabulary" Data Remark ANY;
+    Id "$id" Text Remark ANY;
+    LegacyId "id" Text Remark ANY;
+    Anchor "$anchor" Text Remark ANY;
+    DynamicAnchor "$dynamicAnchor" Text Remark ANY;
+    RecursiveAnchor "$recursiveAnchor" Flag Remark ANY;
+    Ref "$ref" Text Structure ANY;
+    DynamicRef "$dynamicRef" Text Structure ANY;
+    RecursiveRef "$recursiveRef" Text Structure ANY;
+    OpenRef "ref" Text Structure ANY;
+    Comment "$comment" Text Remark ANY;
+    Title "title" Text Remark ANY;
+    Description "description" Text Hint ANY;
+    Type "type" TypeNames Structure ANY;
+    Nullable "nullable" Flag Structure ANY;
+    Format "format" Text Limit ANY;
+    Enum "enum" Values Limit ANY;
+    Const "const" Data Limit ANY;
+    MultipleOf "multipleOf" Number Limit NUMBER;
+    DivisibleBy "divisibleBy" Number Limit NUMBER;
+    Minimum "minimum" Number Limit NUMBER;
+    ExclusiveMinimum "exclusiveMinimum" Number Limit NUMBER;
+    Maximum "maximum" Number Limit NUMBER;
+    ExclusiveMaximum "exclusiveMaximum" Number Limit NUMBER;
+    MinLength "minLength" Count Limit STRING;
+    MaxLength "maxLength" Count Limit STRING;
+    Pattern "pattern" Text Limit STRING;
+    ContentEncoding "contentEncoding" Text Limit STRING;
+    ContentMediaType "contentMediaType" Text Limit STRING;
+    ContentSchema "contentSchema" Schema Structure STRING;
+    PrefixItems "prefixItems" SchemaList Structure ARRAY;
+    Items "items" Schema Structure ARRAY;
+    AdditionalItems "additionalItems" Schema Structure ARRAY;
+    UnevaluatedItems "unevaluatedItems" Schema Structure ARRAY;
+    Contains "contains" Schema Structure ARRAY;
+    MinContains "minContains" Count Limit ARRAY;
+    MaxContains "maxContains" Count Limit ARRAY;
+    MinItems "minItems" Count Limit ARRAY;
+    MaxItems "maxItems" Count Limit ARRAY;
+    UniqueItems "uniqueItems" Flag Limit ARRAY;
+    Properties "properties" SchemaMap Structure OBJECT;
+    PropertyOrdering "propertyOrdering" Names Remark OBJECT;
+    Required "required" Names Structure OBJECT;
+    PatternProperties "patternProperties" SchemaMap Structure OBJECT;
+    AdditionalProperties "additionalProperties" Schema Structure OBJECT;
+    UnevaluatedProperties "unevaluatedProperties" Schema Structure OBJECT;
+    PropertyNames "propertyNames" Schema Structure OBJECT;
+    MinProperties "minProperties" Count Limit OBJECT;
+    MaxProperties "maxProperties" Count Limit OBJECT;
+    DependentRequired "dependentRequired" NamesMap Structure OBJECT;
+    DependentSchemas "dependentSchemas" SchemaMap Structure OBJECT;
+    Dependencies "dependencies" SchemaOrNamesMap Structure OBJECT;
+    AllOf "allOf" SchemaList Structure ANY;
+    AnyOf "anyOf" SchemaList Structure ANY;
+    OneOf "oneOf" SchemaList Structure ANY;
+    Not "not" Schema Structure ANY;
+    If "if" Schema Structure ANY;
+    Then "then" Schema Structure ANY;
+    Else "else" Schema Structure ANY;
+    Extends "extends" Schema Structure ANY;
+    Disallow "disallow" Data Structure ANY;
+    Discriminator "discriminator" Data Remark ANY;
+    Default "default" Data Hint ANY;
+    Example "example" Data Hint ANY;
+    Examples "examples" Values Hint ANY;
+    Deprecated "deprecated" Flag Remark ANY;
+    ReadOnly "readOnly" Flag Remark ANY;
+    WriteOnly "writeOnly" Flag Remark ANY;
+    Xml "xml" Data Remark ANY;
+    ExternalDocs "externalDocs" Data Remark ANY;
+    Defs "$defs" SchemaMap Structure ANY;
+    Definitions "definitions" SchemaMap Structure ANY;
+    OpenDefs "defs" SchemaMap Structure ANY;
+}
+
+/// Keys that some generators write in `snake_case`, and the keyword that each stands for (R-A6).
+const SNAKE_CASE: &[(&str, Kw)] = &[
+    ("any_of", Kw::AnyOf),
+    ("all_of", Kw::AllOf),
+    ("one_of", Kw::OneOf),
+    ("additional_properties", Kw::AdditionalProperties),
+    ("pattern_properties", Kw::PatternProperties),
+    ("property_names", Kw::PropertyNames),
+    ("prefix_items", Kw::PrefixItems),
+    ("property_ordering", Kw::PropertyOrdering),
+    ("min_items", Kw::MinItems),
+    ("max_items", Kw::MaxItems),
+    ("unique_items", Kw::UniqueItems),
+    ("min_length", Kw::MinLength),
+    ("max_length", Kw::MaxLength),
+    ("min_properties", Kw::MinProperties),
+    ("max_properties", Kw::MaxProperties),
+    ("exclusive_minimum", Kw::ExclusiveMinimum),
+    ("exclusive_maximum", Kw::ExclusiveMaximum),
+    ("multiple_of", Kw::MultipleOf),
+];
+
+impl Kw {
+    /// The keyword that a `snake_case` key stands for.
+    pub(crate) fn of_snake_case(name: &str) -> Option<Self> {
+        if !name.contains('_') {
+            return None;
+        }
+        SNAKE_CASE.iter().find(|(snake, _)| *snake == name).map(|(_, kw)| *kw)
+    }
+
+    pub(crate) fn row(self) -> &'static Row {
+        #[expect(clippy::indexing_slicing, reason = "the table has one row for each keyword, in declaration order")]
+        &TABLE[self as usize]
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Whether the keyword only annotates and never constrains a value.
+    pub(crate) fn annotates(self) -> bool {
+        matches!(self.row().role, Role::Hint | Role::Remark)
+    }
+}
+
+/// A set of keywords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KwSet(u128);
+
+impl KwSet {
+    pub(crate) const fn with(mut self, kw: Kw) -> Self {
+        self.0 |= 1 << (kw as u8);
+        self
+    }
+
+    pub(crate) fn insert(&mut self, kw: Kw) {
+        *self = self.with(kw);
+    }
+
+    pub(crate) const fn has(self, kw: Kw) -> bool {
+        self.0 & (1 << (kw as u8)) != 0
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl FromIterator<Kw> for KwSet {
+    fn from_iter<I: IntoIterator<Item = Kw>>(keywords: I) -> Self {
+        keywords.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNT, Kw, TABLE};
+
+    #[test]
+    fn every_row_stands_at_its_keywords_place() {
+        assert!(COUNT <= 128, "a keyword set is one u128");
+        for row in TABLE {
+            assert_eq!(row.kw.row().name, row.name);
+            assert_eq!(Kw::of(row.name), Some(row.kw));
+        }
+    }
+}

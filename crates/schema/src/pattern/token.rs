@@ -1,0 +1,100 @@
+//! Owns the pieces that a pattern is cut into, and what is found out on the way.
+
+use super::{Feature, Features};
+
+/// One piece of a pattern.
+#[derive(Debug)]
+pub(super) enum Token<'p> {
+    One(One<'p>),
+    /// `.`
+    Any,
+    /// Single members and ranges.
+    Class {
+        negated: bool,
+        items: Vec<(One<'p>, Option<One<'p>>)>,
+    },
+    Start,
+    End,
+    /// `\b`, `\B`, and Python's `\A`, `\Z`: the letter.
+    Boundary(char),
+    Bar,
+    Open(Group<'p>),
+    Close,
+    /// `(?i)`
+    Flags(&'p str),
+    Repeat {
+        min: u64,
+        max: Option<u64>,
+    },
+    /// By number, of a group that need not exist.
+    Backreference(usize),
+}
+
+/// What stands for one character.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum One<'p> {
+    Char(char),
+    /// `\d`, `\D`, `\s`, `\S`, `\w`, `\W`: the letter.
+    Set(char),
+    Property {
+        letter: char,
+        name: &'p str,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Group<'p> {
+    Capture,
+    Plain,
+    Scoped(&'p str),
+    Ahead,
+    Behind,
+}
+
+/// A token and where its text stands.
+#[derive(Debug)]
+pub(super) struct Spot<'p> {
+    pub(super) token: Token<'p>,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The modes of ECMA-262 in which a pattern means what it was read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Either,
+    /// With the `u` flag, as JSON Schema wants it.
+    Unicode,
+    /// Without the flag: stray brackets and needless escapes are characters.
+    Legacy,
+    Neither,
+}
+
+/// What has been found out about a pattern so far.
+#[derive(Debug)]
+pub(super) struct Findings {
+    pub(super) features: Features,
+    pub(super) mode: Mode,
+}
+
+impl Findings {
+    pub(super) fn note(&mut self, feature: Feature) {
+        self.features.insert(feature);
+    }
+
+    pub(super) fn not_python(&mut self) {
+        self.note(Feature::NotPython);
+    }
+
+    /// What was read is so in that mode alone.
+    pub(super) fn only(&mut self, mode: Mode) {
+        let free = self.mode == Mode::Either || self.mode == mode;
+        self.mode = if free { mode } else { Mode::Neither };
+    }
+
+    /// No engine takes it.
+    pub(super) fn broken(&mut self) {
+        self.mode = Mode::Neither;
+        self.not_python();
+    }
+}

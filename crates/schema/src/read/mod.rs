@@ -1,0 +1,252 @@
+//! Owns reading: a JSON document of any draft becomes a [`Graph`] in the terms of draft 2020-12. Forms of older drafts, of
+//! OpenAPI 3.0 and of careless generators are understood here and nowhere else.
+
+pub(crate) mod keywords;
+mod resolve;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use serde_json::Value;
+
+pub(crate) use resolve::remote_references;
+
+use crate::error::{ReadError, ReadErrorKind};
+use crate::graph::{Graph, Node, NodeId, Place, ROOT, Step};
+use crate::json::{Bounds, Json};
+use crate::keyword::Kw;
+use crate::report::{Action, Change, Effect};
+use crate::types::Types;
+use resolve::{Index, Scope};
+
+/// The draft in which a schema is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Draft {
+    /// Draft 3.
+    Draft03,
+    /// Draft 4.
+    Draft04,
+    /// Draft 6.
+    Draft06,
+    /// Draft 7.
+    Draft07,
+    /// Draft 2019-09.
+    Draft2019,
+    /// Draft 2020-12.
+    Draft2020,
+    /// The schema object of `OpenAPI` 3.0.
+    OpenApi30,
+}
+
+impl Draft {
+    /// The draft that a `$schema` names.
+    fn named(uri: &str) -> Option<Self> {
+        const NAMES: [(&str, Draft); 6] = [
+            ("draft-03", Draft::Draft03),
+            ("draft-04", Draft::Draft04),
+            ("draft-06", Draft::Draft06),
+            ("draft-07", Draft::Draft07),
+            ("2019-09", Draft::Draft2019),
+            ("2020-12", Draft::Draft2020),
+        ];
+        NAMES.iter().find(|(name, _)| uri.contains(name)).map(|(_, draft)| *draft)
+    }
+}
+
+/// What reading may cost.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Levels of JSON nesting.
+    pub depth: usize,
+    /// Values in the document.
+    pub values: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 256, values: 4_000_000 }
+    }
+}
+
+impl Limits {
+    /// Sets how deeply the document may be nested.
+    #[must_use]
+    pub fn with_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Sets how many values the document may have.
+    #[must_use]
+    pub fn with_values(mut self, values: usize) -> Self {
+        self.values = values;
+        self
+    }
+
+    pub(crate) fn bounds(self) -> Bounds {
+        Bounds { depth: self.depth, values: self.values }
+    }
+}
+
+/// Fetches schemas that a document refers to by URI. Without one, such a reference accepts anything and a change says so.
+pub trait Resolver: Send + Sync {
+    /// The document at that URI.
+    fn resolve(&self, uri: &str) -> Option<Value>;
+}
+
+/// How a document is to be read.
+#[derive(Clone, Default)]
+pub(crate) struct ReadOptions {
+    pub(crate) draft: Option<Draft>,
+    pub(crate) unresolved: Unresolved,
+    pub(crate) resolver: Option<Arc<dyn Resolver>>,
+}
+
+/// What a reference without a target means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unresolved {
+    /// It accepts anything, and a change says so.
+    #[default]
+    Any,
+    /// It is an error.
+    Refuse,
+}
+
+/// A schema that was read.
+pub(crate) struct Read<'d> {
+    pub(crate) graph: Graph<'d>,
+    pub(crate) root: NodeId,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// Reads a document. `remote` holds the documents that its references name by URI.
+pub(crate) fn read<'d>(
+    document: &'d Json<'d>,
+    remote: &'d [(String, Json<'d>)],
+    options: &ReadOptions,
+) -> Result<Read<'d>, ReadError> {
+    let stated = document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named);
+    let mut reader = Reader {
+        graph: Graph::new(),
+        document,
+        remote,
+        draft: options.draft.or(stated),
+        unresolved: options.unresolved,
+        known: HashMap::default(),
+        waiting: Vec::new(),
+        index: None,
+        bases: vec![String::new()],
+        changes: Vec::new(),
+    };
+    let scope = Scope { resource: document, place: ROOT, base: 0 };
+    let root = reader.read(document, ROOT, scope)?;
+    while let Some((id, json, place, scope)) = reader.waiting.pop() {
+        reader.read_into(id, json, place, scope)?;
+    }
+    Ok(Read { graph: reader.graph, root, changes: reader.changes })
+}
+
+struct Reader<'d> {
+    graph: Graph<'d>,
+    document: &'d Json<'d>,
+    remote: &'d [(String, Json<'d>)],
+    draft: Option<Draft>,
+    unresolved: Unresolved,
+    /// Nodes by the address of the JSON they were read from: a schema is read once, however often it is referred to.
+    known: HashMap<usize, NodeId, FixedState>,
+    /// Targets of references, read after what refers to them so that a long chain needs no stack.
+    waiting: Vec<(NodeId, &'d Json<'d>, Place, Scope<'d>)>,
+    index: Option<Index<'d>>,
+    bases: Vec<String>,
+    changes: Vec<Change>,
+}
+
+impl<'d> Reader<'d> {
+    fn read(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
+        let address = std::ptr::from_ref(json) as usize;
+        if let Some(id) = self.known.get(&address) {
+            return Ok(*id);
+        }
+        let id = self.graph.add(Node::default());
+        self.known.insert(address, id);
+        self.read_into(id, json, place, scope)?;
+        Ok(id)
+    }
+
+    fn read_into(
+        &mut self,
+        id: NodeId,
+        json: &'d Json<'d>,
+        place: Place,
+        scope: Scope<'d>,
+    ) -> Result<(), ReadError> {
+        let node = match json {
+            Json::Bool(true) => Node { place: Some(place), ..Node::default() },
+            Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
+            Json::Obj(members) => self.read_members(members, place, scope)?,
+            Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
+                return Err(ReadError::new(
+                    ReadErrorKind::NotASchema,
+                    self.graph.pointer(Some(place)),
+                    format!("a schema is an object or a boolean, not {}", kind(json)),
+                ));
+            }
+        };
+        self.graph.set(id, node);
+        Ok(())
+    }
+
+    fn change(&mut self, code: &str, place: Place, keyword: &str, action: Action, effect: Effect, detail: String) {
+        let at = self.graph.pointer(Some(place));
+        self.changes.push(Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect, detail });
+    }
+
+    /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.
+    fn malformed(&mut self, kw: Kw, value: &Json<'_>, place: Place) {
+        // `null` and `[]` in the place of a map or list are what careless serializers write for "nothing".
+        let nothing = matches!(value, Json::Null) || matches!(value, Json::Arr(items) if items.is_empty());
+        let effect = if nothing { Effect::Same } else { Effect::Wider };
+        let detail = format!("`{}` holds {}, which means nothing there", kw.name(), kind(value));
+        self.change("READ-MALFORMED", place, kw.name(), Action::Dropped, effect, detail);
+    }
+
+    fn child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
+        let at = self.graph.step(place, Step::Word(kw.name().into()));
+        self.read(json, at, scope)
+    }
+
+    fn children(
+        &mut self,
+        items: &'d [Json<'d>],
+        kw: Kw,
+        place: Place,
+        scope: Scope<'d>,
+    ) -> Result<Vec<NodeId>, ReadError> {
+        let at = self.graph.step(place, Step::Word(kw.name().into()));
+        let mut ids = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let at = self.graph.step(at, Step::Index(index));
+            ids.push(self.read(item, at, scope)?);
+        }
+        Ok(ids)
+    }
+
+    fn is_before(&self, draft: Draft) -> bool {
+        self.draft.is_some_and(|own| own < draft)
+    }
+}
+
+fn kind(json: &Json<'_>) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Num(_) => "a number",
+        Json::Str(_) => "a string",
+        Json::Arr(_) => "an array",
+        Json::Obj(_) => "an object",
+    }
+}

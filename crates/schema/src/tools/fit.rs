@@ -1,0 +1,263 @@
+//! Fits each tool of a list on its own, then settles what holds for the list as a whole: names and who may be strict.
+
+use serde_json::Value;
+
+use super::{Extra, HostedTool, ToolEntry, ToolList, names, shapes};
+use crate::check::counts;
+use crate::dialect::{Demand, RuleRow, demand_name};
+use crate::keyword::Kw;
+use crate::{Action, Change, Dialect, Effect, FitOptions, Fitted, Lens, Severity, Slot, StrictMode, ToolShape, fit};
+
+/// The code for a schema that cannot be read.
+pub(super) const UNREADABLE: &str = "READ-TOOL";
+/// The code of a change that leaves out what the target's shape has no room for.
+const NO_ROOM: &str = "TOOL-SHAPE";
+
+/// A tool list for one target.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FittedTools {
+    /// The tools, in the caller's order.
+    pub tools: Vec<FittedTool>,
+    /// Changes to the list itself.
+    pub changes: Vec<Change>,
+    hosted: Vec<HostedTool>,
+    shape: ToolShape,
+    /// Whether the flag is written down even where it is false.
+    says_strict: bool,
+}
+
+/// One tool, fitted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FittedTool {
+    /// The name for the provider.
+    pub name: String,
+    /// The name the caller knows.
+    pub original_name: String,
+    /// The description for the provider.
+    pub description: Option<String>,
+    /// The fitted schema.
+    pub schema: Value,
+    /// The schema of the result, where the target has room for one.
+    pub output_schema: Option<Value>,
+    /// Whether the tool goes out with the strict flag.
+    pub strict: bool,
+    /// What was changed; pointers start at the document from which the list was read.
+    pub changes: Vec<Change>,
+    pub(super) extra: Extra,
+    fitted: Option<Fitted>,
+}
+
+impl FittedTool {
+    /// The way between the caller's arguments and those of the wire; none where the caller's schema could not be read.
+    pub fn lens(&self) -> Option<&Lens> {
+        self.fitted.as_ref().map(Fitted::lens)
+    }
+}
+
+impl FittedTools {
+    /// The list as the target's provider wants to read it; a list without tools is written so that it may be sent.
+    pub fn to_json(&self) -> Value {
+        shapes::write(self.shape, self.says_strict, &self.tools, &self.hosted)
+    }
+
+    /// Whether every tool goes out with the strict flag.
+    pub fn strict(&self) -> bool {
+        !self.tools.is_empty() && self.tools.iter().all(|tool| tool.strict)
+    }
+
+    /// Every change, those to the list first.
+    pub fn all_changes(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().chain(self.tools.iter().flat_map(|tool| &tool.changes))
+    }
+
+    /// The name the caller knows for the name that the provider uses.
+    pub fn original_name(&self, name: &str) -> Option<&str> {
+        self.tools.iter().find(|tool| tool.name == name).map(|tool| tool.original_name.as_str())
+    }
+}
+
+/// Fits a tool list to a dialect. One bad tool never fails the others: a schema that cannot be read becomes one that takes
+/// any object, with a change that says so.
+///
+/// ```
+/// use polywire_schema::{FitOptions, dialect, fit_tools, read_tools};
+///
+/// let document = serde_json::json!([{"name": "get.time", "input_schema": {"type": "object"}}]);
+/// let list = read_tools(&document).expect("a tool list");
+/// let fitted = fit_tools(&list, dialect("openai").expect("a dialect"), &FitOptions::default());
+/// assert_eq!(fitted.to_json()[0]["function"]["name"], "get_time");
+/// assert_eq!(fitted.original_name("get_time"), Some("get.time"));
+/// ```
+pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
+    let options = options.clone().with_slot(Slot::Tool);
+    let mut tools: Vec<FittedTool> = list.tools.iter().map(|entry| FittedTool::of(entry, dialect, &options)).collect();
+    settle_strict(list, &mut tools, dialect, &options);
+    for ((entry, tool), (name, renamed)) in list.tools.iter().zip(&mut tools).zip(names::choose(list, dialect)) {
+        tool.name = name;
+        tool.changes.extend(renamed);
+        tool.settle_output(entry, dialect, &options);
+        tool.settle_description(entry, dialect);
+        tool.settle_extra(entry, dialect.shape());
+    }
+    let shape = dialect.shape();
+    let (hosted, changes) = settle_hosted(list, shape);
+    let mut fitted = FittedTools { tools, changes, hosted, shape, says_strict: dialect.strict() };
+    let count = fitted.tools.len() + fitted.hosted.len();
+    for row in rows(dialect, Demand::MaxTools).filter(|row| exceeds(row, count as u64)) {
+        let detail = format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
+        fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
+    }
+    fitted
+}
+
+impl FittedTool {
+    fn of(entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) -> Self {
+        let mut tool = Self {
+            name: entry.name.clone(),
+            original_name: entry.name.clone(),
+            description: entry.description.clone(),
+            schema: Value::Null,
+            output_schema: None,
+            strict: false,
+            changes: Vec::new(),
+            extra: entry.extra.clone(),
+            fitted: None,
+        };
+        let declined = entry.strict == Some(false) && options.strict == StrictMode::Auto;
+        let mode = if declined { StrictMode::Off } else { options.strict };
+        tool.take_schema(entry, dialect, &options.clone().with_strict(mode));
+        tool
+    }
+
+    fn take_schema(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
+        match fit(&entry.schema, dialect, options) {
+            Ok(mut fitted) => {
+                self.schema = std::mem::take(&mut fitted.schema);
+                self.strict = fitted.strict();
+                self.changes.extend(placed(std::mem::take(&mut fitted.changes), &entry.at));
+                self.fitted = Some(fitted);
+            }
+            Err(error) => {
+                let permissive = shapes::no_arguments();
+                let off = options.clone().with_strict(StrictMode::Off);
+                self.schema = fit(&permissive, dialect, &off).map_or(permissive, |fitted| fitted.schema);
+                self.strict = false;
+                self.changes.push(Change {
+                    code: UNREADABLE.to_owned(),
+                    at: format!("{}{}", entry.at, error.at()),
+                    keyword: String::new(),
+                    action: Action::FellBack,
+                    effect: Effect::Wider,
+                    detail: format!("any object is accepted, because the schema cannot be read: {error}"),
+                });
+            }
+        }
+    }
+
+    /// Gives up the strict flag because of a rule about the request as a whole.
+    fn relax(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions, row: &RuleRow) {
+        self.changes.clear();
+        let detail = format!("not strict, because the request as a whole breaks `{}`", demand_name(row.demand));
+        self.changes.push(note(&row.code, entry.at.clone(), "strict", Action::FellBack, detail));
+        self.take_schema(entry, dialect, &options.clone().with_strict(StrictMode::Off));
+    }
+
+    fn settle_output(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
+        let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
+        match fit(schema, dialect, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
+            Ok(fitted) => {
+                self.output_schema = Some(fitted.schema);
+                self.changes.extend(placed(fitted.changes, &at));
+            }
+            Err(error) => {
+                let detail = format!("the schema of the result went, because it cannot be read: {error}");
+                self.changes.push(note(UNREADABLE, at, "", Action::Dropped, detail));
+            }
+        }
+    }
+
+    fn settle_description(&mut self, entry: &ToolEntry, dialect: &Dialect) {
+        let Some(text) = self.description.take() else { return };
+        let word = Kw::Description.name();
+        let at = || format!("{}/{word}", entry.holder);
+        if let Some(row) = dialect.rule(Demand::DescriptionNotEmpty).filter(|_| text.trim().is_empty()) {
+            let detail = "an empty description went".to_owned();
+            self.changes.push(note(&row.code, at(), word, Action::Dropped, detail));
+            return;
+        }
+        // Only a provider that refuses long texts is worth cutting one short.
+        let refusing = rows(dialect, Demand::MaxDescription).filter(|row| row.severity == Severity::Rejected);
+        let tightest = refusing.filter_map(|row| Some((row.limit?, row))).min_by_key(|(limit, _)| *limit);
+        let limit = tightest.map(|(limit, row)| (usize::try_from(limit).unwrap_or(usize::MAX), row));
+        let length = text.chars().count();
+        self.description = match limit.filter(|(limit, _)| length > *limit) {
+            Some((limit, row)) => {
+                let detail = format!("the description was cut from {length} to {limit} characters");
+                self.changes.push(note(&row.code, at(), word, Action::Rewritten, detail));
+                Some(text.chars().take(limit.saturating_sub(1)).chain(['…']).collect())
+            }
+            None => Some(text),
+        };
+    }
+
+    fn settle_extra(&mut self, entry: &ToolEntry, shape: ToolShape) {
+        let foreign = entry.extra.shape != Some(shape);
+        let extra = entry.extra.inside.keys().chain(entry.extra.outside.keys()).filter(|_| foreign);
+        let mut lost: Vec<&str> = extra.map(String::as_str).collect();
+        lost.extend(entry.output_schema.iter().filter(|_| shapes::output_of(entry, shape).is_none()).map(|_| "output schema"));
+        if !lost.is_empty() {
+            let detail = format!("the target's tools have no room for: {}", lost.join(", "));
+            self.changes.push(note(NO_ROOM, entry.holder.clone(), "", Action::Dropped, detail));
+        }
+    }
+}
+
+/// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none.
+fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
+    let demands = [Demand::MaxStrictTools, Demand::RequestOptionals, Demand::RequestUnions];
+    let mut spent = [0_u64; 3];
+    for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| tool.strict) {
+        let cost = counts(&tool.schema);
+        let mut after = spent;
+        for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
+            *sum = sum.saturating_add(cost);
+        }
+        let over = demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
+        match over {
+            Some(row) => tool.relax(entry, dialect, options, row),
+            None => spent = after,
+        }
+    }
+    let Some(row) = dialect.rule(Demand::UniformStrict).filter(|_| tools.iter().any(|tool| !tool.strict)) else { return };
+    for (entry, tool) in list.tools.iter().zip(tools).filter(|(_, tool)| tool.strict) {
+        tool.relax(entry, dialect, options, row);
+    }
+}
+
+/// Hosted tools stay with their vendor.
+fn settle_hosted(list: &ToolList, shape: ToolShape) -> (Vec<HostedTool>, Vec<Change>) {
+    if list.shape().is_none_or(|own| shapes::related(own, shape)) {
+        return (list.hosted.clone(), Vec::new());
+    }
+    let detail = "the target does not know this tool, which its vendor runs";
+    let left_out = |hosted: &HostedTool| note(NO_ROOM, hosted.at.clone(), "", Action::Dropped, detail.to_owned());
+    (Vec::new(), list.hosted.iter().map(left_out).collect())
+}
+
+pub(super) fn rows(dialect: &Dialect, demand: Demand) -> impl Iterator<Item = &RuleRow> {
+    dialect.rule_rows(Slot::Tool).filter(move |row| row.demand == demand)
+}
+
+pub(super) fn exceeds(row: &RuleRow, count: u64) -> bool {
+    row.limit.is_some_and(|limit| count > limit)
+}
+
+fn placed(changes: Vec<Change>, at: &str) -> impl Iterator<Item = Change> {
+    changes.into_iter().map(move |change| Change { at: format!("{at}{}", change.at), ..change })
+}
+
+fn note(code: &str, at: String, keyword: &str, action: Action, detail: String) -> Change {
+    Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect: Effect::Note, detail }
+}

@@ -1,0 +1,119 @@
+//! Tool lists: read from every provider's shape, each tool fitted or checked on its own, written in the shape of the target.
+//! It knows how tools are written down; what a schema may say is the business of the dialect.
+
+mod check;
+mod fit;
+mod names;
+mod shapes;
+
+use serde_json::{Map, Value};
+
+pub use check::check_tools;
+pub use fit::{FittedTool, FittedTools, fit_tools};
+
+use crate::ToolShape;
+
+/// The tools of a request or of a server, in order.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ToolList {
+    /// The tools that have arguments of their own.
+    pub tools: Vec<ToolEntry>,
+    /// Tools that the vendor runs, and whatever else has no schema.
+    pub(crate) hosted: Vec<HostedTool>,
+}
+
+/// One tool of a list.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolEntry {
+    /// The name as the caller gave it.
+    pub name: String,
+    /// What the model is told about it.
+    pub description: Option<String>,
+    /// The schema of its arguments; a tool without one takes no arguments.
+    pub schema: Value,
+    /// The strict flag, where the caller set one.
+    pub strict: Option<bool>,
+    /// The schema of its result, where the shape has room for one.
+    pub output_schema: Option<Value>,
+    /// JSON Pointer of the schema in the document.
+    pub at: String,
+    /// JSON Pointer of the object that has the tool's name.
+    pub(crate) holder: String,
+    /// The members that only the caller's shape knows, kept where the target has the same shape.
+    pub(crate) extra: Extra,
+}
+
+/// Members of a tool that are none of our business.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    pub(crate) shape: Option<ToolShape>,
+    /// Beside the name.
+    pub(crate) inside: Map<String, Value>,
+    /// Beside the member that holds the tool, in shapes that wrap it.
+    pub(crate) outside: Map<String, Value>,
+}
+
+/// A member of a list that has no schema: it passes through untouched.
+#[derive(Clone, Debug)]
+pub(crate) struct HostedTool {
+    /// How many tools stand before it.
+    pub(crate) after: usize,
+    pub(crate) at: String,
+    pub(crate) value: Value,
+}
+
+/// Reads a tool list in the shape of MCP, `OpenAI` Chat, `OpenAI` Responses, Anthropic, Gemini or Bedrock: a request body, the
+/// answer of a server, a bare array or a single tool. `None` means that the document is something else, such as a bare schema.
+///
+/// ```
+/// let document = serde_json::json!({"tools": [{"name": "now", "inputSchema": {"type": "object"}}]});
+/// let list = polywire_schema::read_tools(&document).expect("a tool list");
+/// assert_eq!(list.tools[0].name, "now");
+/// assert_eq!(list.tools[0].at, "/tools/0/inputSchema");
+/// ```
+pub fn read_tools(document: &Value) -> Option<ToolList> {
+    shapes::read(document)
+}
+
+impl ToolEntry {
+    /// A tool that was not read from a document.
+    pub fn new(name: impl Into<String>, schema: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            schema,
+            strict: None,
+            output_schema: None,
+            at: String::new(),
+            holder: String::new(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl FromIterator<ToolEntry> for ToolList {
+    fn from_iter<I: IntoIterator<Item = ToolEntry>>(tools: I) -> Self {
+        Self { tools: tools.into_iter().collect(), hosted: Vec::new() }
+    }
+}
+
+impl ToolList {
+    /// The tool to which a place in the document belongs.
+    pub fn tool_at(&self, pointer: &str) -> Option<&ToolEntry> {
+        let holds = |entry: &&ToolEntry| {
+            pointer.strip_prefix(entry.holder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.tools.iter().find(holds)
+    }
+
+    /// The shape in which the list was written, as far as its tools agree.
+    pub(crate) fn shape(&self) -> Option<ToolShape> {
+        self.tools.first().and_then(|entry| entry.extra.shape)
+    }
+}
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;

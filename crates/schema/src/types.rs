@@ -1,0 +1,94 @@
+//! The set of JSON types a value may have. Numbers are two atoms, whole and fractional, so that `integer` is a part of
+//! `number` and intersection is exact.
+
+use crate::json::Json;
+
+/// A set of JSON types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Types(u8);
+
+impl Types {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const BOOLEAN: Self = Self(2);
+    pub(crate) const INTEGER: Self = Self(4);
+    pub(crate) const NUMBER: Self = Self(4 | 8);
+    pub(crate) const STRING: Self = Self(16);
+    pub(crate) const ARRAY: Self = Self(32);
+    pub(crate) const OBJECT: Self = Self(64);
+    pub(crate) const ANY: Self = Self(127);
+
+    /// The named types, in the order in which they are printed.
+    const NAMED: [(&'static str, Self); 7] = [
+        ("string", Self::STRING),
+        ("number", Self::NUMBER),
+        ("integer", Self::INTEGER),
+        ("boolean", Self::BOOLEAN),
+        ("object", Self::OBJECT),
+        ("array", Self::ARRAY),
+        ("null", Self::NULL),
+    ];
+
+    /// The type of that name, also in upper case as the Google APIs write it.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, types)| *types)
+    }
+
+    /// The type of a value.
+    pub(crate) fn of(value: &Json<'_>) -> Self {
+        match value {
+            Json::Null => Self::NULL,
+            Json::Bool(_) => Self::BOOLEAN,
+            Json::Num(number) if number.is_f64() && number.as_f64().is_some_and(|float| float.fract() != 0.0) => Self(8),
+            Json::Num(_) => Self::INTEGER,
+            Json::Str(_) => Self::STRING,
+            Json::Arr(_) => Self::ARRAY,
+            Json::Obj(_) => Self::OBJECT,
+        }
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(crate) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The names that spell this set; a lone fractional atom is spelled `number`.
+    pub(crate) fn names(self) -> impl Iterator<Item = (&'static str, Self)> {
+        Self::NAMED.into_iter().filter(move |(name, types)| match *name {
+            "number" => self.0 & 8 != 0,
+            "integer" => self.0 & 12 == 4,
+            _ => self.has(*types),
+        })
+    }
+
+    /// The name, where the set is spelled by just one.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        let mut names = self.names();
+        let (name, _) = names.next()?;
+        names.next().is_none().then_some(name)
+    }
+
+    /// How many names spell this set.
+    pub(crate) fn count(self) -> usize {
+        self.names().count()
+    }
+}

@@ -1,0 +1,47 @@
+//! The build system of the workspace: `cargo xtask ci` is the one command that passes all tests, `cargo xtask gen` rewrites
+//! what is generated.
+
+mod generated;
+mod layering;
+mod steps;
+mod tidy;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+usage:
+  cargo xtask ci           run every step below, stop at the first that fails
+  cargo xtask ci STEP...   run only these
+  cargo xtask gen          rewrite generated files";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["ci", only @ ..] => steps::run(only),
+        ["gen"] => generated::write(),
+        _ => {
+            let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();
+            bail!("no such task\n{USAGE}\nsteps: {}", names.join(", "))
+        }
+    }
+}
+
+/// Tells how the run is going.
+fn say(line: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

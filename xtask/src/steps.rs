@@ -1,0 +1,94 @@
+//! The steps of `cargo xtask ci`, in order, cheapest first where it does not matter.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{generated, layering, say, tidy};
+
+/// One thing that must hold.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    run: fn() -> Result<()>,
+}
+
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "fmt", run: || cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "tidy", run: tidy::check },
+    Step { name: "layering", run: layering::check },
+    Step {
+        name: "clippy",
+        run: || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    },
+    Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "doc", run: document },
+    Step { name: "generated", run: generated::check },
+    Step { name: "deny", run: deny },
+];
+
+/// Runs all steps, or those that are named, and stops at the first that fails.
+pub(crate) fn run(only: &[&str]) -> Result<()> {
+    if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+        bail!("there is no step `{unknown}`");
+    }
+    let start = Instant::now();
+    for step in STEPS.iter().filter(|step| only.is_empty() || only.contains(&step.name)) {
+        say(&format!("==> {}", step.name));
+        let start = Instant::now();
+        (step.run)().with_context(|| format!("step `{}` failed; `cargo xtask ci {0}` repeats it", step.name))?;
+        say(&format!("    {} done in {:.1} s", step.name, start.elapsed().as_secs_f64()));
+    }
+    say(&format!("all fine, {:.1} s", start.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
+}
+
+/// The cargo that runs this program, in the workspace.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(root());
+    command
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    succeed(cargo_command().args(arguments))
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    if !status.success() {
+        let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+        bail!("`{} {}` gave {status}", command.get_program().display(), arguments.join(" "));
+    }
+    Ok(())
+}
+
+fn document() -> Result<()> {
+    succeed(cargo_command().args(["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Licences, duplicate and foreign dependencies. Advisories are left out: they change without the repository.
+fn deny() -> Result<()> {
+    let tools = root().join("target/tools");
+    let installed = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let on_path = Command::new("cargo-deny").arg("--version").output().is_ok_and(|output| output.status.success());
+    let program = if on_path { PathBuf::from("cargo-deny") } else { installed };
+    if !on_path && !program.exists() {
+        say("    cargo-deny is missing; installing it into target/tools, once");
+        let mut install = cargo_command();
+        install.args(["install", "cargo-deny", "--locked", "--quiet", "--root"]).arg(&tools);
+        if let Err(error) = succeed(&mut install) {
+            say(&format!("    skipped: cargo-deny cannot be installed ({error:#})"));
+            return Ok(());
+        }
+    }
+    succeed(Command::new(program).current_dir(root()).args(["check", "licenses", "bans", "sources"]))
+}
