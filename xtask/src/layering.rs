@@ -13,7 +13,18 @@ const MAY_USE: &[(&str, &[&str])] =
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.
 const REFUSED: &[&str] = &[
-    "async-std", "curl", "futures-executor", "hyper", "mio", "reqwest", "rustix", "smol", "socket2", "tempfile", "tokio", "ureq",
+    "async-std",
+    "curl",
+    "futures-executor",
+    "hyper",
+    "mio",
+    "reqwest",
+    "rustix",
+    "smol",
+    "socket2",
+    "tempfile",
+    "tokio",
+    "ureq",
 ];
 
 pub(crate) fn check() -> Result<()> {
@@ -21,7 +32,8 @@ pub(crate) fn check() -> Result<()> {
     if !output.status.success() {
         bail!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr));
     }
-    let graph = Graph::read(&serde_json::from_slice(&output.stdout)?).context("`cargo metadata` has an unknown form")?;
+    let graph =
+        Graph::read(&serde_json::from_slice(&output.stdout)?).context("`cargo metadata` has an unknown form")?;
     let faults = graph.faults();
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
 }
@@ -42,7 +54,8 @@ struct Graph(BTreeMap<String, Package>);
 impl Graph {
     fn read(metadata: &Value) -> Option<Self> {
         let root = root();
-        let members: BTreeSet<&str> = metadata.get("workspace_members")?.as_array()?.iter().filter_map(Value::as_str).collect();
+        let members: BTreeSet<&str> =
+            metadata.get("workspace_members")?.as_array()?.iter().filter_map(Value::as_str).collect();
         let mut packages = BTreeMap::new();
         for package in metadata.get("packages")?.as_array()? {
             let id = package.get("id")?.as_str()?;
@@ -109,10 +122,13 @@ mod tests {
     use crate::steps::root;
 
     fn metadata(edges: &[(&str, &str)]) -> Value {
-        let names = [("polywire-schema", "crates/schema"), ("polywire-cli", "apps/cli"), ("tokio", "elsewhere"), ("mid", "far")];
-        let package = |(name, folder): &(&str, &str)| {
-            json!({"id": name, "name": name, "manifest_path": root().join(folder).join("Cargo.toml")})
-        };
+        let names = [
+            ("polywire-schema", "crates/schema"),
+            ("polywire-cli", "apps/cli"),
+            ("tokio", "elsewhere"),
+            ("mid", "far"),
+        ];
+        let package = |(name, folder): &(&str, &str)| json!({"id": name, "name": name, "manifest_path": root().join(folder).join("Cargo.toml")});
         let node = |(name, _): &(&str, &str)| {
             let deps = edges.iter().filter(|(from, _)| from == name);
             let deps: Vec<Value> = deps.map(|(_, to)| json!({"pkg": to, "dep_kinds": [{"kind": null}]})).collect();

@@ -72,7 +72,9 @@ fn succeed(command: &mut Command) -> Result<()> {
 }
 
 fn document() -> Result<()> {
-    succeed(cargo_command().args(["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"))
+    succeed(
+        cargo_command().args(["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"),
+    )
 }
 
 /// Licences, duplicate and foreign dependencies. Advisories are left out: they change without the repository.

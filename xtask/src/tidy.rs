@@ -12,12 +12,24 @@ const LONGEST: usize = 800;
 
 /// Keywords of JSON Schema that only the keyword table spells out.
 const KEYWORDS: &[&str] = &[
-    "additionalProperties", "allOf", "anyOf", "dependentRequired", "dependentSchemas", "oneOf", "patternProperties",
-    "prefixItems", "properties", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "dependentRequired",
+    "dependentSchemas",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
 ];
 
 /// Signs that a line decides something.
-const DECIDES: &[&str] = &["==", "!=", "=>", "matches!", "starts_with(", "ends_with(", "contains(", "eq_ignore_ascii_case("];
+const DECIDES: &[&str] =
+    &["==", "!=", "=>", "matches!", "starts_with(", "ends_with(", "contains(", "eq_ignore_ascii_case("];
 
 /// What the crates without IO, time and environment do not name.
 const OUTSIDE: &[&str] = &["std::fs", "std::env", "std::net", "std::process", "std::time", "std::io::stdin"];
@@ -69,11 +81,14 @@ impl File<'_> {
             }
             if !path.starts_with("xtask/") && DECIDES.iter().any(|sign| line.contains(sign)) {
                 let named = dialects.iter().filter(|id| line.contains(id.as_str()));
-                faults.extend(named.map(|id| format!("{path}:{number}: {id} decides something; make it a row of data")));
+                faults
+                    .extend(named.map(|id| format!("{path}:{number}: {id} decides something; make it a row of data")));
             }
             if INWARD.iter().any(|folder| path.starts_with(folder)) {
                 let outside = OUTSIDE.iter().filter(|name| line.contains(**name));
-                faults.extend(outside.map(|name| format!("{path}:{number}: `{name}`: this crate does no IO, time or env")));
+                faults.extend(
+                    outside.map(|name| format!("{path}:{number}: `{name}`: this crate does no IO, time or env")),
+                );
             }
         }
         faults
@@ -135,7 +150,8 @@ fn code_map(root: &Path) -> Result<Vec<String>> {
 /// The paths in backticks under the heading "Code map".
 fn mapped_paths(text: &str) -> Vec<&str> {
     let is_heading = |line: &&str| line.starts_with('#');
-    let section = text.lines().skip_while(|line| !(is_heading(line) && line.to_lowercase().contains("code map"))).skip(1);
+    let section =
+        text.lines().skip_while(|line| !(is_heading(line) && line.to_lowercase().contains("code map"))).skip(1);
     let quoted = section.take_while(|line| !is_heading(line)).flat_map(|line| line.split('`').skip(1).step_by(2));
     let is_path = |word: &&str| word.contains(['/', '.']) && !word.contains(['*', ' ', '(', ':', '<', '{']);
     quoted.filter(is_path).collect()
@@ -154,21 +170,31 @@ mod tests {
     #[test]
     fn a_house_rule_names_file_and_line() {
         check("crates/schema/src/a.rs", "//! Fine.\nfn a() {}\n", &[]);
-        check("apps/cli/src/a.rs", "fn a() {}\n", &[
-            "apps/cli/src/a.rs:1: a module starts with `//!`: what it owns and what it refuses to know",
-        ]);
-        check("crates/schema/src/a.rs", "//! A.\nlet a = \"anyOf\";\n", &[
-            "crates/schema/src/a.rs:2: only keyword.rs spells `anyOf`",
-        ]);
-        check("crates/schema/src/a.rs", "//! A.\nif id == \"acme\" {}\n", &[
-            "crates/schema/src/a.rs:2: \"acme\" decides something; make it a row of data",
-        ]);
-        check("crates/schema/src/a.rs", "//! A.\nuse std::fs;\n", &[
-            "crates/schema/src/a.rs:2: `std::fs`: this crate does no IO, time or env",
-        ]);
-        check("crates/schema/src/a.rs", concat!("//! A.\nto", "do!()\n"), &[
-            concat!("crates/schema/src/a.rs:2: `to", "do!(` is a promise nobody keeps"),
-        ]);
+        check(
+            "apps/cli/src/a.rs",
+            "fn a() {}\n",
+            &["apps/cli/src/a.rs:1: a module starts with `//!`: what it owns and what it refuses to know"],
+        );
+        check(
+            "crates/schema/src/a.rs",
+            "//! A.\nlet a = \"anyOf\";\n",
+            &["crates/schema/src/a.rs:2: only keyword.rs spells `anyOf`"],
+        );
+        check(
+            "crates/schema/src/a.rs",
+            "//! A.\nif id == \"acme\" {}\n",
+            &["crates/schema/src/a.rs:2: \"acme\" decides something; make it a row of data"],
+        );
+        check(
+            "crates/schema/src/a.rs",
+            "//! A.\nuse std::fs;\n",
+            &["crates/schema/src/a.rs:2: `std::fs`: this crate does no IO, time or env"],
+        );
+        check(
+            "crates/schema/src/a.rs",
+            concat!("//! A.\nto", "do!()\n"),
+            &[concat!("crates/schema/src/a.rs:2: `to", "do!(` is a promise nobody keeps")],
+        );
     }
 
     #[test]
@@ -180,7 +206,8 @@ mod tests {
 
     #[test]
     fn the_code_map_names_paths() {
-        let text = "# A\n`not/this`\n## Code map\n- `crates/schema`: x, `Kw`\n- `Cargo.toml`\n## Invariants\n`nor/this`\n";
+        let text =
+            "# A\n`not/this`\n## Code map\n- `crates/schema`: x, `Kw`\n- `Cargo.toml`\n## Invariants\n`nor/this`\n";
         assert_eq!(mapped_paths(text), ["crates/schema", "Cargo.toml"]);
     }
 }

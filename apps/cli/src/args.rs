@@ -94,15 +94,12 @@ impl FitArgs {
             OpenArg::Close => Open::Close,
             OpenArg::Carry => Open::Carry,
         };
-        let options = FitOptions::default()
+        FitOptions::default()
             .with_strict(strict)
             .with_open(open)
             .with_spill(if self.no_spill { Spill::Off } else { Spill::On })
-            .with_slot(self.slot.slot());
-        match self.draft {
-            Some(draft) => options.with_draft(draft.draft()),
-            None => options,
-        }
+            .with_slot(self.slot.slot())
+            .with_draft(self.draft.map(DraftArg::draft))
     }
 }
 

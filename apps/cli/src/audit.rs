@@ -214,7 +214,8 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions) -> (Outcome, 
 
 /// Runs a step so that a panic in it fails this step alone.
 fn guarded<T>(step: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|payload| Err(format!("panic: {}", panic_text(&*payload))))
+    panic::catch_unwind(AssertUnwindSafe(step))
+        .unwrap_or_else(|payload| Err(format!("panic: {}", panic_text(&*payload))))
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {

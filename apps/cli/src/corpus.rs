@@ -25,7 +25,8 @@ pub(crate) fn read_lines(path: &str, limit: Option<usize>) -> Result<Vec<String>
     };
     let is_compressed = path.to_ascii_lowercase().ends_with(".gz");
     let reader: Box<dyn Read> = if is_compressed { Box::new(MultiGzDecoder::new(reader)) } else { reader };
-    let lines = BufReader::new(reader).lines().filter(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
+    let lines =
+        BufReader::new(reader).lines().filter(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
     let lines: io::Result<Vec<String>> = lines.take(limit.unwrap_or(usize::MAX)).collect();
     lines.map_err(|error| unreadable(&error, path))
 }
@@ -34,7 +35,8 @@ pub(crate) fn read_lines(path: &str, limit: Option<usize>) -> Result<Vec<String>
 pub(crate) fn read_sample(line: &str, number: usize) -> Result<Sample, String> {
     let document = parse(line).map_err(|error| error.to_string())?;
     let name = document.get("name").and_then(Value::as_str).map_or_else(|| format!("line {number}"), str::to_owned);
-    let tool = || read_tools(&document).and_then(|list| list.tools.into_iter().next()).map(|tool| tool.schema.to_string());
+    let tool =
+        || read_tools(&document).and_then(|list| list.tools.into_iter().next()).map(|tool| tool.schema.to_string());
     let text = document.get("schema").map(ToString::to_string).or_else(tool);
     Ok(Sample { name, text: text.ok_or("the line has neither a schema nor a tool")? })
 }

@@ -47,7 +47,11 @@ impl Scanner<'_> {
             let key = if is_object { self.key()? } else { index.to_string() };
             if key == token {
                 // A finding about a member belongs to the line of its key.
-                self.at = if is_object && self.peek().is_none_or(|byte| !matches!(byte, b'{' | b'[')) { start } else { self.at };
+                self.at = if is_object && self.peek().is_none_or(|byte| !matches!(byte, b'{' | b'[')) {
+                    start
+                } else {
+                    self.at
+                };
                 return Some(());
             }
             self.skip_value()?;
@@ -120,7 +124,8 @@ mod tests {
     #[test]
     fn a_pointer_leads_to_its_line() {
         let text = "{\n  \"a\": [1, {\"x\": \"}\\\"\"},\n    {\"b/c\":\n true}],\n  \"z\": 0\n}\n";
-        let lines = ["", "/a", "/a/1/x", "/a/2", "/a/2/b~1c", "/z", "/nowhere", "/a/9", "/z/deeper"].map(|at| line_of(text, at));
+        let lines = ["", "/a", "/a/1/x", "/a/2", "/a/2/b~1c", "/z", "/nowhere", "/a/9", "/z/deeper"]
+            .map(|at| line_of(text, at));
         assert_eq!(lines, [1, 2, 2, 3, 3, 5, 1, 2, 5]);
         assert_eq!(line_of("not json", "/a/b"), 1);
     }

@@ -31,7 +31,12 @@ impl Outcome {
         Self { error: Some(error), time, objection: None, drift: None, strict: false, changes }
     }
 
-    pub(crate) fn fitted(fitted: &FittedText, time: Duration, objection: Option<String>, drift: Option<String>) -> Self {
+    pub(crate) fn fitted(
+        fitted: &FittedText,
+        time: Duration,
+        objection: Option<String>,
+        drift: Option<String>,
+    ) -> Self {
         let count = |effect| fitted.changes.iter().filter(|change| change.effect == effect).count();
         let changes = Changes {
             same: count(Effect::Same),
@@ -136,13 +141,29 @@ impl Tally {
         writeln!(
             out,
             "{:width$} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9}",
-            "target", "schemas", "fitted", "accepted", "idempotent", "strict", "same", "wider", "narrower", "note",
-            "p50 µs", "p99 µs", "mean µs", "max µs",
+            "target",
+            "schemas",
+            "fitted",
+            "accepted",
+            "idempotent",
+            "strict",
+            "same",
+            "wider",
+            "narrower",
+            "note",
+            "p50 µs",
+            "p99 µs",
+            "mean µs",
+            "max µs",
         )?;
         for tally in tallies {
             let Self { target, schemas, fitted, accepted, idempotent, strict, changes, us, .. } = tally;
             let tone = if tally.is_clean() { Tone::Good } else { Tone::Bad };
-            write!(out, "{:width$} {schemas:>8} {fitted:>8} {accepted:>8} {idempotent:>10} ", style.paint(tone, target))?;
+            write!(
+                out,
+                "{:width$} {schemas:>8} {fitted:>8} {accepted:>8} {idempotent:>10} ",
+                style.paint(tone, target)
+            )?;
             let Changes { same, wider, narrower, note } = changes;
             write!(out, "{strict:>8} {same:>8} {wider:>8} {narrower:>8} {note:>8} ")?;
             writeln!(out, "{:>9.1} {:>9.1} {:>9.1} {:>9.1}", us.p50, us.p99, us.mean, us.max)?;

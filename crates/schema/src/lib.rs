@@ -10,6 +10,7 @@ mod lens;
 mod pattern;
 mod read;
 mod report;
+mod tools;
 mod types;
 mod zod;
 
@@ -22,3 +23,4 @@ pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_
 pub use lens::Lens;
 pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
+pub use tools::{FittedTool, FittedTools, ToolEntry, ToolList, check_tools, fit_tools, read_tools};

@@ -23,6 +23,8 @@ struct Edge<'j> {
     to: usize,
     hard: bool,
     reference: &'j str,
+    /// The way to the reference, where it may have to be told.
+    tokens: Vec<String>,
 }
 
 impl<'j> Links<'j> {
@@ -44,10 +46,13 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name)).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand) {
+    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, tokens: impl Fn() -> Vec<String>) {
         let Some(reference) = seen.get(Kw::Ref).or(seen.get(Kw::OpenRef)).and_then(Json::as_str) else { return };
-        let to = self.definition(reference).unwrap_or(0);
-        self.edges.push(Edge { from: stand.owner, to, hard: stand.hard, reference });
+        // A reference that leads nowhere closes no loop; one into the document itself may.
+        let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
+        if let Some(to) = to {
+            self.edges.push(Edge { from: stand.owner, to, hard: stand.hard, reference, tokens: tokens() });
+        }
     }
 
     pub(super) fn resolves(&self, reference: &str) -> bool {
@@ -80,8 +85,8 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name.as_ref())).copied()
     }
 
-    /// An edge that closes a loop, seen over the edges that `counts` keeps.
-    fn closing_edge(&self, counts: impl Fn(&Edge<'_>) -> bool) -> Option<&Edge<'j>> {
+    /// An edge of a loop, seen over the edges that `counts` keeps; one that passes a property, if any does.
+    fn looping_edge(&self, counts: impl Fn(&Edge<'_>) -> bool) -> Option<&Edge<'j>> {
         let size = self.definitions.len() + 1;
         let mut out: Vec<Vec<usize>> = vec![Vec::new(); size];
         for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| counts(edge)) {
@@ -89,34 +94,44 @@ impl<'j> Links<'j> {
                 list.push(index);
             }
         }
-        // 0: not seen, 1: on the way, 2: done.
-        let mut state = vec![0_u8; size];
+        let edge_of = |at: usize, next: usize| {
+            out.get(at).and_then(|list| list.get(next)).and_then(|index| self.edges.get(*index))
+        };
+        let mut state = vec![State::New; size];
         for start in 0..size {
-            let mut way: Vec<(usize, usize)> = vec![(start, 0)];
-            if state.get(start) != Some(&0) {
+            if state.get(start) != Some(&State::New) {
                 continue;
             }
+            let mut way: Vec<(usize, usize)> = vec![(start, 0)];
             while let Some((at, next)) = way.pop() {
+                let edge = edge_of(at, next);
                 if let Some(mark) = state.get_mut(at) {
-                    *mark = 1;
+                    *mark = if edge.is_some() { State::Open } else { State::Done };
                 }
-                let Some(edge) = out.get(at).and_then(|list| list.get(next)).and_then(|index| self.edges.get(*index))
-                else {
-                    if let Some(mark) = state.get_mut(at) {
-                        *mark = 2;
-                    }
-                    continue;
-                };
+                let Some(edge) = edge else { continue };
                 way.push((at, next + 1));
                 match state.get(edge.to) {
-                    Some(0) => way.push((edge.to, 0)),
-                    Some(1) => return Some(edge),
-                    _ => {}
+                    Some(State::New) => way.push((edge.to, 0)),
+                    Some(State::Open) => {
+                        let first = way.iter().position(|(owner, _)| *owner == edge.to).unwrap_or(0);
+                        let mut edges = way.iter().skip(first).filter_map(|(owner, next)| edge_of(*owner, next - 1));
+                        let passes = |edge: &&Edge<'_>| edge.tokens.iter().any(|token| token == Kw::Properties.name());
+                        return edges.find(passes).or(Some(edge));
+                    }
+                    Some(State::Done) | None => {}
                 }
             }
         }
         None
     }
+}
+
+/// How far the search for a loop has come with an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    New,
+    Open,
+    Done,
 }
 
 impl Checker<'_, '_> {
@@ -125,10 +140,10 @@ impl Checker<'_, '_> {
             if !self.caps.must(demand) {
                 continue;
             }
-            let closing = self.links.closing_edge(|edge| edge.hard || demand == Demand::NoCycle);
-            let Some(reference) = closing.map(|edge| edge.reference) else { continue };
+            let closing = self.links.looping_edge(|edge| edge.hard || demand == Demand::NoCycle);
+            let Some((key, tokens)) = closing.map(|edge| (edge.reference, edge.tokens.clone())) else { continue };
             for row in self.rows(demand) {
-                self.violate(row, &Spot::ROOT, Kw::Ref.name(), &Blanks { key: reference, ..Blanks::default() });
+                self.violate_at(row, &tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
             }
         }
         if self.caps.must(Demand::DefsUsed) {

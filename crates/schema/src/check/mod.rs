@@ -125,6 +125,11 @@ impl<'p> Spot<'p> {
     }
 }
 
+/// Whether a schema is nothing but the type `null`.
+fn is_null(json: &Json<'_>) -> bool {
+    json.get(Kw::Type.name()).and_then(Json::as_str) == Some("null")
+}
+
 /// Where in the document a node stands, as far as rules ask.
 #[derive(Clone, Copy, Debug)]
 struct Stand {
@@ -200,8 +205,9 @@ impl<'c, 'j> Checker<'c, 'j> {
             let at = spot.word(kw.name());
             match (kw.row().holds, value) {
                 (Holds::SchemaList, Json::Arr(items)) => {
-                    // A union leaves a way out, so what stands in one branch alone may be left out.
-                    let below = Stand { hard: stand.hard && (kw == Kw::AllOf || items.len() == 1), ..below };
+                    // Only `null` is known to be taken as a way out of a loop.
+                    let way_out = kw != Kw::AllOf && items.iter().any(is_null);
+                    let below = Stand { hard: stand.hard && !way_out, ..below };
                     for (index, item) in items.iter().enumerate() {
                         self.schema(item, &at.index(index), below);
                     }
@@ -235,6 +241,23 @@ impl<'c, 'j> Checker<'c, 'j> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Whether places have to be told, not only that something was found.
+    fn told(&self) -> bool {
+        self.depth == Depth::All
+    }
+
+    /// Reports a broken rule at a place that was left some time ago.
+    fn violate_at(&mut self, row: &RuleRow, tokens: &[String], keyword: &str, blanks: &Blanks<'_>) {
+        self.violate_below(row, &Spot::ROOT, tokens, keyword, blanks);
+    }
+
+    fn violate_below(&mut self, row: &RuleRow, spot: &Spot<'_>, tokens: &[String], keyword: &str, blanks: &Blanks<'_>) {
+        match tokens.split_first() {
+            Some((first, rest)) => self.violate_below(row, &spot.word(first), rest, keyword, blanks),
+            None => self.violate(row, spot, keyword, blanks),
         }
     }
 

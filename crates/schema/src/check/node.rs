@@ -119,7 +119,8 @@ impl<'j> Checker<'_, 'j> {
             self.judge_keywords(members, spot);
         }
         self.totals.add(&seen, stand);
-        self.links.add(&seen, stand);
+        let told = self.told();
+        self.links.add(&seen, stand, || if told { spot.tokens() } else { Vec::new() });
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str)
             && !pattern::features(pattern).and(self.caps.pattern_refused).is_empty()
         {

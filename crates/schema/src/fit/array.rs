@@ -144,6 +144,9 @@ impl<'d> Lowerer<'d, '_> {
                 return Some(self.emit(&Rc::new(evened), pos));
             }
         }
+        if let Some(text) = self.too_deep(node) {
+            return Some(text);
+        }
         let mut object = ObjectRules { additional: Some(self.nothing()), ..ObjectRules::default() };
         let mut fields = Vec::new();
         for (index, id) in rules.prefix.iter().enumerate() {

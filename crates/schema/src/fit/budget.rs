@@ -6,6 +6,7 @@ use crate::check::{Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw};
+use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
 
 /// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
@@ -24,27 +25,50 @@ pub(super) fn meet_budgets<'d>(mut json: Json<'d>, dialect: &Dialect, slot: Slot
     {
         strip_max_items(&mut json, &mut String::new(), &code(Demand::MaxItemsSum), caps, changes);
     }
+    if dialect.fallback().is_none() {
+        trim_enums(&mut json, caps, &code(Demand::MaxEnumValues), changes);
+    }
     if caps.must(Demand::CycleOptional) {
         soften_loops(&mut json, dialect, slot, changes);
     }
     json
 }
 
-/// A dialect that takes hardly anything gets the empty object when all else fails (R-A7).
-pub(super) fn last_resort<'d>(stuck: Option<&Violation>) -> (Json<'d>, Change) {
-    let json = Json::Obj(vec![
-        (Kw::Type.name().into(), Json::str("object")),
-        (Kw::Properties.name().into(), Json::Obj(Vec::new())),
-    ]);
+/// What is sent when no rung is left: a dialect that closes objects gets the value as JSON text, any other an object of any
+/// form (R-A7).
+pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens, Change) {
+    let mut lens = Lens::identity();
+    let (json, detail) = if caps.must(Demand::Closed) {
+        let text = lens.add(Shape::Text);
+        let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
+        lens = lens.with_root(wrapped);
+        let value = Json::Obj(vec![
+            (Kw::Type.name().into(), Json::str("string")),
+            (Kw::Description.name().into(), Json::str("(the whole value as JSON text)")),
+        ]);
+        let json = Json::Obj(vec![
+            (Kw::Type.name().into(), Json::str("object")),
+            (Kw::Properties.name().into(), Json::Obj(vec![("value".into(), value)])),
+            (Kw::Required.name().into(), Json::Arr(vec![Json::str("value")])),
+            (Kw::AdditionalProperties.name().into(), Json::Bool(false)),
+        ]);
+        (json, "nothing else would be taken: the value as JSON text")
+    } else {
+        let json = Json::Obj(vec![
+            (Kw::Type.name().into(), Json::str("object")),
+            (Kw::Properties.name().into(), Json::Obj(Vec::new())),
+        ]);
+        (json, "nothing else would be taken: an object of any form")
+    };
     let change = Change {
-        code: stuck.map_or_else(String::new, |violation| violation.code.clone()),
+        code: stuck.code.clone(),
         at: String::new(),
-        keyword: stuck.map_or_else(String::new, |violation| violation.keyword.clone()),
+        keyword: stuck.keyword.clone(),
         action: Action::FellBack,
         effect: Effect::Wider,
-        detail: "nothing else would be taken: any object".to_owned(),
+        detail: detail.to_owned(),
     };
-    (json, change)
+    (json, lens, change)
 }
 
 /// Moves objects that are nested too deeply among the definitions, where the count starts anew.
@@ -190,6 +214,59 @@ fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &str, caps: 
     });
 }
 
+/// Takes the longest enums out where no rung of the ladder is left that takes them.
+fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &str, changes: &mut Vec<Change>) {
+    let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
+    let longest = caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX);
+    let mut sizes = Vec::new();
+    enum_sizes(json, &mut sizes);
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut total: usize = sizes.iter().map(|(count, _)| *count).sum();
+    let mut cut = usize::MAX;
+    for (count, chars) in sizes {
+        let fits = |count: usize, most: u64| u64::try_from(count).is_ok_and(|count| count <= most);
+        if fits(total, most) && (count <= 250 || fits(chars, longest)) {
+            break;
+        }
+        total -= count;
+        cut = count;
+    }
+    if cut < usize::MAX {
+        drop_enums(json, cut, &mut String::new(), code, changes);
+    }
+}
+
+fn enum_sizes(json: &mut Json<'_>, sizes: &mut Vec<(usize, usize)>) {
+    if let Some(values) = json.get(Kw::Enum.name()).and_then(Json::as_arr) {
+        let chars = values.iter().filter_map(Json::as_str).map(|text| text.chars().count()).sum();
+        sizes.push((values.len(), chars));
+    }
+    each_subschema(json, &mut |_, child| enum_sizes(child, sizes));
+}
+
+fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &str, changes: &mut Vec<Change>) {
+    let long = json.get(Kw::Enum.name()).and_then(Json::as_arr).is_some_and(|values| values.len() >= cut);
+    if let (Json::Obj(members), true) = (&mut *json, long) {
+        members.retain(|(key, _)| key != Kw::Enum.name());
+        changes.push(Change {
+            code: code.to_owned(),
+            at: pointer.clone(),
+            keyword: Kw::Enum.name().to_owned(),
+            action: Action::Dropped,
+            effect: Effect::Wider,
+            detail: "the enums of this schema have too many values together".to_owned(),
+        });
+    }
+    each_subschema(json, &mut |way, child| {
+        let end = pointer.len();
+        for token in way {
+            crate::json::push_token(pointer, token);
+        }
+        drop_enums(child, cut, pointer, code, changes);
+        pointer.truncate(end);
+    });
+}
+
 /// Gives every loop of required properties a way out, by making one of them optional.
 fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
     for _ in 0..64 {
@@ -201,6 +278,14 @@ fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mu
         let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
         let mut softened = false;
         while let Some(name) = tokens.pop() {
+            if name == Kw::Items.name()
+                && let Some(Json::Obj(members)) = at(json, &tokens)
+                && let Some(index) = members.iter().position(|(key, _)| key == Kw::MinItems.name())
+            {
+                members.remove(index);
+                softened = true;
+                break;
+            }
             if tokens.last().map(String::as_str) != Some(Kw::Properties.name()) {
                 continue;
             }

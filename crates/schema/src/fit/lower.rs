@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Pos};
+use super::{Lowered, Lowerer, Pos, Refs};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId};
 use crate::json::Json;
@@ -19,7 +19,8 @@ impl<'d> Lowerer<'d, '_> {
     /// Says a node in the dialect.
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
-        let lowered = if self.depth > MAX_DEPTH {
+        self.steps_left = self.steps_left.saturating_sub(1);
+        let lowered = if self.depth > MAX_DEPTH || self.steps_left == 0 {
             let code = self.demand_code(Demand::MaxDepth);
             self.as_text(id, &code, "nested too deeply")
         } else {
@@ -68,7 +69,17 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_any(id, &node);
         }
         if !node.unions().is_empty() {
-            return self.lower_unions(&node, pos);
+            if self.caps.accepts(Kw::AnyOf) {
+                return self.lower_unions(&node, pos);
+            }
+            // Where unions are merged away, what is merged can contain the union again.
+            if self.opened.contains(&id) {
+                return self.lower_loop(id, pos);
+            }
+            self.opened.push(id);
+            let lowered = self.lower_unions(&node, pos);
+            self.opened.pop();
+            return lowered;
         }
         if node.values.is_some() {
             return self.lower_values(&node, pos);
@@ -80,7 +91,8 @@ impl<'d> Lowerer<'d, '_> {
     fn with_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
         let wanted = self.caps.must(Demand::Typed) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
         let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
-        let spoken = spoken_types(node);
+        let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
         if !silent || !wanted || spoken.is_none() {
             return Rc::clone(node);
         }
@@ -133,6 +145,27 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn lower_single(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if node.types() != Types::OBJECT {
+            return self.lower_leaf(node, pos);
+        }
+        if let Some(text) = self.too_deep(node) {
+            return text;
+        }
+        self.lower_leaf(node, pos)
+    }
+
+    /// An object that may not stand this deep, as text. Without definitions there is no other way out.
+    pub(super) fn too_deep(&mut self, node: &Rc<Node<'d>>) -> Option<Lowered<'d>> {
+        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline)?;
+        if self.objects < deepest {
+            return None;
+        }
+        let code = self.demand_code(Demand::MaxDepth);
+        let id = self.graph.add(Node::clone(node));
+        Some(self.as_text(id, &code, "nested too deeply"))
+    }
+
+    fn lower_leaf(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         if node.types() == Types::OBJECT
             && let Some(carried) = self.carried_object(node, pos)
         {

@@ -73,8 +73,14 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(id) = self.pairs.get(&(a, b)) {
             return *id;
         }
-        let logic = Logic { all: vec![a, b], ..Logic::default() };
         let place = self.graph[a].place;
+        if self.graph.len() > self.nodes_limit {
+            // Recursive schemas merged with each other can go on for ever.
+            let code = self.refusal_code(Kw::AllOf);
+            self.change(&code, place, Kw::AllOf, Action::Dropped, Effect::Wider, "too many schemas to merge".to_owned());
+            return a;
+        }
+        let logic = Logic { all: vec![a, b], ..Logic::default() };
         let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
         self.pairs.insert((a, b), id);
         id

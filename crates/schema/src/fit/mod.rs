@@ -153,11 +153,11 @@ fn fit_json<T>(
         let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&stuck, next) else {
             fell.append(&mut changes);
-            let strict = strict && stuck.is_none();
-            if stuck.is_some() && rung.caps(options.slot).must(Demand::NoNull) && !rung.caps(options.slot).accepts(Kw::AnyOf) {
-                let (last, change) = budget::last_resort(stuck.as_ref());
+            if let Some(stuck) = &stuck {
+                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot));
                 fell.push(change);
-                return Ok((print(&last), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
+                let strict = strict && is_clean(&last, &rung, options.slot);
+                return Ok((print(&last), Outcome { changes: fell, strict, lens }));
             }
             return Ok((print(&fitted), Outcome { changes: fell, strict, lens }));
         };
@@ -275,9 +275,16 @@ struct Lowerer<'d, 'c> {
     flat: HashMap<NodeId, NodeId>,
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,
+    eithers: HashMap<Vec<NodeId>, NodeId>,
     types: HashMap<NodeId, Types>,
     recursive: HashMap<NodeId, bool>,
     depth: usize,
+    /// Objects around the node that is being printed.
+    objects: u64,
+    /// Merging makes no more nodes once there are this many.
+    nodes_limit: usize,
+    /// How many more nodes are printed before the rest travels as text.
+    steps_left: usize,
     root_in_place: bool,
     root_lens: LensId,
     root_facts: Vec<String>,
@@ -308,6 +315,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         } else {
             Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
         };
+        let nodes_limit = graph.len() * 4 + 4096;
         Self {
             graph,
             root,
@@ -330,9 +338,13 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             flat: HashMap::default(),
             flattening: Vec::new(),
             pairs: HashMap::default(),
+            eithers: HashMap::default(),
             types: HashMap::default(),
             recursive: HashMap::default(),
             depth: 0,
+            objects: 0,
+            nodes_limit,
+            steps_left: nodes_limit * 4,
             root_in_place: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),

@@ -59,6 +59,9 @@ impl<'d> Lowerer<'d, '_> {
         if !map || (natural && self.map_is_natural(rules)) {
             return None;
         }
+        if let Some(text) = self.too_deep(node) {
+            return Some(text);
+        }
         let code = self.map_code();
         let (json, lens) = self.entries(rules, extra, &code, node);
         let mut sheet = Sheet::new();
@@ -131,7 +134,9 @@ impl<'d> Lowerer<'d, '_> {
                 self.graph.add(Node { place: node.place, logic: Some(Box::new(logic)), ..Node::default() })
             }
         };
+        self.objects += 1;
         let lowered = self.lower(value, Pos::Property);
+        self.objects -= 1;
         let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
         let lowered = if may_lack { lowered } else { self.null_here(lowered) };
         let mut key = vec![(Kw::Type.name().into(), Json::str("string"))];
@@ -170,6 +175,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut properties: Vec<Member<'d>> = Vec::with_capacity(rules.properties.len());
         let mut required: Vec<Json<'d>> = Vec::with_capacity(rules.required.len());
         let wanted = Wanted::new(&rules.required);
+        self.objects += 1;
         let mut gone: Vec<&str> = Vec::new();
         for (key, id) in &rules.properties {
             let must = wanted.has(key);
@@ -187,6 +193,7 @@ impl<'d> Lowerer<'d, '_> {
             properties.push((wire, json));
         }
         let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
+        self.objects -= 1;
         self.put_unknown_required(node, &rules, &wanted, &gone, &mut required);
         if !properties.is_empty() || self.caps.must(Demand::HasProperties) || node.object.is_some() && !rules.properties.is_empty() {
             sheet.put(Kw::Properties, Json::Obj(properties));

@@ -59,12 +59,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
-    fn unions_are_free(&self, node: &Rc<Node<'d>>, pos: Pos) -> bool {
+    pub(super) fn unions_are_free(&self, node: &Rc<Node<'d>>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
         let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
         let takes = |union: &Union| self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos);
         let several = node.unions().len() > 1;
-        !demanding && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
+        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
+        !demanding && !listed && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
     }
 
     fn emit_free(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
@@ -184,7 +185,7 @@ impl<'d> Lowerer<'d, '_> {
         Some(folded)
     }
 
-    fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &Rc<Node<'d>>) -> Lowered<'d> {
+    pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &Rc<Node<'d>>) -> Lowered<'d> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
@@ -234,6 +235,9 @@ impl<'d> Lowerer<'d, '_> {
             }
             joined.notes.splice(0..0, about.notes.iter().cloned());
             return self.lower_merged_plain(&Rc::new(joined), pos);
+        }
+        if let Some(text) = self.too_deep(about) {
+            return text;
         }
         self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch".to_owned());
         let closed = self.nothing();
@@ -345,9 +349,14 @@ impl<'d> Lowerer<'d, '_> {
         if let [only] = ids.as_slice() {
             return *only;
         }
+        if let Some(id) = self.eithers.get(&ids) {
+            return *id;
+        }
         let place = ids.first().and_then(|id| self.graph[*id].place);
-        let logic = Logic { unions: vec![Union { exactly_one: false, branches: ids }], ..Logic::default() };
-        self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() })
+        let logic = Logic { unions: vec![Union { exactly_one: false, branches: ids.clone() }], ..Logic::default() };
+        let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
+        self.eithers.insert(ids, id);
+        id
     }
 
     /// Whether the dialect has a way to say `null`.
@@ -372,7 +381,8 @@ impl<'d> Lowerer<'d, '_> {
             let union = vec![(Kw::AnyOf.name().into(), Json::Arr(vec![json, null_type()]))];
             return Lowered { json: Json::Obj(union), lens, null: false };
         }
-        if self.caps.accepts(Kw::Nullable) {
+        let reference = refers(&json, self.words.reference);
+        if self.caps.accepts(Kw::Nullable) && !(reference && !self.caps.beside_ref.has(Kw::Nullable)) {
             let beside = self.caps.beside_union.has(Kw::Nullable);
             make_nullable(&mut json, beside);
             return Lowered { json, lens, null: false };
@@ -461,6 +471,12 @@ fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
         let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
         members.insert(first, (Kw::Description.name().into(), description.clone()));
     }
+}
+
+/// Whether a printed schema is a reference, or a union with one among its branches.
+fn refers(json: &Json<'_>, reference: Kw) -> bool {
+    let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
+    json.get(reference.name()).is_some() || branches.iter().any(|branch| branch.get(reference.name()).is_some())
 }
 
 fn make_nullable(json: &mut Json<'_>, beside_union: bool) {

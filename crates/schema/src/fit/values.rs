@@ -21,6 +21,11 @@ impl<'d> Lowerer<'d, '_> {
             return self.never(node);
         }
         let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
+        if node.array.is_some() || node.object.is_some() || node.logic.is_some() {
+            // Whether a listed array or object meets its other rules is not asked.
+            let detail = "the listed values stand for themselves".to_owned();
+            self.change("FIT-VALUES", node.place, kw, Action::Dropped, Effect::Wider, detail);
+        }
         let null = values.iter().any(|value| matches!(value, Json::Null));
         let others: Vec<&'d Json<'d>> = values.iter().copied().filter(|value| !matches!(value, Json::Null)).collect();
         if !self.caps.accepts(Kw::Enum) && !self.caps.accepts(kw) {
@@ -68,7 +73,7 @@ impl<'d> Lowerer<'d, '_> {
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
             let mut sheet = Sheet::new();
-            if let Some(name) = types.name() {
+            if let Some(name) = types.name().filter(|_| !self.asks_more_than_type(types)) {
                 sheet.put(Kw::Type, Json::str(name));
             }
             if !(types == Types::BOOLEAN && values.len() == 2) {
@@ -92,7 +97,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type".to_owned());
-        self.lower_branches(branches, &Node { place: node.place, notes: node.notes.clone(), ..Node::default() }, pos)
+        let about = Node { place: node.place, notes: node.notes.clone(), ..Node::default() };
+        self.lower_any_of(&branches, false, &Rc::new(about))
     }
 
     fn put_value_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
@@ -100,10 +106,20 @@ impl<'d> Lowerer<'d, '_> {
             return;
         }
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
+        if self.asks_more_than_type(types) {
+            return;
+        }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
         let mut names: Vec<Json<'d>> = stated.names().map(|(name, _)| Json::str(name)).collect();
         let name = if names.len() == 1 { names.pop() } else { None };
         sheet.put(Kw::Type, name.unwrap_or(Json::Arr(names)));
+    }
+
+    /// Whether the dialect asks more of a typed array or object than a list of values can say, and takes it untyped.
+    fn asks_more_than_type(&self, types: Types) -> bool {
+        let asks_more = (types.meets(Types::OBJECT) && self.caps.must(Demand::HasProperties))
+            || (types.meets(Types::ARRAY) && self.caps.must(Demand::HasItems));
+        asks_more && !self.caps.must(Demand::Typed)
     }
 
     fn put_values(&mut self, node: &Rc<Node<'d>>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {

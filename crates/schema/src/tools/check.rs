@@ -66,7 +66,9 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let over = sums.into_iter().flat_map(|(demand, sum)| {
         rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
-    over.chain(uniform).map(|(row, sum)| violation(row, String::new(), "tools", &[("{count}", &sum.to_string())])).collect()
+    over.chain(uniform)
+        .map(|(row, sum)| violation(row, String::new(), "tools", &[("{count}", &sum.to_string())]))
+        .collect()
 }
 
 /// A tool and its place in the list, by which providers name it in their answers.

@@ -106,7 +106,8 @@ pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> Fi
     let mut fitted = FittedTools { tools, changes, hosted, shape, says_strict: dialect.strict() };
     let count = fitted.tools.len() + fitted.hosted.len();
     for row in rows(dialect, Demand::MaxTools).filter(|row| exceeds(row, count as u64)) {
-        let detail = format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
+        let detail =
+            format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
     }
     fitted
@@ -206,7 +207,9 @@ impl FittedTool {
         let foreign = entry.extra.shape != Some(shape);
         let extra = entry.extra.inside.keys().chain(entry.extra.outside.keys()).filter(|_| foreign);
         let mut lost: Vec<&str> = extra.map(String::as_str).collect();
-        lost.extend(entry.output_schema.iter().filter(|_| shapes::output_of(entry, shape).is_none()).map(|_| "output schema"));
+        lost.extend(
+            entry.output_schema.iter().filter(|_| shapes::output_of(entry, shape).is_none()).map(|_| "output schema"),
+        );
         if !lost.is_empty() {
             let detail = format!("the target's tools have no room for: {}", lost.join(", "));
             self.changes.push(note(NO_ROOM, entry.holder.clone(), "", Action::Dropped, detail));
@@ -214,8 +217,12 @@ impl FittedTool {
     }
 }
 
-/// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none.
+/// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
+/// requires strict takes no such ladder.
 fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
+    if options.strict == StrictMode::Require {
+        return;
+    }
     let demands = [Demand::MaxStrictTools, Demand::RequestOptionals, Demand::RequestUnions];
     let mut spent = [0_u64; 3];
     for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| tool.strict) {
@@ -224,13 +231,16 @@ fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, o
         for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
             *sum = sum.saturating_add(cost);
         }
-        let over = demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
+        let over =
+            demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
         match over {
             Some(row) => tool.relax(entry, dialect, options, row),
             None => spent = after,
         }
     }
-    let Some(row) = dialect.rule(Demand::UniformStrict).filter(|_| tools.iter().any(|tool| !tool.strict)) else { return };
+    let Some(row) = dialect.rule(Demand::UniformStrict).filter(|_| tools.iter().any(|tool| !tool.strict)) else {
+        return;
+    };
     for (entry, tool) in list.tools.iter().zip(tools).filter(|(_, tool)| tool.strict) {
         tool.relax(entry, dialect, options, row);
     }

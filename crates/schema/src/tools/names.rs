@@ -81,7 +81,8 @@ impl<'a> NameRule<'a> {
         let mut number = 2_usize;
         loop {
             let suffix = format!("_{number}");
-            let numbered: String = stem.chars().take(limit.saturating_sub(suffix.len())).chain(suffix.chars()).collect();
+            let numbered: String =
+                stem.chars().take(limit.saturating_sub(suffix.len())).chain(suffix.chars()).collect();
             if taken.insert(numbered.clone()) {
                 return numbered;
             }

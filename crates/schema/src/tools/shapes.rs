@@ -45,15 +45,22 @@ enum Flag {
 }
 
 /// Ordered so that the first match is the right one: a shape that says more stands before one that says less.
-#[rustfmt::skip]
 const LAYOUTS: [Layout; 7] = [
-    Layout { shape: ToolShape::OpenaiChat, tag: Some(FUNCTION), wrapper: Some(FUNCTION), schema: &["parameters"], inner: None, strict: Flag::Optional, output: None },
-    Layout { shape: ToolShape::Bedrock, tag: None, wrapper: Some("toolSpec"), schema: &["inputSchema"], inner: Some("json"), strict: Flag::Optional, output: None },
-    Layout { shape: ToolShape::OpenaiResponses, tag: Some(FUNCTION), wrapper: None, schema: &["parameters"], inner: None, strict: Flag::Always, output: Some("output_schema") },
-    Layout { shape: ToolShape::Anthropic, tag: None, wrapper: None, schema: &["input_schema"], inner: None, strict: Flag::Optional, output: None },
-    Layout { shape: ToolShape::GeminiJson, tag: None, wrapper: None, schema: &["parametersJsonSchema", "parameters_json_schema"], inner: None, strict: Flag::Never, output: None },
-    Layout { shape: ToolShape::GeminiOpenapi, tag: None, wrapper: None, schema: &["parameters"], inner: None, strict: Flag::Never, output: None },
-    Layout { shape: ToolShape::Mcp, tag: None, wrapper: None, schema: &["inputSchema"], inner: None, strict: Flag::Never, output: Some("outputSchema") },
+    Layout { tag: Some(FUNCTION), wrapper: Some(FUNCTION), ..Layout::of(ToolShape::OpenaiChat, &["parameters"]) },
+    Layout { wrapper: Some("toolSpec"), inner: Some("json"), ..Layout::of(ToolShape::Bedrock, &["inputSchema"]) },
+    Layout {
+        tag: Some(FUNCTION),
+        strict: Flag::Always,
+        output: Some("output_schema"),
+        ..Layout::of(ToolShape::OpenaiResponses, &["parameters"])
+    },
+    Layout::of(ToolShape::Anthropic, &["input_schema"]),
+    Layout {
+        strict: Flag::Never,
+        ..Layout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
+    },
+    Layout { strict: Flag::Never, ..Layout::of(ToolShape::GeminiOpenapi, &["parameters"]) },
+    Layout { strict: Flag::Never, output: Some("outputSchema"), ..Layout::of(ToolShape::Mcp, &["inputSchema"]) },
 ];
 
 /// Whether a member may be a tool although nothing but its name says so.
@@ -95,7 +102,8 @@ pub(super) fn write(shape: ToolShape, says_strict: bool, tools: &[FittedTool], h
         while let Some(next) = waiting.next_if(|next| !groups && next.after <= index) {
             members.push(next.value.clone());
         }
-        members.extend(LAYOUTS.iter().find(|layout| layout.shape == shape).map(|layout| layout.write(tool, says_strict)));
+        members
+            .extend(LAYOUTS.iter().find(|layout| layout.shape == shape).map(|layout| layout.write(tool, says_strict)));
     }
     if groups && !members.is_empty() {
         members = vec![json!({ FUNCTION_DECLARATIONS: members })];
@@ -148,7 +156,8 @@ impl ToolList {
                     None => self.hosted.push(HostedTool { after: self.tools.len(), at, value: declaration.clone() }),
                 }
             }
-            let rest: Map<_, _> = map.iter().filter(|(own, _)| *own != key).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let rest: Map<_, _> =
+                map.iter().filter(|(own, _)| *own != key).map(|(k, v)| (k.clone(), v.clone())).collect();
             if !rest.is_empty() {
                 self.hosted.push(HostedTool { after: self.tools.len(), at: at.to_owned(), value: Value::Object(rest) });
             }
@@ -170,6 +179,11 @@ fn read_tool(map: &Map<String, Value>, at: &str, setting: Setting) -> Option<Too
 }
 
 impl Layout {
+    /// A flat tool with an optional strict flag, which is what most shapes are.
+    const fn of(shape: ToolShape, schema: &'static [&'static str]) -> Self {
+        Self { shape, tag: None, wrapper: None, schema, inner: None, strict: Flag::Optional, output: None }
+    }
+
     fn matches(&self, map: &Map<String, Value>) -> bool {
         let tag = map.get(Kw::Type.name()).and_then(Value::as_str);
         let holder = self.wrapper.map_or(Some(map), |key| map.get(key).and_then(Value::as_object));
@@ -266,5 +280,8 @@ fn is_schema(map: &Map<String, Value>) -> bool {
 }
 
 fn without(map: &Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
-    map.iter().filter(|(key, _)| !keys.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect()
+    map.iter()
+        .filter(|(key, _)| !keys.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }

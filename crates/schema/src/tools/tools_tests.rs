@@ -109,7 +109,11 @@ fn each_target_shape_is_written_and_read_back() {
     for shape in shapes {
         let written = fit_tools(&list, &made(shape, ""), &FitOptions::default()).to_json();
         let again = read_tools(&written).unwrap_or_else(|| panic!("{shape}: {written}"));
-        assert_eq!((again.tools[0].name.as_str(), again.tools[0].description.as_deref()), ("weather", Some("d")), "{shape}");
+        assert_eq!(
+            (again.tools[0].name.as_str(), again.tools[0].description.as_deref()),
+            ("weather", Some("d")),
+            "{shape}"
+        );
         assert_eq!(again.tools[0].schema, schema(), "{shape}");
     }
 }
@@ -152,8 +156,17 @@ fn one_bad_tool_does_not_fail_the_others() {
 #[test]
 fn names_are_repaired_without_collision_and_mapped_back() {
     let pattern = rule("tool-name", "pattern = '^[A-Za-z_][A-Za-z0-9_]{0,15}$'") + &rule("unique-names", "");
-    let originals =
-        ["a.b", "a_b", "a/b", "a_b", "3d_print", "", "搜索", "a_very_long_name_of_a_tool", "a_very_long_name_of_another"];
+    let originals = [
+        "a.b",
+        "a_b",
+        "a/b",
+        "a_b",
+        "3d_print",
+        "",
+        "搜索",
+        "a_very_long_name_of_a_tool",
+        "a_very_long_name_of_another",
+    ];
     let list: ToolList = originals.iter().map(|name| super::ToolEntry::new(*name, schema())).collect();
     let dialect = made("mcp", &pattern);
     let fitted = fit_tools(&list, &dialect, &FitOptions::default());
@@ -168,6 +181,7 @@ fn names_are_repaired_without_collision_and_mapped_back() {
     assert_eq!(fit_tools(&again, &dialect, &FitOptions::default()).all_changes().count(), 0);
 }
 
+/// R-A11: strict is a promise per tool, and a tool that cannot keep it says so.
 #[test]
 fn strict_is_given_in_list_order_while_the_budget_lasts() {
     let strict = "strict = true\n".to_owned();
@@ -186,6 +200,7 @@ fn strict_is_given_in_list_order_while_the_budget_lasts() {
     assert!(fit_tools(&declined, &all_or_none, &FitOptions::default()).tools.iter().all(|tool| !tool.strict));
 }
 
+/// R-E3: budgets of the request are judged before anything is sent.
 #[test]
 fn a_list_is_checked_as_a_whole() {
     let document = json!({"tools": [
