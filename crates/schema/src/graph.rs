@@ -176,6 +176,11 @@ impl<'d> Node<'d> {
             && self.object.is_none()
     }
 
+    /// Whether the node is a reference and nothing else.
+    pub(crate) fn is_alias(&self) -> bool {
+        self.target.is_some() && self.is_bare() && self.logic.is_none() && self.notes.is_empty()
+    }
+
     pub(crate) fn note(&self, kw: Kw) -> Option<&'d Json<'d>> {
         self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
     }
@@ -267,21 +272,18 @@ impl<'d> Graph<'d> {
 
     /// The JSON Pointer of a place.
     pub(crate) fn pointer(&self, place: Option<Place>) -> String {
-        let mut steps = Vec::new();
-        let mut at = place.unwrap_or(ROOT);
-        while at != ROOT {
-            let Some((parent, step)) = self.places.get(at.0 as usize) else { break };
-            steps.push(step);
-            at = *parent;
-        }
-        let mut pointer = String::new();
-        for step in steps.into_iter().rev() {
-            match step {
-                Step::Word(word) => push_token(&mut pointer, word),
-                Step::Index(index) => push_token(&mut pointer, &index.to_string()),
-            }
-        }
+        let mut pointer = String::with_capacity(48);
+        self.write_pointer(place.unwrap_or(ROOT), &mut pointer);
         pointer
+    }
+
+    fn write_pointer(&self, place: Place, pointer: &mut String) {
+        let Some((parent, step)) = self.places.get(place.0 as usize).filter(|_| place != ROOT) else { return };
+        self.write_pointer(*parent, pointer);
+        match step {
+            Step::Word(word) => push_token(pointer, word),
+            Step::Index(index) => push_token(pointer, &index.to_string()),
+        }
     }
 
     /// The last word on the way to a place: the name of a definition or property.

@@ -180,31 +180,42 @@ impl fmt::Display for Json<'_> {
 /// A string as JSON text.
 pub(crate) fn write_str(text: &str, out: &mut String) {
     out.push('"');
-    let mut clean = 0;
-    let bytes = text.as_bytes();
-    for (index, byte) in bytes.iter().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0x00..=0x1f => "",
-            _ => continue,
-        };
-        out.push_str(text.get(clean..index).unwrap_or_default());
-        if escape.is_empty() {
-            _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(escape);
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| ESCAPED.get(usize::from(byte)).copied().unwrap_or(false)) {
+        let (clean, from) = rest.split_at(at);
+        out.push_str(clean);
+        let mut letters = from.chars();
+        match letters.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some('\u{8}') => out.push_str("\\b"),
+            Some('\u{c}') => out.push_str("\\f"),
+            // Writing to a `String` cannot fail.
+            Some(other) => _ = write!(out, "\\u{:04x}", u32::from(other)),
+            None => {}
         }
-        clean = index + 1;
+        rest = letters.as_str();
     }
-    out.push_str(text.get(clean..).unwrap_or_default());
+    out.push_str(rest);
     out.push('"');
 }
+
+/// The bytes that JSON text writes with a backslash.
+const ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    #[expect(clippy::indexing_slicing, reason = "checked when the table is built, at compile time")]
+    while byte < 32 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
 
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {

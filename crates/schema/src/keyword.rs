@@ -210,6 +210,8 @@ impl Kw {
 pub(crate) struct KwSet(u128);
 
 impl KwSet {
+    pub(crate) const NONE: Self = Self(0);
+
     pub(crate) const fn with(mut self, kw: Kw) -> Self {
         self.0 |= 1 << (kw as u8);
         self

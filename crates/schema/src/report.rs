@@ -1,6 +1,8 @@
 //! What is told of a fit: every change with its place and effect.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -9,17 +11,17 @@ use serde::Serialize;
 #[non_exhaustive]
 pub struct Change {
     /// The code of the rule that asked for it, or `READ-…` for what reading itself changed.
-    pub code: String,
+    pub code: Arc<str>,
     /// JSON Pointer to the place in the caller's schema.
     pub at: String,
     /// The keyword concerned.
-    pub keyword: String,
+    pub keyword: Cow<'static, str>,
     /// What was done.
     pub action: Action,
     /// What it does to the values that are accepted.
     pub effect: Effect,
     /// The same in words.
-    pub detail: String,
+    pub detail: Cow<'static, str>,
 }
 
 /// What a change does to the set of accepted values, seen through the lens.

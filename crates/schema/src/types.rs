@@ -12,7 +12,7 @@ impl Types {
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     pub(crate) const INTEGER: Self = Self(4);
-    pub(crate) const NUMBER: Self = Self(4 | 8);
+    pub(crate) const NUMBER: Self = Self(12);
     pub(crate) const STRING: Self = Self(16);
     pub(crate) const ARRAY: Self = Self(32);
     pub(crate) const OBJECT: Self = Self(64);
@@ -31,6 +31,20 @@ impl Types {
 
     /// The type of that name, also in upper case as the Google APIs write it.
     pub(crate) fn named(name: &str) -> Option<Self> {
+        let exact = match name {
+            "string" => Some(Self::STRING),
+            "object" => Some(Self::OBJECT),
+            "integer" => Some(Self::INTEGER),
+            "array" => Some(Self::ARRAY),
+            "boolean" => Some(Self::BOOLEAN),
+            "number" => Some(Self::NUMBER),
+            "null" => Some(Self::NULL),
+            _ => None,
+        };
+        exact.or_else(|| Self::named_in_any_case(name))
+    }
+
+    fn named_in_any_case(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, types)| *types)
     }
 

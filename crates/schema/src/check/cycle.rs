@@ -71,6 +71,11 @@ impl<'j> Links<'j> {
         found.is_some()
     }
 
+    /// Whether a reference points at a definition at the root.
+    pub(super) fn defines(&self, reference: &str) -> bool {
+        self.definition(reference).is_some()
+    }
+
     fn definition(&self, reference: &str) -> Option<usize> {
         let (map, name) = reference.strip_prefix("#/")?.split_once('/')?;
         let kw = Kw::of(map)?;

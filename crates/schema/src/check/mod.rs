@@ -149,6 +149,7 @@ struct Checker<'c, 'j> {
     dialect: &'c Dialect,
     caps: &'c Caps,
     rules: Vec<&'c RuleRow>,
+    case: Option<well_formed::Case>,
     slot: Slot,
     subject: Subject<'c>,
     depth: Depth,
@@ -160,11 +161,13 @@ struct Checker<'c, 'j> {
 
 impl<'c, 'j> Checker<'c, 'j> {
     fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, depth: Depth) -> Self {
+        let rules: Vec<&RuleRow> = dialect.rule_rows(slot).collect();
         Self {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            rules: dialect.rule_rows(slot).collect(),
+            case: well_formed::case_of(&rules),
+            rules,
             slot,
             subject,
             depth,
@@ -263,13 +266,13 @@ impl<'c, 'j> Checker<'c, 'j> {
 
     fn violate(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
         let blanks = Blanks { limit: row.limit.or(blanks.limit), keyword, ..*blanks };
-        let says = (row.says.as_str(), row.code.as_str(), row.source.as_str());
+        let says = (row.says.as_str(), &*row.code, row.source.as_str());
         self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
     }
 
     fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>) {
         let blanks = Blanks { keyword, value: Some(value), limit: row.up_to, ..Blanks::default() };
-        let says = (row.says.as_str(), row.code.as_str(), row.source.as_str());
+        let says = (row.says.as_str(), &*row.code, row.source.as_str());
         self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
     }
 

@@ -4,15 +4,50 @@ use super::text::Blanks;
 use super::{Checker, Spot, Stand};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::{Json, Member};
-use crate::keyword::{Holds, Kw, KwSet, TABLE};
+use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE};
 use crate::pattern;
 use crate::types::Types;
 
 /// A node's keywords, found once.
 pub(super) struct Seen<'j> {
+    members: &'j [Member<'j>],
     pub(super) keywords: KwSet,
     values: [Option<&'j Json<'j>>; LOOKED_AT.len()],
-    below: Vec<(Kw, &'j Json<'j>)>,
+}
+
+/// The keywords that hold schemas.
+const HOLDERS: KwSet = holders();
+
+const fn holders() -> KwSet {
+    let mut set = KwSet::NONE;
+    let mut rest = TABLE;
+    while let Some((row, after)) = rest.split_first() {
+        if matches!(row.holds, Holds::Schema | Holds::SchemaList | Holds::SchemaMap | Holds::SchemaOrNamesMap) {
+            set = set.with(row.kw);
+        }
+        rest = after;
+    }
+    set
+}
+
+/// Where in [`Seen`] the value of a keyword is kept; past the end for those nobody looks at.
+const PLACES: [u8; COUNT] = {
+    let mut places = [u8::MAX; COUNT];
+    let mut place: u8 = 0;
+    let mut rest: &[Kw] = &LOOKED_AT;
+    while let Some((kw, after)) = rest.split_first() {
+        #[expect(clippy::indexing_slicing, reason = "checked when the table is built, at compile time")]
+        {
+            places[*kw as usize] = place;
+        }
+        place += 1;
+        rest = after;
+    }
+    places
+};
+
+fn place_of(kw: Kw) -> u8 {
+    PLACES.get(kw as usize).copied().unwrap_or(u8::MAX)
 }
 
 /// The keywords whose values the rules look at.
@@ -37,7 +72,7 @@ const LOOKED_AT: [Kw; 16] = [
 
 impl<'j> Seen<'j> {
     fn new(members: &'j [Member<'j>]) -> (Self, Option<&'j Member<'j>>) {
-        let mut seen = Self { keywords: KwSet::default(), values: [None; LOOKED_AT.len()], below: Vec::new() };
+        let mut seen = Self { members, keywords: KwSet::default(), values: [None; LOOKED_AT.len()] };
         let mut unknown = None;
         for member in members {
             let Some(kw) = Kw::of(&member.0) else {
@@ -45,28 +80,21 @@ impl<'j> Seen<'j> {
                 continue;
             };
             seen.keywords.insert(kw);
-            if let Some(slot) = LOOKED_AT.iter().position(|own| *own == kw)
-                && let Some(value) = seen.values.get_mut(slot)
-            {
+            if let Some(value) = seen.values.get_mut(usize::from(place_of(kw))) {
                 *value = Some(&member.1);
-            }
-            if matches!(
-                kw.row().holds,
-                Holds::Schema | Holds::SchemaList | Holds::SchemaMap | Holds::SchemaOrNamesMap
-            ) {
-                seen.below.push((kw, &member.1));
             }
         }
         (seen, unknown)
     }
 
     pub(super) fn get(&self, kw: Kw) -> Option<&'j Json<'j>> {
-        let slot = LOOKED_AT.iter().position(|own| *own == kw)?;
-        self.values.get(slot).copied().flatten()
+        self.values.get(usize::from(place_of(kw))).copied().flatten()
     }
 
     pub(super) fn subschemas(&self) -> impl Iterator<Item = (Kw, &'j Json<'j>)> + use<'j> {
-        self.below.clone().into_iter()
+        let any = !self.keywords.and(HOLDERS).is_empty();
+        let members = if any { self.members } else { &[] };
+        members.iter().filter_map(|(key, value)| Some((Kw::of(key).filter(|kw| HOLDERS.has(*kw))?, value)))
     }
 
     pub(super) fn properties(&self) -> &'j [Member<'j>] {
@@ -126,22 +154,24 @@ impl<'j> Checker<'_, 'j> {
         {
             self.judge_pattern(pattern, spot);
         }
-        if self.caps.must(Demand::WellFormed) {
-            self.judge_form(members, spot);
+        if let Some(case) = self.case {
+            self.judge_form(members, spot, case);
         }
-        let rules = std::mem::take(&mut self.rules);
-        for row in &rules {
-            if !breaks(row, &seen, stand, self) {
-                continue;
+        if may_break(&seen, stand, self) {
+            let rules = std::mem::take(&mut self.rules);
+            for row in &rules {
+                if !breaks(row, &seen, stand, self) {
+                    continue;
+                }
+                let (key, kind) = names_in(row.demand, &seen);
+                let blanks = Blanks { key: &key, kind: &kind, ..Blanks::default() };
+                self.violate(row, spot, &keyword_of(row.demand, &seen), &blanks);
+                if self.done() {
+                    break;
+                }
             }
-            let (key, kind) = names_in(row.demand, &seen);
-            let blanks = Blanks { key: &key, kind: &kind, ..Blanks::default() };
-            self.violate(row, spot, &keyword_of(row.demand, &seen), &blanks);
-            if self.done() {
-                break;
-            }
+            self.rules = rules;
         }
-        self.rules = rules;
         seen
     }
 
@@ -189,6 +219,60 @@ impl<'j> Checker<'_, 'j> {
         }
     }
 }
+
+/// Whether a node may break a rule. Most nodes are plain: a scalar type, a list of strings, an array with items, a union or a
+/// reference with nothing beside it. They are recognised here, so that the rows are asked about the others only.
+fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
+    let caps = checker.caps;
+    let only = |set: KwSet| seen.keywords.without(set).is_empty();
+    if stand.root || stand.under.is_none() {
+        return true;
+    }
+    if let Some(Json::Str(name)) = seen.get(Kw::Type) {
+        let types = Types::named(name);
+        if only(PLAIN) && types.is_some_and(|types| SCALARS.has(types)) {
+            let taken = |format: &Json<'_>| {
+                caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| format.as_str() == Some(own)))
+            };
+            return !seen.get(Kw::Format).is_none_or(taken);
+        }
+        if only(PLAIN.with(Kw::Enum)) && types == Some(Types::STRING) && !seen.keywords.has(Kw::Format) {
+            let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
+            let plain = |value: &Json<'_>| value.as_str().is_some_and(|text| !text.is_empty());
+            return !(1..=250).contains(&values.len()) || !values.iter().all(plain);
+        }
+        if types == Some(Types::ARRAY) && only(LIST) && seen.keywords.has(Kw::Items) {
+            return false;
+        }
+        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
+    }
+    if seen.keywords.has(Kw::AnyOf) {
+        let beside = only(KwSet::NONE.with(Kw::AnyOf).with(Kw::Description)) && caps.beside_union.has(Kw::Description);
+        let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::AnyOf);
+        return !beside || !typed || caps.must(Demand::UnionTyped);
+    }
+    if only(KwSet::NONE.with(Kw::Ref)) {
+        let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::Ref);
+        return !typed || !seen.reference().is_some_and(|reference| checker.links.defines(reference));
+    }
+    true
+}
+
+/// Keywords that break no rule by standing on a node of one scalar type.
+const PLAIN: KwSet = KwSet::NONE
+    .with(Kw::Type)
+    .with(Kw::Title)
+    .with(Kw::Description)
+    .with(Kw::Default)
+    .with(Kw::Format)
+    .with(Kw::Pattern);
+
+/// Keywords that break no rule by standing on an array that has items.
+const LIST: KwSet =
+    KwSet::NONE.with(Kw::Type).with(Kw::Title).with(Kw::Description).with(Kw::Items).with(Kw::MinItems).with(Kw::MaxItems);
+
+/// The types whose values have no parts, `null` left out.
+const SCALARS: Types = Types::STRING.or(Types::NUMBER).or(Types::BOOLEAN);
 
 /// Whether a node breaks a rule.
 #[expect(clippy::too_many_lines, reason = "one arm for each demand reads better than a split")]

@@ -2,17 +2,16 @@
 
 use super::text::Blanks;
 use super::{Checker, Spot};
-use crate::dialect::Demand;
+use crate::dialect::{Demand, RuleRow};
 use crate::json::{Json, Member};
 use crate::keyword::{Holds, Kw};
 use crate::types::Types;
 
 impl Checker<'_, '_> {
-    pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
+    pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>, case: Case) {
         for (key, value) in members {
             let Some(kw) = Kw::of(key) else { continue };
-            let upper = self.rows(Demand::WellFormed).all(|row| row.allow.iter().any(|name| name == "upper-case-types"));
-            let Some(wanted) = wanted(kw, value, if upper { Case::Any } else { Case::Lower }) else { continue };
+            let Some(wanted) = wanted(kw, value, case) else { continue };
             for row in self.rows(Demand::WellFormed) {
                 let blanks = Blanks { value: Some(value), kind: wanted, ..Blanks::default() };
                 self.violate(row, &spot.word(key), key, &blanks);
@@ -23,9 +22,17 @@ impl Checker<'_, '_> {
 
 /// How type names may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
+pub(super) enum Case {
     Lower,
     Any,
+}
+
+/// How type names may be written, where anything is asked of the form at all.
+pub(super) fn case_of(rules: &[&RuleRow]) -> Option<Case> {
+    let mut rows = rules.iter().filter(|row| row.demand == Demand::WellFormed).peekable();
+    rows.peek()?;
+    let any = rows.all(|row| row.allow.iter().any(|name| name == "upper-case-types"));
+    Some(if any { Case::Any } else { Case::Lower })
 }
 
 /// What a keyword should hold, where it holds something else.

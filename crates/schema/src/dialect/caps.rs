@@ -1,5 +1,7 @@
 //! What a dialect's rows mean to the one who writes a schema: the same rows, asked the other way round.
 
+use std::sync::Arc;
+
 use regex::Regex;
 
 use super::rows::{Demand, RuleRow, Slot};
@@ -36,6 +38,7 @@ pub(crate) struct Caps {
     demands: u128,
     up_to: Vec<(Kw, u64)>,
     limits: Vec<(Demand, u64)>,
+    codes: Vec<(Demand, Arc<str>)>,
 }
 
 impl Caps {
@@ -78,7 +81,18 @@ impl Caps {
         self.limits.iter().find(|(own, _)| *own == demand).map(|(_, limit)| *limit)
     }
 
+    /// The code of the first row with a demand.
+    pub(crate) fn code(&self, demand: Demand) -> Option<&Arc<str>> {
+        self.codes.iter().find(|(own, _)| *own == demand).map(|(_, code)| code)
+    }
+
+    /// Whether any of a set of demands is made.
+    pub(crate) fn heeds(&self, demands: u128) -> bool {
+        self.demands & demands != 0
+    }
+
     fn heed(&mut self, rule: &RuleRow) {
+        self.codes.push((rule.demand, Arc::clone(&rule.code)));
         self.demands |= 1 << (rule.demand as u8);
         let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
         if let Some(limit) = rule.limit {

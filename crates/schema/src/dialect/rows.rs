@@ -1,6 +1,7 @@
 //! The shape of a dialect file, as TOML spells it. Nothing here interprets a row.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +117,7 @@ pub(crate) struct KeywordRow {
     pub(crate) names: Vec<String>,
     #[serde(default)]
     pub(crate) severity: Severity,
-    pub(crate) code: String,
+    pub(crate) code: Arc<str>,
     /// The provider's text; `{keyword}` and `{value}` are filled in.
     pub(crate) says: String,
     pub(crate) confidence: Confidence,
@@ -134,7 +135,7 @@ pub(crate) struct RuleRow {
     pub(crate) demand: Demand,
     #[serde(default)]
     pub(crate) severity: Severity,
-    pub(crate) code: String,
+    pub(crate) code: Arc<str>,
     pub(crate) says: String,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,

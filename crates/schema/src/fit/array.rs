@@ -14,7 +14,8 @@ use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_array(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
-        let rules = node.array.as_ref().map_or_else(ArrayRules::default, |rules| ArrayRules::clone(rules));
+        let none = ArrayRules::default();
+        let rules = node.array.as_deref().unwrap_or(&none);
         let mut items = rules.items;
         if !rules.prefix.is_empty() {
             if self.caps.accepts(Kw::PrefixItems) {
@@ -27,7 +28,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         match items {
             Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
-                self.put_no_more(node, &rules, sheet);
+                self.put_no_more(node, rules, sheet);
             }
             Some(id) => {
                 let lowered = self.lower(id, Pos::Other);
@@ -39,13 +40,13 @@ impl<'d> Lowerer<'d, '_> {
                 let any = self.any();
                 let lowered = self.lower(any, Pos::Other);
                 let code = self.demand_code(Demand::HasItems);
-                self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind".to_owned());
+                self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
                 sheet.put(Kw::Items, lowered.json);
                 sheet.lens = self.lens.add(Shape::Array(lowered.lens));
             }
             None => {}
         }
-        self.put_item_counts(node, &rules, sheet);
+        self.put_item_counts(node, rules, sheet);
     }
 
     /// Says that nothing follows a tuple.
@@ -63,7 +64,7 @@ impl<'d> Lowerer<'d, '_> {
         if rules.max.is_none_or(|max| max > count) && self.caps.accepts_count(Kw::MaxItems, count) {
             sheet.put(Kw::MaxItems, Json::Num(count.into()));
             let code = self.demand_code(Demand::SchemaObject);
-            self.change(&code, node.place, Kw::Items, Action::Rewritten, Effect::Same, "said by `maxItems`".to_owned());
+            self.change(&code, node.place, Kw::Items, Action::Rewritten, Effect::Same, "said by `maxItems`");
         }
     }
 
@@ -94,7 +95,7 @@ impl<'d> Lowerer<'d, '_> {
         for (index, contains) in rules.contains.iter().enumerate() {
             if index > 0 || !self.caps.accepts(Kw::Contains) {
                 let code = self.refusal_code(Kw::Contains);
-                self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken".to_owned());
+                self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken");
                 continue;
             }
             let inner = self.lower_here(contains.node);
@@ -113,7 +114,7 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(Kw::UnevaluatedItems, inner);
             } else {
                 let code = self.refusal_code(Kw::UnevaluatedItems);
-                self.change(&code, node.place, Kw::UnevaluatedItems, Action::Dropped, Effect::Wider, "not taken".to_owned());
+                self.change(&code, node.place, Kw::UnevaluatedItems, Action::Dropped, Effect::Wider, "not taken");
             }
         }
     }
@@ -138,7 +139,7 @@ impl<'d> Lowerer<'d, '_> {
                 let effect = if open { Effect::Narrower } else { Effect::Same };
                 rules.items = rules.prefix.first().copied();
                 rules.prefix.clear();
-                self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind".to_owned());
+                self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
                 let mut evened = Node::clone(node);
                 evened.array = Some(Box::new(rules));
                 return Some(self.emit(&Rc::new(evened), pos));
@@ -166,12 +167,12 @@ impl<'d> Lowerer<'d, '_> {
                 object.properties.push(("rest".into(), list));
                 rest = Some("rest".to_owned());
             } else {
-                self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow".to_owned());
+                self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow");
             }
         }
-        self.change(&code, node.place, Kw::PrefixItems, Action::Carried, Effect::Same, "an object with one key for each place".to_owned());
+        self.change(&code, node.place, Kw::PrefixItems, Action::Carried, Effect::Same, "an object with one key for each place");
         if rules.unique || !rules.contains.is_empty() {
-            self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple".to_owned());
+            self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
         }
         let carried = Node {
             place: node.place,
@@ -206,6 +207,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     pub(super) fn is_never(&mut self, id: NodeId) -> bool {
-        self.types_of(id).is_none()
+        let node = &self.graph[id];
+        if node.target.is_none() && node.logic.is_none() {
+            return node.types().is_none() || node.values.as_ref().is_some_and(Vec::is_empty);
+        }
+        // Definitions that accept nothing are not worth the search that would find them.
+        node.target.is_none() && self.types_of(id).is_none()
     }
 }

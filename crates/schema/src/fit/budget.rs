@@ -1,6 +1,7 @@
 //! The last rewrites, on the printed schema: budgets met, loops given a way out.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::check::{Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
@@ -14,7 +15,7 @@ use crate::report::{Action, Change, Effect};
 pub(super) fn meet_budgets<'d>(mut json: Json<'d>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) -> Json<'d> {
     let caps = dialect.caps(slot);
     let code = |demand| {
-        dialect.rule_rows(slot).find(|row| row.demand == demand).map_or_else(String::new, |row| row.code.clone())
+        dialect.rule_rows(slot).find(|row| row.demand == demand).map_or_else(|| Arc::from(""), |row| Arc::clone(&row.code))
     };
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|_| caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs)) {
         let mut hoist = Hoist { limit, deep: Vec::new(), code: code(Demand::MaxDepth), changes };
@@ -61,12 +62,12 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         (json, "nothing else would be taken: an object of any form")
     };
     let change = Change {
-        code: stuck.code.clone(),
+        code: stuck.code.as_str().into(),
         at: String::new(),
-        keyword: stuck.keyword.clone(),
+        keyword: stuck.keyword.clone().into(),
         action: Action::FellBack,
         effect: Effect::Wider,
-        detail: detail.to_owned(),
+        detail: format!("{detail} (at `{}`)", stuck.at).into(),
     };
     (json, lens, change)
 }
@@ -75,7 +76,7 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
 struct Hoist<'d, 'h> {
     limit: u64,
     deep: Vec<Member<'d>>,
-    code: String,
+    code: Arc<str>,
     changes: &'h mut Vec<Change>,
 }
 
@@ -117,12 +118,12 @@ impl<'d> Hoist<'d, '_> {
             let slot = self.deep.len();
             self.deep.push((Cow::Owned(name), Json::Null));
             self.changes.push(Change {
-                code: self.code.clone(),
+                code: Arc::clone(&self.code),
                 at: String::new(),
-                keyword: Kw::Defs.name().to_owned(),
+                keyword: Kw::Defs.name().into(),
                 action: Action::Rewritten,
                 effect: Effect::Same,
-                detail: "an object that is nested too deeply became a definition".to_owned(),
+                detail: "an object that is nested too deeply became a definition".into(),
             });
             self.descend(&mut moved, 0, taken);
             if let Some((_, place)) = self.deep.get_mut(slot) {
@@ -183,7 +184,7 @@ fn sum_of_max_items(json: &Json<'_>) -> u64 {
     sum
 }
 
-fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &str, caps: &Caps, changes: &mut Vec<Change>) {
+fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &Arc<str>, caps: &Caps, changes: &mut Vec<Change>) {
     if let Json::Obj(members) = json
         && let Some(index) = members.iter().position(|(key, _)| key == Kw::MaxItems.name())
     {
@@ -196,12 +197,12 @@ fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &str, caps: 
             }
         }
         changes.push(Change {
-            code: code.to_owned(),
+            code: Arc::clone(code),
             at: pointer.clone(),
-            keyword: Kw::MaxItems.name().to_owned(),
+            keyword: Kw::MaxItems.name().into(),
             action: Action::Described,
             effect: Effect::Wider,
-            detail: "the lists of this schema are too long together".to_owned(),
+            detail: "the lists of this schema are too long together".into(),
         });
     }
     each_subschema(json, &mut |way, child| {
@@ -215,7 +216,7 @@ fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &str, caps: 
 }
 
 /// Takes the longest enums out where no rung of the ladder is left that takes them.
-fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &str, changes: &mut Vec<Change>) {
+fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &Arc<str>, changes: &mut Vec<Change>) {
     let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
     let longest = caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX);
     let mut sizes = Vec::new();
@@ -244,17 +245,17 @@ fn enum_sizes(json: &mut Json<'_>, sizes: &mut Vec<(usize, usize)>) {
     each_subschema(json, &mut |_, child| enum_sizes(child, sizes));
 }
 
-fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &str, changes: &mut Vec<Change>) {
+fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<str>, changes: &mut Vec<Change>) {
     let long = json.get(Kw::Enum.name()).and_then(Json::as_arr).is_some_and(|values| values.len() >= cut);
     if let (Json::Obj(members), true) = (&mut *json, long) {
         members.retain(|(key, _)| key != Kw::Enum.name());
         changes.push(Change {
-            code: code.to_owned(),
+            code: Arc::clone(code),
             at: pointer.clone(),
-            keyword: Kw::Enum.name().to_owned(),
+            keyword: Kw::Enum.name().into(),
             action: Action::Dropped,
             effect: Effect::Wider,
-            detail: "the enums of this schema have too many values together".to_owned(),
+            detail: "the enums of this schema have too many values together".into(),
         });
     }
     each_subschema(json, &mut |way, child| {
@@ -271,7 +272,7 @@ fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &str,
 fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
     for _ in 0..64 {
         let broken = check_json(json, dialect, slot, &Subject::default()).into_iter().find(|violation| {
-            dialect.rule_rows(slot).any(|row| row.demand == Demand::CycleOptional && row.code == violation.code)
+            dialect.rule_rows(slot).any(|row| row.demand == Demand::CycleOptional && *row.code == *violation.code)
                 && violation.keyword == Kw::Ref.name()
         });
         let Some(violation) = broken else { return };
@@ -301,12 +302,12 @@ fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mu
             return;
         }
         changes.push(Change {
-            code: violation.code,
+            code: violation.code.into(),
             at: violation.at,
-            keyword: Kw::Required.name().to_owned(),
+            keyword: Kw::Required.name().into(),
             action: Action::Rewritten,
             effect: Effect::Wider,
-            detail: "made optional, so that the loop has a way out".to_owned(),
+            detail: "made optional, so that the loop has a way out".into(),
         });
     }
 }

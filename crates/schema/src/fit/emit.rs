@@ -2,6 +2,7 @@
 //! description in the one documented format, `(keyword: value)`.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Lowered, Lowerer, Pos, Spill};
 use crate::dialect::Demand;
@@ -43,12 +44,10 @@ impl<'d> Lowerer<'d, '_> {
         let numeric = types.meets(Types::NUMBER) && node.number.is_some();
         self.put_formats(node, &mut sheet);
         if let (Some(rules), true) = (&node.text, types.meets(Types::STRING)) {
-            let rules = rules.clone();
-            self.put_text(node, &rules, &mut sheet);
+            self.put_text(node, rules, &mut sheet);
         }
         if let (Some(rules), true) = (&node.number, numeric) {
-            let rules = rules.clone();
-            self.put_numbers(node, &rules, &mut sheet);
+            self.put_numbers(node, rules, &mut sheet);
         }
         if types.meets(Types::ARRAY) && (node.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems))) {
             self.put_array(node, &mut sheet);
@@ -78,7 +77,7 @@ impl<'d> Lowerer<'d, '_> {
         if !self.caps.accepts(Kw::Description) {
             if written.is_some() {
                 let code = self.refusal_code(Kw::Description);
-                self.change(&code, place, Kw::Description, Action::Dropped, Effect::Note, "not taken".to_owned());
+                self.change(&code, place, Kw::Description, Action::Dropped, Effect::Note, "not taken");
             }
             return None;
         }
@@ -116,8 +115,7 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 NoteKey::Unknown(name) if self.caps.unknown => members.push((name.into(), note.value.clone())),
                 NoteKey::Unknown(name) => {
-                    let code = self.unknown_code();
-                    self.change_at(&code, node.place, name, Action::Dropped, Effect::Note, "not a keyword".to_owned());
+                    self.drop_unknown(node.place, name);
                 }
             }
         }
@@ -136,11 +134,10 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 NoteKey::Kw(kw) => {
                     let code = self.refusal_code(kw);
-                    self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here".to_owned());
+                    self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here");
                 }
                 NoteKey::Unknown(name) => {
-                    let code = self.unknown_code();
-                    self.change_at(&code, node.place, name, Action::Dropped, Effect::Note, "not a keyword".to_owned());
+                    self.drop_unknown(node.place, name);
                 }
             }
         }
@@ -153,9 +150,9 @@ impl<'d> Lowerer<'d, '_> {
         let described = self.spill_mode == Spill::On && matches!(role, Role::Limit | Role::Hint) && self.caps.accepts(Kw::Description);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
-            self.change(&code, place, kw, Action::Described, effect, "moved into the description".to_owned());
+            self.change(&code, place, kw, Action::Described, effect, "moved into the description");
         } else {
-            self.change(&code, place, kw, Action::Dropped, effect, "not taken".to_owned());
+            self.change(&code, place, kw, Action::Dropped, effect, "not taken");
         }
     }
 
@@ -186,7 +183,7 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(Kw::Format, Json::str(*format));
             } else if *format == "enum" {
                 let code = self.demand_code(Demand::Formats);
-                self.change(&code, node.place, Kw::Format, Action::Dropped, Effect::Note, "there is no enum".to_owned());
+                self.change(&code, node.place, Kw::Format, Action::Dropped, Effect::Note, "there is no enum");
             } else {
                 let code = if self.caps.accepts(Kw::Format) { self.demand_code(Demand::Formats) } else { self.refusal_code(Kw::Format) };
                 self.spill_as(&code, Kw::Format, &Json::str(*format), node.place, &mut sheet.facts);
@@ -195,13 +192,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Spills a limit under the code of a rule about its value.
-    pub(super) fn spill_as(&mut self, code: &str, kw: Kw, value: &Json<'_>, place: Option<Place>, facts: &mut Vec<String>) {
+    pub(super) fn spill_as(&mut self, code: &Arc<str>, kw: Kw, value: &Json<'_>, place: Option<Place>, facts: &mut Vec<String>) {
         let described = self.spill_mode == Spill::On && self.caps.accepts(Kw::Description);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
         }
         let action = if described { Action::Described } else { Action::Dropped };
-        self.change(code, place, kw, action, Effect::Wider, "moved into the description".to_owned());
+        self.change(code, place, kw, action, Effect::Wider, "moved into the description");
     }
 
     fn put_text(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
@@ -219,7 +216,7 @@ impl<'d> Lowerer<'d, '_> {
                 if let Some(anchored) = anchored {
                     stated = true;
                     let code = self.demand_code(Demand::Patterns);
-                    self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, "anchored".to_owned());
+                    self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, "anchored");
                     sheet.put(Kw::Pattern, Json::str(anchored));
                     continue;
                 }
@@ -245,7 +242,7 @@ impl<'d> Lowerer<'d, '_> {
                 for (kw, done) in [(Kw::MinLength, said.0), (Kw::MaxLength, said.1)] {
                     if done.is_some() {
                         let code = self.refusal_code(kw);
-                        self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, "said by `pattern`".to_owned());
+                        self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, "said by `pattern`");
                     }
                 }
                 sheet.put(Kw::Pattern, Json::str(text));
@@ -312,13 +309,13 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(kw, branches);
             }
         }
-        for (index, not) in logic.nots.iter().enumerate() {
-            let not = self.lower_here(*not);
-            if index == 0 {
-                sheet.put(Kw::Not, not);
-            } else {
-                all.push(Json::Obj(vec![(Kw::Not.name().into(), not)]));
-            }
+        let mut nots: Vec<Json<'d>> = logic.nots.iter().map(|id| self.lower_here(*id)).collect();
+        if nots.len() > 1 {
+            // None of several is not any of them.
+            nots = vec![Json::Obj(vec![(Kw::AnyOf.name().into(), Json::Arr(nots))])];
+        }
+        if let Some(not) = nots.pop() {
+            sheet.put(Kw::Not, not);
         }
         for (index, condition) in logic.conditions.iter().enumerate() {
             let mut members = vec![(Kw::If.name().into(), self.lower_here(condition.when))];
@@ -329,8 +326,11 @@ impl<'d> Lowerer<'d, '_> {
             }
             if index == 0 {
                 sheet.members.append(&mut members);
-            } else {
+            } else if self.caps.accepts(Kw::AllOf) {
                 all.push(Json::Obj(members));
+            } else {
+                let code = self.refusal_code(Kw::AllOf);
+                self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, "one condition too many");
             }
         }
         if !all.is_empty() {

@@ -1,6 +1,7 @@
 //! The order of the rewrites at one node: references, `allOf`, negations, unions, values, types, and then each type's rules.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs};
@@ -36,14 +37,14 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_reference(id, &node, pos);
         }
         let all = node.logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
-        if !all || (self.says(Kw::AllOf, pos) && !self.caps.must(Demand::Typed)) {
+        if !all || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
             return self.lower_merged(id, &node, pos);
         }
         if self.opened.contains(&id) {
             return self.lower_loop(id, pos);
         }
         let code = self.refusal_code(Kw::AllOf);
-        self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema".to_owned());
+        self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
         let flat = self.flatten(id);
         let node = Rc::clone(&self.graph[flat]);
         // A merged node can contain itself, by way of the references it was merged from.
@@ -66,7 +67,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.never(&node);
         }
         if node.is_any() {
-            return self.lower_any(id, &node);
+            return self.lower_any(id, &node, pos);
         }
         if !node.unions().is_empty() {
             if self.caps.accepts(Kw::AnyOf) {
@@ -89,7 +90,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
     fn with_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
-        let wanted = self.caps.must(Demand::Typed) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
+        let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
         let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
@@ -140,7 +141,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
-        self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type".to_owned());
+        self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type");
         self.lower_branches(variants, &Node { place: node.place, notes, ..Node::default() }, pos)
     }
 
@@ -180,12 +181,18 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that accepts anything.
-    fn lower_any(&mut self, id: NodeId, node: &Rc<Node<'d>>) -> Lowered<'d> {
-        if !self.caps.must(Demand::Typed) {
-            return self.emit(node, Pos::Other);
+    fn lower_any(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        if !self.wants_type(pos) {
+            return self.emit(node, pos);
         }
-        let code = self.demand_code(Demand::Typed);
+        let demand = if self.caps.must(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
+        let code = self.demand_code(demand);
         self.as_text(id, &code, "any value")
+    }
+
+    /// Whether a schema at a position must say its type.
+    pub(super) fn wants_type(&self, pos: Pos) -> bool {
+        self.caps.must(Demand::Typed) || (pos == Pos::Branch && self.caps.must(Demand::UnionTyped))
     }
 
     /// A node that accepts nothing. No dialect has a word for it that all take.
@@ -205,7 +212,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Carries a value as JSON text in a string.
-    pub(super) fn as_text(&mut self, id: NodeId, code: &str, why: &str) -> Lowered<'d> {
+    pub(super) fn as_text(&mut self, id: NodeId, code: &Arc<str>, why: &str) -> Lowered<'d> {
         let node = Rc::clone(&self.graph[id]);
         let any = node.is_any();
         let effect = if any { Effect::Same } else { Effect::Wider };
@@ -257,7 +264,7 @@ impl<'d> Lowerer<'d, '_> {
         if only_types {
             let left = node.types().without(refused.types());
             node.restrict(left);
-            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`".to_owned());
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`");
             return;
         }
         if let (Some(values), Some(own)) = (&refused.values, &mut node.values)
@@ -265,10 +272,10 @@ impl<'d> Lowerer<'d, '_> {
             && refused.logic.is_none()
         {
             own.retain(|value| !values.iter().any(|other| other.same(value)));
-            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`".to_owned());
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
-        self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "the exclusion cannot be said".to_owned());
+        self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "the exclusion cannot be said");
     }
 
     /// The types a value of this node can have, through references and unions.

@@ -21,6 +21,16 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(flat) = self.flat.get(&id) {
             return *flat;
         }
+        if let (Some(target), true) = (node.target, node.is_alias()) {
+            if self.flattening.contains(&id) {
+                return self.any();
+            }
+            self.flattening.push(id);
+            let flat = self.flatten(target);
+            self.flattening.pop();
+            self.flat.insert(id, flat);
+            return flat;
+        }
         if self.flattening.contains(&id) || self.flattening.len() > MAX_CHAIN {
             // A schema that refers to itself without anything between adds no condition.
             return self.any();
@@ -77,7 +87,7 @@ impl<'d> Lowerer<'d, '_> {
         if self.graph.len() > self.nodes_limit {
             // Recursive schemas merged with each other can go on for ever.
             let code = self.refusal_code(Kw::AllOf);
-            self.change(&code, place, Kw::AllOf, Action::Dropped, Effect::Wider, "too many schemas to merge".to_owned());
+            self.change(&code, place, Kw::AllOf, Action::Dropped, Effect::Wider, "too many schemas to merge");
             return a;
         }
         let logic = Logic { all: vec![a, b], ..Logic::default() };

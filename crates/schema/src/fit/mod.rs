@@ -16,6 +16,7 @@ mod values;
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
 
 use foldhash::{HashMap, HashSet};
 use serde_json::Value;
@@ -162,12 +163,12 @@ fn fit_json<T>(
             return Ok((print(&fitted), Outcome { changes: fell, strict, lens }));
         };
         fell.push(Change {
-            code: violation.code.clone(),
+            code: violation.code.as_str().into(),
             at: violation.at.clone(),
-            keyword: violation.keyword.clone(),
+            keyword: violation.keyword.clone().into(),
             action: Action::FellBack,
             effect: Effect::Note,
-            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()),
+            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()).into(),
         });
         strict = false;
         rung = next;
@@ -216,6 +217,8 @@ enum Pos {
     Root,
     /// As a property, which may be left out.
     Property,
+    /// As a branch of a union.
+    Branch,
     /// Anywhere else.
     Other,
 }
@@ -291,7 +294,7 @@ struct Lowerer<'d, 'c> {
 }
 
 /// What inlining may add, in bytes, whatever the size of the schema.
-const INLINE_BYTES: usize = 128 * 1024;
+const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
     fn new(
@@ -304,7 +307,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     ) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
-        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs);
+        // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
+        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown;
         let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
             (false, _) => Refs::Inline,
             (true, true) => Refs::Acyclic,
@@ -315,7 +319,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         } else {
             Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
         };
-        let nodes_limit = graph.len() * 4 + 4096;
+        let nodes_limit = graph.len() * 3 + 512;
         Self {
             graph,
             root,
@@ -334,7 +338,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             queue: Vec::new(),
             opened: Vec::new(),
             inlined: HashMap::default(),
-            inline_left: INLINE_BYTES.max(weight * 5),
+            inline_left: INLINE_BYTES + weight * 3,
             flat: HashMap::default(),
             flattening: Vec::new(),
             pairs: HashMap::default(),
@@ -344,7 +348,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             depth: 0,
             objects: 0,
             nodes_limit,
-            steps_left: nodes_limit * 4,
+            steps_left: nodes_limit * 2,
             root_in_place: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
@@ -378,27 +382,46 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         self.lower_merged(id, node, pos)
     }
 
-    fn change(&mut self, code: &str, place: Option<Place>, kw: Kw, action: Action, effect: Effect, detail: String) {
-        self.change_at(code, place, kw.name(), action, effect, detail);
+    fn change(
+        &mut self,
+        code: &Arc<str>,
+        place: Option<Place>,
+        kw: Kw,
+        action: Action,
+        effect: Effect,
+        detail: impl Into<Cow<'static, str>>,
+    ) {
+        let at = self.graph.pointer(place);
+        let keyword = Cow::Borrowed(kw.name());
+        self.changes.push(Change { code: Arc::clone(code), at, keyword, action, effect, detail: detail.into() });
     }
 
-    fn change_at(&mut self, code: &str, place: Option<Place>, keyword: &str, action: Action, effect: Effect, detail: String) {
-        let at = self.graph.pointer(place);
-        self.changes.push(Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect, detail });
+    /// Records that a key which is no keyword was dropped.
+    fn drop_unknown(&mut self, place: Option<Place>, name: &str) {
+        let row = self.dialect.refusal_of_unknown(self.slot);
+        self.changes.push(Change {
+            code: row.map_or_else(own_code, |row| Arc::clone(&row.code)),
+            at: self.graph.pointer(place),
+            keyword: Cow::Owned(name.to_owned()),
+            action: Action::Dropped,
+            effect: Effect::Note,
+            detail: Cow::Borrowed("not a keyword"),
+        });
     }
 
     /// The code of the row that refuses a keyword.
-    fn refusal_code(&self, kw: Kw) -> String {
-        self.dialect.refusal(kw, self.slot).map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
-    }
-
-    fn unknown_code(&self) -> String {
-        self.dialect.refusal_of_unknown(self.slot).map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
+    fn refusal_code(&self, kw: Kw) -> Arc<str> {
+        self.dialect.refusal(kw, self.slot).map_or_else(own_code, |row| Arc::clone(&row.code))
     }
 
     /// The code of the row with a demand.
-    fn demand_code(&self, demand: Demand) -> String {
-        let row = self.dialect.rule_rows(self.slot).find(|row| row.demand == demand);
-        row.map_or_else(|| "FIT".to_owned(), |row| row.code.clone())
+    fn demand_code(&self, demand: Demand) -> Arc<str> {
+        self.caps.code(demand).map_or_else(own_code, Arc::clone)
     }
+}
+
+/// The code of what no row of the dialect asked for.
+fn own_code() -> Arc<str> {
+    static CODE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("FIT"));
+    Arc::clone(&CODE)
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
@@ -40,10 +41,27 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
+    /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
+    fn object_rules<'n>(&self, node: &'n Rc<Node<'d>>) -> Cow<'n, ObjectRules<'d>> {
+        let Some(rules) = node.object.as_deref() else { return Cow::Owned(ObjectRules::default()) };
+        let every = |pattern: &str| matches!(pattern, "" | ".*" | "^.*$" | "^.*" | ".*$" | "^" | "$");
+        if let [(pattern, id)] = rules.patterns.as_slice()
+            && every(pattern)
+            && rules.properties.is_empty()
+            && !self.caps.accepts(Kw::PatternProperties)
+        {
+            let mut rules = rules.clone();
+            rules.additional = Some(*id);
+            rules.patterns.clear();
+            return Cow::Owned(rules);
+        }
+        Cow::Borrowed(rules)
+    }
+
     /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
     pub(super) fn carried_object(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
-        let none = ObjectRules::default();
-        let rules = node.object.as_deref().unwrap_or(&none);
+        let rules = self.object_rules(node);
+        let rules = rules.as_ref();
         if pos == Pos::Root || !rules.properties.is_empty() {
             return None;
         }
@@ -96,7 +114,7 @@ impl<'d> Lowerer<'d, '_> {
         rules.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
     }
 
-    fn map_code(&self) -> String {
+    fn map_code(&self) -> Arc<str> {
         if self.caps.must(Demand::Closed) {
             self.demand_code(Demand::Closed)
         } else {
@@ -105,7 +123,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A list of entries for what a map holds.
-    fn entries(&mut self, rules: &ObjectRules<'d>, extra: Extra, code: &str, node: &Rc<Node<'d>>) -> (Json<'d>, LensId) {
+    fn entries(&mut self, rules: &ObjectRules<'d>, extra: Extra, code: &Arc<str>, node: &Rc<Node<'d>>) -> (Json<'d>, LensId) {
         let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
         let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
         match extra {
@@ -169,7 +187,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
-        let rules = node.object.as_deref().map_or_else(ObjectRules::default, ObjectRules::clone);
+        let rules = self.object_rules(node);
         let extra = self.extra(&rules);
         let mut fields = Vec::with_capacity(rules.properties.len());
         let mut properties: Vec<Member<'d>> = Vec::with_capacity(rules.properties.len());
@@ -243,7 +261,7 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.demand_code(Demand::NoNull);
             let (effect, absent) = if must { (Effect::Same, Absent::NullIsAbsent) } else { (Effect::Narrower, Absent::EitherIsAbsent) };
             let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
-            self.change(&code, place, Kw::Type, Action::Carried, effect, detail.to_owned());
+            self.change(&code, place, Kw::Type, Action::Carried, effect, detail);
             return (lowered.json, absent, lowered.lens, false);
         }
         let code = self.demand_code(Demand::AllRequired);
@@ -257,7 +275,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
                 return (lowered.json, Absent::NullEither, lowered.lens, true);
             }
-            self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Same, "absence travels as `null`".to_owned());
+            self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Same, "absence travels as `null`");
             let lens = lowered.lens;
             let said = self.with_null(lowered);
             return (said.json, Absent::Null, lens, true);
@@ -266,7 +284,7 @@ impl<'d> Lowerer<'d, '_> {
         if must {
             return (lowered.json, Absent::Absent, lowered.lens, true);
         }
-        self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list".to_owned());
+        self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list");
         let list = self.at_most_one(lowered);
         (list.json, Absent::EmptyList, list.lens, true)
     }
@@ -334,7 +352,7 @@ impl<'d> Lowerer<'d, '_> {
                 let code = self.demand_code(Demand::SaysOpen);
                 let (effect, what) =
                     if carry || rules.properties.is_empty() { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
-                self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what.to_owned());
+                self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
             Extra::Open => {
                 if rules.additional.is_some() && self.caps.accepts(Kw::AdditionalProperties) {
@@ -423,7 +441,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn drop_rule(&mut self, node: &Rc<Node<'d>>, kw: Kw) {
         let code = self.refusal_code(kw);
-        self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken".to_owned());
+        self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }
 
     /// The key as the dialect can spell it.

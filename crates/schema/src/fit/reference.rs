@@ -52,7 +52,7 @@ impl<'d> Lowerer<'d, '_> {
                 return Lowered { json: Json::Obj(members), ..referred };
             }
             let code = self.demand_code(Demand::RefAlone);
-            self.change(&code, node.place, Kw::Description, Action::Dropped, Effect::Note, "a reference stands alone".to_owned());
+            self.change(&code, node.place, Kw::Description, Action::Dropped, Effect::Note, "a reference stands alone");
             return referred;
         }
         self.inline(id, node, target, pos)
@@ -64,7 +64,7 @@ impl<'d> Lowerer<'d, '_> {
         for _ in 0..self.graph.len() {
             let node = &self.graph[at];
             match node.target {
-                Some(next) if node.is_bare() && node.logic.is_none() && node.notes.is_empty() => at = next,
+                Some(next) if node.is_alias() => at = next,
                 _ => return Some(at),
             }
         }
@@ -132,7 +132,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Lowers a node that stands on the list of opened ones because it is being defined.
     fn lower_unopened(&mut self, target: NodeId) -> Lowered<'d> {
         let merged = self.graph[target].logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
-        if !merged || (self.says(Kw::AllOf, Pos::Other) && !self.caps.must(Demand::Typed)) {
+        if !merged || (self.says(Kw::AllOf, Pos::Other) && !self.wants_type(Pos::Other)) {
             return self.lower(target, Pos::Other);
         }
         let flat = self.flatten(target);
@@ -180,10 +180,19 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.demand_code(Demand::RefAlone)
         };
-        self.change(&code, node.place, Kw::Ref, Action::Inlined, Effect::Same, "replaced by what it refers to".to_owned());
-        let plain = node.is_bare() && node.logic.is_none() && node.notes.is_empty();
-        if plain {
+        self.change(&code, node.place, Kw::Ref, Action::Inlined, Effect::Same, "replaced by what it refers to");
+        if node.is_alias() {
             return self.inline_target(target, pos);
+        }
+        if pos != Pos::Root
+            && node.is_bare()
+            && node.logic.is_none()
+            && let Some(noted) = self.inline_noted(node, target, pos)
+        {
+            return noted;
+        }
+        if self.inline_left == 0 {
+            return self.as_text(id, &code, "too large to repeat");
         }
         if self.opened.contains(&target) || self.opened.contains(&id) {
             return self.lower_loop(id, pos);
@@ -199,12 +208,40 @@ impl<'d> Lowerer<'d, '_> {
         self.close_loop(id, lowered)
     }
 
+    /// The target with nothing but another description: the print of the target serves, if its own description is just
+    /// what its writer wrote.
+    fn inline_noted(&mut self, node: &Rc<Node<'d>>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
+        let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
+        if !node.notes.iter().all(|note| only(&note.key)) || self.graph[target].target.is_some() {
+            return None;
+        }
+        let description = node.note(Kw::Description)?;
+        let written = self.graph[target].note(Kw::Description);
+        let mut lowered = self.inline_target(target, pos);
+        let Json::Obj(members) = &mut lowered.json else { return None };
+        if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef))) {
+            return None;
+        }
+        match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+            Some((_, own)) if written == Some(own) => *own = description.clone(),
+            Some(_) => return None,
+            None if self.caps.accepts(Kw::Description) => {
+                let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
+                members.insert(first, (Kw::Description.name().into(), description.clone()));
+            }
+            None => {}
+        }
+        Some(lowered)
+    }
+
     fn inline_target(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
         if self.opened.contains(&target) {
             return self.lower_loop(target, pos);
         }
+        let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
         if pos != Pos::Root
             && let Some(known) = self.inlined.get(&target)
+            && room.is_none_or(|room| height(&known.lowered.json) <= room)
         {
             if known.size > self.inline_left {
                 let code = self.refusal_code(self.words.reference);
@@ -274,6 +311,18 @@ impl<'d> Lowerer<'d, '_> {
         }
         self.recursive.insert(start, found);
         found
+    }
+}
+
+/// How many objects stand within each other in a printed schema.
+fn height(json: &Json<'_>) -> u64 {
+    match json {
+        Json::Obj(members) => {
+            let below = members.iter().map(|(_, value)| height(value)).max().unwrap_or(0);
+            below + u64::from(members.iter().any(|(key, _)| key == Kw::AdditionalProperties.name()))
+        }
+        Json::Arr(items) => items.iter().map(height).max().unwrap_or(0),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => 0,
     }
 }
 

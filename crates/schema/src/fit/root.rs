@@ -90,7 +90,7 @@ impl<'d> Lowerer<'d, '_> {
             let count = if union.exactly_one { "exactly one" } else { "at least one" };
             self.root_facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
             let code = self.demand_code(Demand::RootPlain);
-            self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description".to_owned());
+            self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
         }
         Rc::new(plain)
     }
@@ -108,7 +108,7 @@ impl<'d> Lowerer<'d, '_> {
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
         let needs_all = node.logic.as_ref().is_some_and(|logic| {
-            logic.nots.len() > 1 || logic.conditions.len() > 1 || logic.unions.len() > 1
+            logic.conditions.len() > 1 || logic.unions.len() > 1
         });
         (types == Types::OBJECT || spoken || silent)
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))

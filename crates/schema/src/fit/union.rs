@@ -190,7 +190,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for branch in branches {
-            let lowered = self.lower(*branch, Pos::Other);
+            let lowered = self.lower(*branch, Pos::Branch);
             null |= lowered.null;
             lenses.push(lowered.lens);
             for json in spliced(lowered.json) {
@@ -228,7 +228,7 @@ impl<'d> Lowerer<'d, '_> {
     fn lower_without_union(&mut self, branches: &[NodeId], about: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
-            self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema".to_owned());
+            self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema");
             joined.place = about.place;
             for note in &about.notes {
                 joined.notes.retain(|own| own.key != note.key);
@@ -239,7 +239,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(text) = self.too_deep(about) {
             return text;
         }
-        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch".to_owned());
+        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch");
         let closed = self.nothing();
         let mut object = ObjectRules { additional: Some(closed), ..ObjectRules::default() };
         let mut names: Vec<String> = Vec::new();
@@ -407,7 +407,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         if lowered.null {
             let code = self.demand_code(Demand::NoNull);
-            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list".to_owned());
+            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
             return self.at_most_one(lowered);
         }
         lowered
@@ -451,16 +451,22 @@ impl<'d> Lowerer<'d, '_> {
     }
 }
 
-/// The branches of a printed schema that is nothing but a union.
+/// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
+/// branch: a union stands in no union.
 fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
-    match json {
-        Json::Obj(mut members) if members.len() == 1 => match members.pop() {
-            Some((key, Json::Arr(branches))) if key == Kw::AnyOf.name() => branches,
-            Some(member) => vec![Json::Obj(vec![member])],
-            None => Vec::new(),
-        },
-        other => vec![other],
+    let Json::Obj(mut members) = json else { return vec![json] };
+    let annotated = members.iter().all(|(key, _)| {
+        Kw::of(key).is_some_and(|kw| kw == Kw::AnyOf || kw.annotates())
+    });
+    let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
+    let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
+    let (_, Json::Arr(mut branches)) = members.swap_remove(index) else { return Vec::new() };
+    if let Some((_, description)) = members.iter().find(|(key, _)| key == Kw::Description.name()) {
+        for branch in &mut branches {
+            describe(branch, description);
+        }
     }
+    branches
 }
 
 /// Gives a printed schema a description unless it has one or is a reference.

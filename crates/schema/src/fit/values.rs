@@ -23,8 +23,8 @@ impl<'d> Lowerer<'d, '_> {
         let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
         if node.array.is_some() || node.object.is_some() || node.logic.is_some() {
             // Whether a listed array or object meets its other rules is not asked.
-            let detail = "the listed values stand for themselves".to_owned();
-            self.change("FIT-VALUES", node.place, kw, Action::Dropped, Effect::Wider, detail);
+            let detail = "the listed values stand for themselves";
+            self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
         }
         let null = values.iter().any(|value| matches!(value, Json::Null));
         let others: Vec<&'d Json<'d>> = values.iter().copied().filter(|value| !matches!(value, Json::Null)).collect();
@@ -52,7 +52,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether the dialect wants enums sorted by type.
     fn splits_values(&self) -> bool {
-        [Demand::EnumTyped, Demand::EnumStrings, Demand::EnumOneType, Demand::EnumScalars, Demand::OneType, Demand::Typed]
+        [Demand::Closed, Demand::EnumTyped, Demand::EnumStrings, Demand::EnumOneType, Demand::EnumScalars, Demand::OneType, Demand::Typed]
             .into_iter()
             .any(|demand| self.caps.must(demand))
     }
@@ -62,7 +62,8 @@ impl<'d> Lowerer<'d, '_> {
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
         let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
         let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
-            || ((self.caps.must(Demand::EnumScalars) || self.caps.must(Demand::EnumTyped)) && values.iter().any(composite));
+            || (values.iter().any(composite)
+                && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed].into_iter().any(|demand| self.caps.must(demand)));
         if strings_only || unsayable {
             return self.labelled(node, values);
         }
@@ -96,15 +97,12 @@ impl<'d> Lowerer<'d, '_> {
             branches.push(self.graph.add(Node { types: Some(kind), values: Some(values), ..Node::default() }));
         }
         let code = self.demand_code(Demand::EnumOneType);
-        self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type".to_owned());
+        self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
         let about = Node { place: node.place, notes: node.notes.clone(), ..Node::default() };
         self.lower_any_of(&branches, false, &Rc::new(about))
     }
 
     fn put_value_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
-        if node.types.is_none() && !self.caps.must(Demand::Typed) {
-            return;
-        }
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         if self.asks_more_than_type(types) {
             return;
@@ -117,7 +115,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether the dialect asks more of a typed array or object than a list of values can say, and takes it untyped.
     fn asks_more_than_type(&self, types: Types) -> bool {
-        let asks_more = (types.meets(Types::OBJECT) && self.caps.must(Demand::HasProperties))
+        let of_objects = self.caps.must(Demand::HasProperties) || self.caps.must(Demand::SaysOpen);
+        let asks_more = (types.meets(Types::OBJECT) && of_objects)
             || (types.meets(Types::ARRAY) && self.caps.must(Demand::HasItems));
         asks_more && !self.caps.must(Demand::Typed)
     }
@@ -129,7 +128,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if kw == Kw::Const {
             let code = self.refusal_code(Kw::Const);
-            self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one".to_owned());
+            self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
         sheet.put(Kw::Enum, Json::Arr(values.iter().map(|value| (*value).clone()).collect()));
     }
@@ -157,7 +156,7 @@ impl<'d> Lowerer<'d, '_> {
             .into_iter()
             .find(|demand| self.caps.must(*demand))
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
-        self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label".to_owned());
+        self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
         let mut sheet = Sheet::new();
         sheet.put(Kw::Type, Json::str("string"));
         let names = labels.iter().map(|(label, _)| Json::str(label.clone())).collect();

@@ -202,7 +202,7 @@ impl<'d> Reader<'d> {
 
     fn change(&mut self, code: &str, place: Place, keyword: &str, action: Action, effect: Effect, detail: String) {
         let at = self.graph.pointer(Some(place));
-        self.changes.push(Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect, detail });
+        self.changes.push(Change { code: code.into(), at, keyword: keyword.to_owned().into(), action, effect, detail: detail.into() });
     }
 
     /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.

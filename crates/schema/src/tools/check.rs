@@ -119,7 +119,7 @@ fn violation(row: &RuleRow, at: String, keyword: &str, blanks: &[(&str, &str)]) 
     let limit = row.limit.map(|limit| limit.to_string()).unwrap_or_default();
     let says = row.says.replace("{limit}", &limit);
     Violation {
-        code: row.code.clone(),
+        code: row.code.to_string(),
         at,
         keyword: keyword.to_owned(),
         severity: row.severity,

@@ -146,12 +146,12 @@ impl FittedTool {
                 self.schema = fit(&permissive, dialect, &off).map_or(permissive, |fitted| fitted.schema);
                 self.strict = false;
                 self.changes.push(Change {
-                    code: UNREADABLE.to_owned(),
+                    code: UNREADABLE.into(),
                     at: format!("{}{}", entry.at, error.at()),
-                    keyword: String::new(),
+                    keyword: "".into(),
                     action: Action::FellBack,
                     effect: Effect::Wider,
-                    detail: format!("any object is accepted, because the schema cannot be read: {error}"),
+                    detail: format!("any object is accepted, because the schema cannot be read: {error}").into(),
                 });
             }
         }
@@ -269,5 +269,12 @@ fn placed(changes: Vec<Change>, at: &str) -> impl Iterator<Item = Change> {
 }
 
 fn note(code: &str, at: String, keyword: &str, action: Action, detail: String) -> Change {
-    Change { code: code.to_owned(), at, keyword: keyword.to_owned(), action, effect: Effect::Note, detail }
+    Change {
+        code: code.into(),
+        at,
+        keyword: keyword.to_owned().into(),
+        action,
+        effect: Effect::Note,
+        detail: detail.into(),
+    }
 }

@@ -37,10 +37,10 @@ pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<
             Change {
                 code: row.map(|row| row.code.clone()).unwrap_or_default(),
                 at: format!("{}/name", entry.holder),
-                keyword: "name".to_owned(),
+                keyword: "name".into(),
                 action: Action::Renamed,
                 effect: Effect::Same,
-                detail: format!("`{}` is called `{repaired}`", entry.name),
+                detail: format!("`{}` is called `{repaired}`", entry.name).into(),
             }
         });
         names.push((repaired, change));
