@@ -220,7 +220,7 @@ const ESCAPED: [bool; 256] = {
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    if token.contains(['~', '/']) {
+    if token.bytes().any(|byte| byte == b'~' || byte == b'/') {
         pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
     } else {
         pointer.push_str(token);

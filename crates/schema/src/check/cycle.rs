@@ -175,7 +175,7 @@ impl Checker<'_, '_> {
             for (kw, name, _) in &unused {
                 let at = Spot::ROOT.word(kw.name());
                 self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
-                if self.depth == Depth::First {
+                if self.depth != Depth::All {
                     return;
                 }
             }

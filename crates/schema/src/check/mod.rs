@@ -68,6 +68,13 @@ pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject
     checker.violations
 }
 
+/// The first violation that [`check_json`] would find.
+pub(crate) fn first_violation(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> Option<Violation> {
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::One);
+    checker.run();
+    checker.violations.into_iter().next()
+}
+
 /// Whether [`check_json`] would find nothing; it stops at the first violation.
 pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
     let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::First);
@@ -80,6 +87,8 @@ pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
 enum Depth {
     /// Every violation, with its text.
     All,
+    /// The first one, with its text.
+    One,
     /// Whether there is one.
     First,
 }
@@ -148,7 +157,7 @@ struct Checker<'c, 'j> {
     document: &'j Json<'j>,
     dialect: &'c Dialect,
     caps: &'c Caps,
-    rules: Vec<&'c RuleRow>,
+    rules: &'c [RuleRow],
     case: Option<well_formed::Case>,
     slot: Slot,
     subject: Subject<'c>,
@@ -161,12 +170,12 @@ struct Checker<'c, 'j> {
 
 impl<'c, 'j> Checker<'c, 'j> {
     fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, depth: Depth) -> Self {
-        let rules: Vec<&RuleRow> = dialect.rule_rows(slot).collect();
+        let rules = dialect.rule_rows(slot);
         Self {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            case: well_formed::case_of(&rules),
+            case: well_formed::case_of(rules),
             rules,
             slot,
             subject,
@@ -189,7 +198,7 @@ impl<'c, 'j> Checker<'c, 'j> {
     }
 
     fn done(&self) -> bool {
-        self.depth == Depth::First && self.found > 0
+        self.depth != Depth::All && self.found > 0
     }
 
     /// Judges one schema and everything below it.
@@ -249,7 +258,7 @@ impl<'c, 'j> Checker<'c, 'j> {
 
     /// Whether places have to be told, not only that something was found.
     fn told(&self) -> bool {
-        self.depth == Depth::All
+        self.depth != Depth::First
     }
 
     /// Reports a broken rule at a place that was left some time ago.
@@ -286,7 +295,7 @@ impl<'c, 'j> Checker<'c, 'j> {
         blanks: &Blanks<'_>,
     ) {
         self.found += 1;
-        if self.depth == Depth::First {
+        if self.depth == Depth::First || (self.depth == Depth::One && self.found > 1) {
             return;
         }
         let tokens = spot.tokens();
@@ -307,7 +316,6 @@ impl<'c, 'j> Checker<'c, 'j> {
     }
 
     fn rows(&self, demand: Demand) -> impl Iterator<Item = &'c RuleRow> + use<'c> {
-        let rows: Vec<&'c RuleRow> = self.rules.iter().copied().filter(|row| row.demand == demand).collect();
-        rows.into_iter()
+        self.rules.iter().filter(move |row| row.demand == demand)
     }
 }

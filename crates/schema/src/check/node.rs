@@ -158,8 +158,7 @@ impl<'j> Checker<'_, 'j> {
             self.judge_form(members, spot, case);
         }
         if may_break(&seen, stand, self) {
-            let rules = std::mem::take(&mut self.rules);
-            for row in &rules {
+            for row in self.rules {
                 if !breaks(row, &seen, stand, self) {
                     continue;
                 }
@@ -170,7 +169,6 @@ impl<'j> Checker<'_, 'j> {
                     break;
                 }
             }
-            self.rules = rules;
         }
         seen
     }

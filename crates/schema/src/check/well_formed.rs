@@ -28,7 +28,7 @@ pub(super) enum Case {
 }
 
 /// How type names may be written, where anything is asked of the form at all.
-pub(super) fn case_of(rules: &[&RuleRow]) -> Option<Case> {
+pub(super) fn case_of(rules: &[RuleRow]) -> Option<Case> {
     let mut rows = rules.iter().filter(|row| row.demand == Demand::WellFormed).peekable();
     rows.peek()?;
     let any = rows.all(|row| row.allow.iter().any(|name| name == "upper-case-types"));

@@ -26,6 +26,8 @@ pub struct Dialect {
     refusals: [[Option<u16>; COUNT]; 2],
     /// The row that refuses keys that are not keywords, by slot.
     unknown: [Option<u16>; 2],
+    /// The rows about structure and budgets, by slot.
+    rules: [Vec<RuleRow>; 2],
     caps: [Caps; 2],
 }
 
@@ -134,7 +136,7 @@ impl Dialect {
             meet.file.keyword.extend(member.file.keyword.iter().cloned());
             meet.file.rule.extend(member.file.rule.iter().cloned());
         }
-        meet.caps = [Caps::of(&meet, Slot::Tool), Caps::of(&meet, Slot::Output)];
+        meet.settle();
         meet
     }
 
@@ -223,8 +225,21 @@ impl Dialect {
     }
 
     /// The rows about structure and budgets that hold in a slot.
-    pub(crate) fn rule_rows(&self, slot: Slot) -> impl Iterator<Item = &RuleRow> {
-        self.file.rule.iter().filter(move |row| row.slot.is_none_or(|own| own == slot))
+    pub(crate) fn rule_rows(&self, slot: Slot) -> &[RuleRow] {
+        let [tool, output] = &self.rules;
+        match slot {
+            Slot::Tool => tool,
+            Slot::Output => output,
+        }
+    }
+
+    /// Sorts the rows by slot and says what they mean to a writer.
+    fn settle(&mut self) {
+        let rows = |slot: Slot| -> Vec<RuleRow> {
+            self.file.rule.iter().filter(|row| row.slot.is_none_or(|own| own == slot)).cloned().collect()
+        };
+        self.rules = [rows(Slot::Tool), rows(Slot::Output)];
+        self.caps = [Caps::of(self, Slot::Tool), Caps::of(self, Slot::Output)];
     }
 
     /// The first row with that demand.
@@ -265,6 +280,7 @@ impl Dialect {
             },
             refusals: [[None; COUNT]; 2],
             unknown: [None; 2],
+            rules: [Vec::new(), Vec::new()],
             caps: [Caps::default(), Caps::default()],
         }
     }
@@ -314,7 +330,7 @@ impl Dialect {
                 *cell = unknown;
             }
         }
-        dialect.caps = [Caps::of(&dialect, Slot::Tool), Caps::of(&dialect, Slot::Output)];
+        dialect.settle();
         Ok(dialect)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Sheet<'d> {
 
 impl<'d> Sheet<'d> {
     pub(super) fn new() -> Self {
-        Self { members: Vec::with_capacity(8), facts: Vec::new(), lens: LensId::SAME }
+        Self { members: Vec::with_capacity(4), facts: Vec::new(), lens: LensId::SAME }
     }
 
     pub(super) fn put(&mut self, kw: Kw, json: Json<'d>) {
@@ -64,7 +64,9 @@ impl<'d> Lowerer<'d, '_> {
         let Sheet { mut members, mut facts, lens } = sheet;
         let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
         let notes = self.notes(node, lens, &mut facts);
-        members.splice(first..first, notes);
+        if !notes.is_empty() {
+            members.splice(first..first, notes);
+        }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
         if let Some(description) = self.description(written, &facts, node.place) {
             members.insert(first, (Kw::Description.name().into(), description));
@@ -80,6 +82,9 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, place, Kw::Description, Action::Dropped, Effect::Note, "not taken");
             }
             return None;
+        }
+        if facts.is_empty() {
+            return written.cloned();
         }
         let text = written.and_then(Json::as_str);
         let missing: Vec<&String> =
@@ -162,7 +167,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let types = node.types();
         let root = pos == Pos::Root && self.caps.must(Demand::RootObject);
-        if types == Types::ANY && !root {
+        if types == Types::ANY && !root && !self.wants_type(pos) {
             return;
         }
         let mut names = types.names().map(|(name, _)| Json::str(name));

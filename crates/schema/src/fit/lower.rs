@@ -71,14 +71,14 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !node.unions().is_empty() {
             if self.caps.accepts(Kw::AnyOf) {
-                return self.lower_unions(&node, pos);
+                return self.lower_unions(id, &node, pos);
             }
             // Where unions are merged away, what is merged can contain the union again.
             if self.opened.contains(&id) {
                 return self.lower_loop(id, pos);
             }
             self.opened.push(id);
-            let lowered = self.lower_unions(&node, pos);
+            let lowered = self.lower_unions(id, &node, pos);
             self.opened.pop();
             return lowered;
         }
@@ -94,6 +94,12 @@ impl<'d> Lowerer<'d, '_> {
         let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
+        if silent && wanted && spoken.is_none() && node.logic.is_some() {
+            // What is only said by exclusion is said of values of every type.
+            let mut typed = Node::clone(node);
+            typed.types = Some(Types::ANY);
+            return Rc::new(typed);
+        }
         if !silent || !wanted || spoken.is_none() {
             return Rc::clone(node);
         }
@@ -260,7 +266,7 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.refusal_code(Kw::Not);
         let refused = self.flatten(not);
         let refused = Rc::clone(&self.graph[refused]);
-        let only_types = refused.logic.is_none() && refused.is_any_but_types();
+        let only_types = refused.asks_only_types();
         if only_types {
             let left = node.types().without(refused.types());
             node.restrict(left);
@@ -310,8 +316,10 @@ fn widened(types: Types) -> Types {
 }
 
 impl Node<'_> {
-    fn is_any_but_types(&self) -> bool {
-        self.values.is_none()
+    /// Whether the node asks nothing but a type.
+    pub(super) fn asks_only_types(&self) -> bool {
+        self.logic.is_none()
+            && self.values.is_none()
             && self.target.is_none()
             && self.formats.is_empty()
             && self.number.is_none()

@@ -244,7 +244,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut id = id;
         let mut matched = false;
         for (pattern, schema) in &rules.patterns {
-            if pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(key)) {
+            if self.matches(pattern, key) {
                 matched = true;
                 id = self.both(id, *schema);
             }
@@ -252,6 +252,20 @@ impl<'d> Lowerer<'d, '_> {
         match rules.additional {
             Some(rest) if !matched => self.both(id, rest),
             _ => id,
+        }
+    }
+}
+
+impl Lowerer<'_, '_> {
+    /// Whether a key matches a pattern, as far as can be told. Compiling a pattern costs more than all else, so it is
+    /// done once.
+    fn matches(&mut self, text: &str, key: &str) -> bool {
+        if !self.matchers.contains_key(text) {
+            self.matchers.insert(text.to_owned(), pattern::matcher(text));
+        }
+        match self.matchers.get(text) {
+            Some(Some(matcher)) => matcher.is_match(key),
+            Some(None) | None => true,
         }
     }
 }

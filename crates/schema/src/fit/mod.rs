@@ -23,7 +23,7 @@ use serde_json::Value;
 
 pub use options::{FitOptions, Open, Spill, StrictMode};
 
-use crate::check::{check_json, is_clean};
+use crate::check::{first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::ReadError;
 use crate::graph::{Graph, Node, NodeId, Place};
@@ -96,7 +96,8 @@ impl FittedText {
 /// ```
 pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
     let json = Json::from_value(schema, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
-    fit_json(json, dialect, options, |json| json.to_value())
+    let size = weight(&json);
+    fit_json(json, size, dialect, options, |json| json.to_value())
         .map(|(schema, out)| Fitted { schema, changes: out.changes, strict: out.strict, lens: out.lens })
 }
 
@@ -108,7 +109,7 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
         json.write(&mut out);
         out
     };
-    fit_json(json, dialect, options, print)
+    fit_json(json, text.len(), dialect, options, print)
         .map(|(schema, out)| FittedText { schema, changes: out.changes, strict: out.strict, lens: out.lens })
 }
 
@@ -120,6 +121,7 @@ struct Outcome {
 
 fn fit_json<T>(
     json: Json<'_>,
+    size: usize,
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
@@ -142,14 +144,14 @@ fn fit_json<T>(
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved, resolver: None };
     loop {
         let read = read(&json, &remote, &reading)?;
-        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes, weight(&json));
+        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes, size);
         let (fitted, lens) = lowerer.run();
         let mut changes = std::mem::take(&mut lowerer.changes);
         let fitted = budget::meet_budgets(fitted, &rung, options.slot, &mut changes);
         let stuck = if is_clean(&fitted, &rung, options.slot) {
             None
         } else {
-            check_json(&fitted, &rung, options.slot, &crate::check::Subject::default()).into_iter().next()
+            first_violation(&fitted, &rung, options.slot)
         };
         let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&stuck, next) else {
@@ -279,6 +281,8 @@ struct Lowerer<'d, 'c> {
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,
     eithers: HashMap<Vec<NodeId>, NodeId>,
+    bases: HashMap<NodeId, NodeId>,
+    matchers: HashMap<String, Option<regex::Regex>>,
     types: HashMap<NodeId, Types>,
     recursive: HashMap<NodeId, bool>,
     depth: usize,
@@ -343,6 +347,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             flattening: Vec::new(),
             pairs: HashMap::default(),
             eithers: HashMap::default(),
+            bases: HashMap::default(),
+            matchers: HashMap::default(),
             types: HashMap::default(),
             recursive: HashMap::default(),
             depth: 0,

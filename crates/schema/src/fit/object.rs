@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::emit::Sheet;
-use super::{Lowered, Lowerer, Open, Pos};
+use super::{Lowered, Lowerer, Open, Pos, Refs};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
 use crate::json::{Json, Member};
@@ -310,7 +310,12 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut out = RestOut::default();
         let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
-        if carry {
+        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline);
+        if carry && deepest.is_some_and(|limit| self.objects >= limit) {
+            let code = self.demand_code(Demand::MaxDepth);
+            let detail = "nested too deeply: properties that are not declared are refused";
+            self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
+        } else if carry {
             let code = self.map_code();
             let (json, lens) = self.entries(rules, extra, &code, node);
             let mut key = REST.to_owned();

@@ -83,7 +83,7 @@ impl<'d> Lowerer<'d, '_> {
             let (index, new) = self.define(target);
             if new && self.refs == Refs::Acyclic {
                 self.opened.push(target);
-                let lowered = self.lower_definition(target);
+                let lowered = self.lower_definition(target, Pos::Other);
                 self.opened.pop();
                 self.settle(index, lowered);
             } else if new {
@@ -116,27 +116,27 @@ impl<'d> Lowerer<'d, '_> {
         while let Some(index) = self.queue.pop() {
             let Some(target) = self.definitions.get(index).map(|own| own.node) else { continue };
             self.opened.push(target);
-            let lowered = self.lower_definition(target);
+            let lowered = self.lower_definition(target, Pos::Other);
             self.opened.pop();
             self.settle(index, lowered);
         }
     }
 
-    fn lower_definition(&mut self, target: NodeId) -> Lowered<'d> {
+    fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
         let node = Rc::clone(&self.graph[target]);
         // A definition that is itself a reference with something beside it is merged, never referred to again.
         let flat = if node.target.is_some() { self.flatten(target) } else { target };
-        if flat == target { self.lower_unopened(target) } else { self.lower(flat, Pos::Other) }
+        if flat == target { self.lower_unopened(target, pos) } else { self.lower(flat, pos) }
     }
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
-    fn lower_unopened(&mut self, target: NodeId) -> Lowered<'d> {
+    fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
         let merged = self.graph[target].logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
-        if !merged || (self.says(Kw::AllOf, Pos::Other) && !self.wants_type(Pos::Other)) {
-            return self.lower(target, Pos::Other);
+        if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
+            return self.lower(target, pos);
         }
         let flat = self.flatten(target);
-        self.lower(flat, Pos::Other)
+        self.lower(flat, pos)
     }
 
     fn settle(&mut self, index: usize, lowered: Lowered<'d>) {
@@ -239,7 +239,10 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_loop(target, pos);
         }
         let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
+        // What is printed for any place may lack the type that a branch must have.
+        let typed = pos == Pos::Branch && !self.caps.must(Demand::Typed) && self.wants_type(pos);
         if pos != Pos::Root
+            && !typed
             && let Some(known) = self.inlined.get(&target)
             && room.is_none_or(|room| height(&known.lowered.json) <= room)
         {
@@ -251,10 +254,13 @@ impl<'d> Lowerer<'d, '_> {
             return known.lowered.clone();
         }
         self.opened.push(target);
-        let lowered = self.lower_definition(target);
+        let lowered = self.lower_definition(target, if typed { pos } else { Pos::Other });
         self.opened.pop();
         let size = self.spend(&lowered);
         let lowered = self.close_loop(target, lowered);
+        if typed {
+            return lowered;
+        }
         self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size });
         lowered
     }

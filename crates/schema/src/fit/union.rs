@@ -17,7 +17,7 @@ use crate::types::Types;
 const MAX_PRODUCT: usize = 32;
 
 impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_unions(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_unions(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos) {
             return self.emit_free(node, pos);
         }
@@ -30,8 +30,15 @@ impl<'d> Lowerer<'d, '_> {
             base.logic = None;
         }
         let bare = base.is_bare() && base.logic.is_none();
+        // A type beside a union is often what every branch says again.
+        let only_types = base.types.filter(|_| base.asks_only_types());
         let weight = base.object.as_ref().map_or(1, |rules| rules.properties.len().max(1));
-        let base = self.graph.add(base);
+        // The same base for the same node, so that what is merged with it is known when it comes round again.
+        let base = match self.bases.get(&id) {
+            Some(base) => *base,
+            None => self.graph.add(base),
+        };
+        self.bases.insert(id, base);
         let mut branches = vec![base];
         for union in &unions {
             let product = branches.len() * union.branches.len();
@@ -45,7 +52,9 @@ impl<'d> Lowerer<'d, '_> {
             let mut next = Vec::with_capacity(product);
             for so_far in &branches {
                 for branch in &union.branches {
-                    next.push(if bare && *so_far == base { *branch } else { self.both(*so_far, *branch) });
+                    let adds_nothing = *so_far == base
+                        && (bare || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
+                    next.push(if adds_nothing { *branch } else { self.both(*so_far, *branch) });
                 }
             }
             branches = next;

@@ -454,10 +454,17 @@ impl<'d> Reader<'d> {
 
 /// Intersects the values a node may take with these.
 fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>) {
-    let mut distinct: Vec<&'d Json<'d>> = Vec::new();
+    let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
+    let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
     for value in values {
-        // A long enum is taken as it stands: comparing every pair would be quadratic.
-        if distinct.len() > 256 || !distinct.iter().any(|own| own.same(value)) {
+        let new = match value {
+            Json::Str(text) => texts.insert(text),
+            // A long list of other values is taken as it stands: comparing every pair would be quadratic.
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => {
+                distinct.len() > 256 || !distinct.iter().any(|own| own.same(value))
+            }
+        };
+        if new {
             distinct.push(value);
         }
     }

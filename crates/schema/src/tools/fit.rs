@@ -257,7 +257,7 @@ fn settle_hosted(list: &ToolList, shape: ToolShape) -> (Vec<HostedTool>, Vec<Cha
 }
 
 pub(super) fn rows(dialect: &Dialect, demand: Demand) -> impl Iterator<Item = &RuleRow> {
-    dialect.rule_rows(Slot::Tool).filter(move |row| row.demand == demand)
+    dialect.rule_rows(Slot::Tool).iter().filter(move |row| row.demand == demand)
 }
 
 pub(super) fn exceeds(row: &RuleRow, count: u64) -> bool {

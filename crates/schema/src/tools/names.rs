@@ -57,7 +57,7 @@ pub(super) struct NameRule<'a> {
 impl<'a> NameRule<'a> {
     pub(super) fn of(dialect: &'a Dialect) -> Self {
         let rows = dialect.rule_rows(Slot::Tool);
-        let named = rows.filter(|row| row.demand == Demand::ToolName);
+        let named = rows.iter().filter(|row| row.demand == Demand::ToolName);
         let read = |row: &'a RuleRow| Some((row, Regex::new(row.pattern.as_deref()?).ok()?));
         Self { rows: named.filter_map(read).collect(), unique: dialect.rule(Demand::UniqueNames) }
     }

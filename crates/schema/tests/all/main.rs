@@ -1,0 +1,17 @@
+//! Everything that is promised of the crate, seen from outside: the corpus, the requirements, the laws and bad input. One
+//! binary, so that it is linked once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking and says why it skips"
+)]
+
+mod bad_input;
+mod corpus;
+mod judge;
+mod laws;
+mod requirements;
+mod shared;
