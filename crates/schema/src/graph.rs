@@ -55,6 +55,22 @@ pub(crate) struct Bound {
     pub(crate) exclusive: bool,
 }
 
+/// A side of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Lower,
+    Upper,
+}
+
+impl Bound {
+    /// The bound that leaves fewer numbers.
+    pub(crate) fn tighter(self, other: Self, side: Side) -> Self {
+        let (own, new) = (self.value.as_f64().unwrap_or(0.0), other.value.as_f64().unwrap_or(0.0));
+        let first = if own.total_cmp(&new).is_eq() { self.exclusive } else { (own > new) == (side == Side::Lower) };
+        if first { self } else { other }
+    }
+}
+
 /// What is asked of numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NumberRules<'d> {
@@ -254,7 +270,14 @@ impl<'d> Graph<'d> {
         node.target.into_iter().for_each(&mut *visit);
         if let Some(rules) = &node.array {
             let contains = rules.contains.iter().map(|contains| contains.node);
-            rules.prefix.iter().copied().chain(rules.items).chain(rules.unevaluated).chain(contains).for_each(&mut *visit);
+            rules
+                .prefix
+                .iter()
+                .copied()
+                .chain(rules.items)
+                .chain(rules.unevaluated)
+                .chain(contains)
+                .for_each(&mut *visit);
         }
         if let Some(rules) = &node.object {
             let named = rules.properties.iter().chain(&rules.patterns).chain(&rules.dependents).map(|(_, id)| *id);
@@ -297,12 +320,6 @@ impl<'d> Graph<'d> {
             at = *parent;
         }
         None
-    }
-}
-
-impl NodeId {
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
     }
 }
 

@@ -76,7 +76,11 @@ impl<'a> Json<'a> {
         number.as_u64().or_else(|| {
             let float = number.as_f64()?;
             let whole = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number in range")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be a whole number in range"
+            )]
             whole.then_some(float as u64)
         })
     }
@@ -92,8 +96,7 @@ impl<'a> Json<'a> {
             (Self::Num(a), Json::Num(b)) => a == b || a.as_f64() == b.as_f64(),
             (Self::Arr(a), Json::Arr(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (Self::Obj(a), Json::Obj(b)) => {
-                a.len() == b.len()
-                    && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && value.same(v)))
+                a.len() == b.len() && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && value.same(v)))
             }
             (Self::Null, Json::Null) => true,
             (Self::Bool(a), Json::Bool(b)) => a == b,
@@ -208,12 +211,10 @@ const ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     #[expect(clippy::indexing_slicing, reason = "checked when the table is built, at compile time")]
-    while byte < 32 {
-        table[byte] = true;
+    while byte < 256 {
+        table[byte] = byte < 32 || byte == b'"' as usize || byte == b'\\' as usize;
         byte += 1;
     }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
     table
 };
 

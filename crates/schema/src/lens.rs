@@ -56,15 +56,15 @@ pub(crate) struct Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// It stays absent.
-    Absent,
+    Kept,
     /// It travels as `null`.
     Null,
     /// It travels as `null`, and so does `null` itself.
     NullEither,
     /// `null` travels as absence.
-    NullIsAbsent,
+    IsNull,
     /// Both absence and `null` travel as absence.
-    EitherIsAbsent,
+    IsEither,
     /// It travels as an empty list.
     EmptyList,
 }
@@ -102,9 +102,9 @@ impl Lens {
             Shape::Link(inner) | Shape::Array(inner) => inner.is_same(),
             Shape::Object { fields, rest } => {
                 rest.is_none()
-                    && fields.iter().all(|field| {
-                        field.lens.is_same() && field.absent == Absent::Absent && field.name == field.wire
-                    })
+                    && fields
+                        .iter()
+                        .all(|field| field.lens.is_same() && field.absent == Absent::Kept && field.name == field.wire)
             }
             Shape::Union(branches) => branches.iter().all(|branch| branch.is_same()),
             Shape::Tuple { .. }

@@ -11,6 +11,7 @@ impl Types {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
+    const FRACTION: Self = Self(8);
     pub(crate) const INTEGER: Self = Self(4);
     pub(crate) const NUMBER: Self = Self(12);
     pub(crate) const STRING: Self = Self(16);
@@ -53,7 +54,9 @@ impl Types {
         match value {
             Json::Null => Self::NULL,
             Json::Bool(_) => Self::BOOLEAN,
-            Json::Num(number) if number.is_f64() && number.as_f64().is_some_and(|float| float.fract() != 0.0) => Self(8),
+            Json::Num(number) if number.is_f64() && number.as_f64().is_some_and(|float| float.fract() != 0.0) => {
+                Self::FRACTION
+            }
             Json::Num(_) => Self::INTEGER,
             Json::Str(_) => Self::STRING,
             Json::Arr(_) => Self::ARRAY,
@@ -88,8 +91,8 @@ impl Types {
     /// The names that spell this set; a lone fractional atom is spelled `number`.
     pub(crate) fn names(self) -> impl Iterator<Item = (&'static str, Self)> {
         Self::NAMED.into_iter().filter(move |(name, types)| match *name {
-            "number" => self.0 & 8 != 0,
-            "integer" => self.0 & 12 == 4,
+            "number" => self.meets(Self::FRACTION),
+            "integer" => self.and(Self::NUMBER) == Self::INTEGER,
             _ => self.has(*types),
         })
     }

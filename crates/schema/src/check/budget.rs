@@ -33,8 +33,7 @@ pub(crate) struct Counts {
 pub(crate) fn counts(schema: &Value) -> Counts {
     let Ok(json) = Json::from_value(schema, Limits::default().bounds()) else { return Counts::default() };
     let nothing = Dialect::meet(&[]);
-    let mut checker =
-        Checker::new(&json, &nothing, Slot::Tool, super::Subject::default(), super::Depth::First);
+    let mut checker = Checker::new(&json, &nothing, Slot::Tool, super::Subject::default(), super::Depth::First);
     checker.run();
     Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }
 }
@@ -59,45 +58,43 @@ impl Totals {
         if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
             self.unions += 1;
         }
-        self.max_items = self
-            .max_items
-            .saturating_add(seen.get(Kw::MaxItems).and_then(Json::as_count).unwrap_or(0));
+        self.max_items = self.max_items.saturating_add(seen.get(Kw::MaxItems).and_then(Json::as_count).unwrap_or(0));
     }
 }
 
 impl Checker<'_, '_> {
     pub(super) fn judge_totals(&mut self) {
-        for (demand, keyword) in BUDGETS {
+        for (demand, keyword, count) in BUDGETS {
             if !self.caps.must(*demand) {
                 continue;
             }
-            let count = match demand {
-                Demand::MaxProperties => self.totals.properties,
-                Demand::MaxEnumValues => self.totals.enum_values,
-                Demand::MaxNameChars => self.totals.name_chars,
-                Demand::MaxOptionals => self.totals.optionals,
-                Demand::MaxUnions => self.totals.unions,
-                Demand::MaxItemsSum => self.totals.max_items,
-                _ => printed(self.document),
-            };
+            let count = count(&self.totals, self.document);
             for row in self.rows(*demand) {
                 if row.limit.is_some_and(|limit| count > limit) {
-                    self.violate(row, &Spot::ROOT, keyword.map_or("", Kw::name), &Blanks { count, ..Blanks::default() });
+                    self.violate(
+                        row,
+                        &Spot::ROOT,
+                        keyword.map_or("", Kw::name),
+                        &Blanks { count, ..Blanks::default() },
+                    );
                 }
             }
         }
     }
 }
 
-/// The budgets of one schema, and the keyword each is about.
-const BUDGETS: &[(Demand, Option<Kw>)] = &[
-    (Demand::MaxProperties, Some(Kw::Properties)),
-    (Demand::MaxEnumValues, Some(Kw::Enum)),
-    (Demand::MaxNameChars, Some(Kw::Properties)),
-    (Demand::MaxOptionals, Some(Kw::Required)),
-    (Demand::MaxUnions, Some(Kw::AnyOf)),
-    (Demand::MaxItemsSum, Some(Kw::MaxItems)),
-    (Demand::MaxChars, None),
+/// Reads one count.
+type Count = fn(&Totals, &Json<'_>) -> u64;
+
+/// The budgets of one schema, the keyword each is about, and what is counted.
+const BUDGETS: &[(Demand, Option<Kw>, Count)] = &[
+    (Demand::MaxProperties, Some(Kw::Properties), |totals, _| totals.properties),
+    (Demand::MaxEnumValues, Some(Kw::Enum), |totals, _| totals.enum_values),
+    (Demand::MaxNameChars, Some(Kw::Properties), |totals, _| totals.name_chars),
+    (Demand::MaxOptionals, Some(Kw::Required), |totals, _| totals.optionals),
+    (Demand::MaxUnions, Some(Kw::AnyOf), |totals, _| totals.unions),
+    (Demand::MaxItemsSum, Some(Kw::MaxItems), |totals, _| totals.max_items),
+    (Demand::MaxChars, None, |_, document| printed(document)),
 ];
 
 /// The characters of an enum's values.

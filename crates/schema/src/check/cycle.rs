@@ -4,7 +4,7 @@ use foldhash::HashMap;
 
 use super::node::Seen;
 use super::text::Blanks;
-use super::{Checker, Depth, Spot, Stand};
+use super::{Checker, Depth, Spot, Stand, Way};
 use crate::dialect::Demand;
 use crate::json::{Json, pointer_tokens};
 use crate::keyword::Kw;
@@ -21,7 +21,7 @@ pub(super) struct Links<'j> {
 struct Edge<'j> {
     from: usize,
     to: usize,
-    hard: bool,
+    way: Way,
     reference: &'j str,
     /// The way to the reference, where it may have to be told.
     tokens: Vec<String>,
@@ -51,7 +51,7 @@ impl<'j> Links<'j> {
         // A reference that leads nowhere closes no loop; one into the document itself may.
         let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
         if let Some(to) = to {
-            self.edges.push(Edge { from: stand.owner, to, hard: stand.hard, reference, tokens: tokens() });
+            self.edges.push(Edge { from: stand.owner, to, way: stand.way, reference, tokens: tokens() });
         }
     }
 
@@ -145,7 +145,7 @@ impl Checker<'_, '_> {
             if !self.caps.must(demand) {
                 continue;
             }
-            let closing = self.links.looping_edge(|edge| edge.hard || demand == Demand::NoCycle);
+            let closing = self.links.looping_edge(|edge| edge.way == Way::Hard || demand == Demand::NoCycle);
             let Some((key, tokens)) = closing.map(|edge| (edge.reference, edge.tokens.clone())) else { continue };
             for row in self.rows(demand) {
                 self.violate_at(row, &tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });

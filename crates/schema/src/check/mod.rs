@@ -10,7 +10,7 @@ mod well_formed;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{Counts, counts};
+pub(crate) use budget::counts;
 pub(crate) use text::Subject;
 
 use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot};
@@ -149,8 +149,16 @@ struct Stand {
     depth: u64,
     /// The definition the node belongs to; the document itself is 0.
     owner: usize,
-    /// Whether nothing on the way from the owner may be left out.
-    hard: bool,
+    way: Way,
+}
+
+/// Whether anything on the way from the owner to a node may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Something may, or nobody asks.
+    Soft,
+    /// Nothing may.
+    Hard,
 }
 
 struct Checker<'c, 'j> {
@@ -188,13 +196,18 @@ impl<'c, 'j> Checker<'c, 'j> {
     }
 
     fn run(&mut self) {
-        let root = Stand { root: true, under: None, depth: 0, owner: 0, hard: true };
+        let root = Stand { root: true, under: None, depth: 0, owner: 0, way: self.start() };
         let document = self.document;
         self.schema(document, &Spot::ROOT, root);
         if !self.done() {
             self.judge_links();
             self.judge_totals();
         }
+    }
+
+    /// How the way from an owner begins; whether it stays hard matters only to one rule.
+    fn start(&self) -> Way {
+        if self.caps.must(Demand::CycleOptional) { Way::Hard } else { Way::Soft }
     }
 
     fn done(&self) -> bool {
@@ -219,7 +232,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                 (Holds::SchemaList, Json::Arr(items)) => {
                     // Only `null` is known to be taken as a way out of a loop.
                     let way_out = kw != Kw::AllOf && items.iter().any(is_null);
-                    let below = Stand { hard: stand.hard && !way_out, ..below };
+                    let below = Stand { way: if way_out { Way::Soft } else { stand.way }, ..below };
                     for (index, item) in items.iter().enumerate() {
                         self.schema(item, &at.index(index), below);
                     }
@@ -229,12 +242,12 @@ impl<'c, 'j> Checker<'c, 'j> {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;
                         }
-                        let below = match kw {
-                            Kw::Defs | Kw::Definitions | Kw::OpenDefs => {
-                                Stand { depth: 0, owner: self.links.owner(kw, name), hard: true, ..below }
-                            }
-                            Kw::Properties => Stand { hard: stand.hard && seen.requires(name), ..below },
-                            _ => Stand { hard: false, ..below },
+                        let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs) {
+                            Stand { depth: 0, owner: self.links.owner(kw, name), way: self.start(), ..below }
+                        } else if kw == Kw::Properties && stand.way == Way::Hard && seen.requires(name) {
+                            below
+                        } else {
+                            Stand { way: Way::Soft, ..below }
                         };
                         self.schema(item, &at.word(name), below);
                         if self.done() {
@@ -248,8 +261,8 @@ impl<'c, 'j> Checker<'c, 'j> {
                     }
                 }
                 (Holds::Schema, _) => {
-                    let hard = stand.hard && kw == Kw::Items && seen.min_items() > 0;
-                    self.schema(value, &at, Stand { hard, ..below });
+                    let needed = kw == Kw::Items && seen.min_items() > 0;
+                    self.schema(value, &at, Stand { way: if needed { stand.way } else { Way::Soft }, ..below });
                 }
                 _ => {}
             }

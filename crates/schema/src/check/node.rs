@@ -162,9 +162,9 @@ impl<'j> Checker<'_, 'j> {
                 if !breaks(row, &seen, stand, self) {
                     continue;
                 }
-                let (key, kind) = names_in(row.demand, &seen);
-                let blanks = Blanks { key: &key, kind: &kind, ..Blanks::default() };
-                self.violate(row, spot, &keyword_of(row.demand, &seen), &blanks);
+                let (key, kind, value) = names_in(row, &seen);
+                let blanks = Blanks { key: &key, kind: &kind, value, ..Blanks::default() };
+                self.violate(row, spot, &keyword_of(row, &seen), &blanks);
                 if self.done() {
                     break;
                 }
@@ -180,11 +180,21 @@ impl<'j> Checker<'_, 'j> {
         for row in self.rows(Demand::SchemaObject) {
             let allowed = stand.under.is_some_and(|kw| row.allow.iter().any(|name| name == kw.name()));
             if boolean && !closing && !allowed {
-                self.violate(row, spot, stand.under.map_or("", Kw::name), &Blanks { value: Some(json), ..Blanks::default() });
+                self.violate(
+                    row,
+                    spot,
+                    stand.under.map_or("", Kw::name),
+                    &Blanks { value: Some(json), ..Blanks::default() },
+                );
             }
         }
         for row in self.rows(Demand::WellFormed).filter(|_| !boolean) {
-            self.violate(row, spot, stand.under.map_or("", Kw::name), &Blanks { value: Some(json), ..Blanks::default() });
+            self.violate(
+                row,
+                spot,
+                stand.under.map_or("", Kw::name),
+                &Blanks { value: Some(json), ..Blanks::default() },
+            );
         }
         for row in self.rows(Demand::RootObject).filter(|_| stand.root) {
             self.violate(row, spot, Kw::Type.name(), &Blanks { kind: "null", ..Blanks::default() });
@@ -194,9 +204,10 @@ impl<'j> Checker<'_, 'j> {
     fn judge_keywords(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
         for (key, value) in members {
             let row = match Kw::of(key) {
-                Some(kw) => self.dialect.refusal(kw, self.slot).filter(|row| {
-                    row.up_to.is_none_or(|limit| value.as_count().is_none_or(|count| count > limit))
-                }),
+                Some(kw) => self
+                    .dialect
+                    .refusal(kw, self.slot)
+                    .filter(|row| row.up_to.is_none_or(|limit| value.as_count().is_none_or(|count| count > limit))),
                 None => self.dialect.refusal_of_unknown(self.slot),
             };
             if let Some(row) = row {
@@ -208,7 +219,8 @@ impl<'j> Checker<'_, 'j> {
     fn judge_pattern(&mut self, text: &str, spot: &Spot<'_>) {
         let features = pattern::features(text);
         for row in self.rows(Demand::Patterns) {
-            let broken = row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
+            let broken =
+                row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
             if let Some(feature) = broken {
                 let value = Json::str(text);
                 let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
@@ -266,28 +278,32 @@ const PLAIN: KwSet = KwSet::NONE
     .with(Kw::Pattern);
 
 /// Keywords that break no rule by standing on an array that has items.
-const LIST: KwSet =
-    KwSet::NONE.with(Kw::Type).with(Kw::Title).with(Kw::Description).with(Kw::Items).with(Kw::MinItems).with(Kw::MaxItems);
+const LIST: KwSet = KwSet::NONE
+    .with(Kw::Type)
+    .with(Kw::Title)
+    .with(Kw::Description)
+    .with(Kw::Items)
+    .with(Kw::MinItems)
+    .with(Kw::MaxItems);
 
 /// The types whose values have no parts, `null` left out.
 const SCALARS: Types = Types::STRING.or(Types::NUMBER).or(Types::BOOLEAN);
 
 /// Whether a node breaks a rule.
-#[expect(clippy::too_many_lines, reason = "one arm for each demand reads better than a split")]
 fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     let has = |kw| seen.keywords.has(kw);
     let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
     match row.demand {
-        Demand::RootObject => stand.root && seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named) != Some(Types::OBJECT),
+        Demand::RootObject => {
+            stand.root && seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named) != Some(Types::OBJECT)
+        }
         Demand::RootPlain => stand.root && !seen.keywords.and(named(&row.refuse)).is_empty(),
         Demand::RootKeys | Demand::Keys => {
             let keys = if row.demand == Demand::Keys { &checker.caps.keys } else { &checker.caps.root_keys };
             let here = stand.root || row.demand == Demand::Keys;
             here && keys.as_ref().is_some_and(|keys| seen.properties().iter().any(|(key, _)| !keys.is_match(key)))
         }
-        Demand::Closed => {
-            seen.is_object() && seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) != Some(false)
-        }
+        Demand::Closed => seen.is_object() && seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) != Some(false),
         Demand::SaysOpen => seen.is_object() && !has(Kw::AdditionalProperties) && !has(Kw::UnevaluatedProperties),
         Demand::AllRequired => missing_required(seen).is_some(),
         Demand::HasProperties => {
@@ -296,7 +312,6 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::RequiredKnown => unknown_required(seen).is_some(),
         Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
-        Demand::SchemaObject => false,
         Demand::HasItems => seen.types().is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
         Demand::OneType => matches!(seen.get(Kw::Type), Some(Json::Arr(_))),
         Demand::NoNull => {
@@ -306,15 +321,17 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::OwnKeywords => foreign_keyword(row, seen).is_some(),
         Demand::EnumTyped => {
             let one = seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named);
-            seen.has_values()
-                && one.is_none_or(|types| seen.values().any(|value| !types.meets(Types::of(value))))
+            seen.has_values() && one.is_none_or(|types| seen.values().any(|value| !types.meets(Types::of(value))))
         }
         Demand::EnumFits => {
-            let list = matches!(seen.get(Kw::Type), Some(Json::Arr(_))) && row.refuse.iter().any(|name| name == "type-list");
+            let list =
+                matches!(seen.get(Kw::Type), Some(Json::Arr(_))) && row.refuse.iter().any(|name| name == "type-list");
             seen.has_values()
-                && (list || seen.types().is_some_and(|types| {
-                    seen.values().any(|value| !types.meets(Types::of(value)) && !(seen.nullable() && *value == Json::Null))
-                }))
+                && (list
+                    || seen.types().is_some_and(|types| {
+                        seen.values()
+                            .any(|value| !types.meets(Types::of(value)) && (!seen.nullable() || *value != Json::Null))
+                    }))
         }
         Demand::EnumStrings => seen.values().any(|value| value.as_str().is_none()),
         Demand::EnumNotBlank => seen.values().any(|value| value.as_str() == Some("")),
@@ -325,7 +342,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::EnumNotEmpty => seen.get(Kw::Enum).and_then(Json::as_arr).is_some_and(<[_]>::is_empty),
         Demand::UnionAlone => {
-            has(Kw::AnyOf) && !seen.keywords.without(named(&row.allow)).without(KwSet::default().with(Kw::AnyOf)).is_empty()
+            has(Kw::AnyOf)
+                && !seen.keywords.without(named(&row.allow)).without(KwSet::default().with(Kw::AnyOf)).is_empty()
         }
         Demand::UnionTyped => {
             let branches = seen.get(Kw::AnyOf).or(seen.get(Kw::OneOf)).and_then(Json::as_arr).unwrap_or_default();
@@ -348,8 +366,11 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
             let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
             values.len() > 250 && super::budget::chars(values) > row.limit.unwrap_or(u64::MAX)
         }
-        Demand::MaxDepth => stand.depth + u64::from(seen.is_object()) == row.limit.unwrap_or(u64::MAX) + 1 && seen.is_object(),
-        Demand::Patterns
+        Demand::MaxDepth => {
+            stand.depth + u64::from(seen.is_object()) == row.limit.unwrap_or(u64::MAX) + 1 && seen.is_object()
+        }
+        Demand::SchemaObject
+        | Demand::Patterns
         | Demand::WellFormed
         | Demand::NoCycle
         | Demand::CycleOptional
@@ -414,10 +435,7 @@ fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
     }
     let properties = seen.properties();
     if properties.len() < 16 {
-        return required
-            .iter()
-            .filter_map(Json::as_str)
-            .find(|name| !properties.iter().any(|(key, _)| key == name));
+        return required.iter().filter_map(Json::as_str).find(|name| !properties.iter().any(|(key, _)| key == name));
     }
     let keys: foldhash::HashSet<&str> = properties.iter().map(|(key, _)| key.as_ref()).collect();
     required.iter().filter_map(Json::as_str).find(|name| !keys.contains(name))
@@ -434,8 +452,8 @@ fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
 }
 
 /// The keyword that a broken demand is about.
-fn keyword_of(demand: Demand, seen: &Seen<'_>) -> String {
-    let kw = match demand {
+fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
+    let kw = match row.demand {
         Demand::RootObject | Demand::Typed | Demand::OneType | Demand::NoNull => Kw::Type,
         Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::MaxDepth => Kw::Properties,
         Demand::Closed | Demand::SaysOpen => Kw::AdditionalProperties,
@@ -448,27 +466,79 @@ fn keyword_of(demand: Demand, seen: &Seen<'_>) -> String {
             let root = [Kw::OneOf, Kw::AnyOf, Kw::AllOf, Kw::Enum, Kw::Not, Kw::Const, Kw::Ref, Kw::If];
             root.into_iter().find(|kw| seen.keywords.has(*kw)).unwrap_or(Kw::Type)
         }
-        _ if seen.keywords.has(Kw::Const) && !seen.keywords.has(Kw::Enum) => Kw::Const,
-        _ if seen.keywords.has(Kw::Enum) => Kw::Enum,
-        _ => return crate::dialect::demand_name(demand),
+        Demand::MaxEnumChars
+        | Demand::EnumTyped
+        | Demand::EnumFits
+        | Demand::EnumStrings
+        | Demand::EnumNotBlank
+        | Demand::EnumScalars
+        | Demand::EnumOneType
+        | Demand::EnumNotEmpty => {
+            if seen.keywords.has(Kw::Enum) {
+                Kw::Enum
+            } else {
+                Kw::Const
+            }
+        }
+        Demand::OwnKeywords => foreign_keyword(row, seen).unwrap_or(Kw::Type),
+        Demand::SchemaObject
+        | Demand::NoCycle
+        | Demand::CycleOptional
+        | Demand::Patterns
+        | Demand::WellFormed
+        | Demand::DefsUsed
+        | Demand::MaxProperties
+        | Demand::MaxEnumValues
+        | Demand::MaxNameChars
+        | Demand::MaxOptionals
+        | Demand::MaxUnions
+        | Demand::MaxChars
+        | Demand::MaxItemsSum
+        | Demand::ToolName
+        | Demand::UniqueNames
+        | Demand::MaxDescription
+        | Demand::DescriptionNotEmpty
+        | Demand::MaxTools
+        | Demand::MaxStrictTools
+        | Demand::UniformStrict
+        | Demand::RequestOptionals
+        | Demand::RequestUnions
+        | Demand::RequestChars => return crate::dialect::demand_name(row.demand),
     };
     kw.name().to_owned()
 }
 
 /// The key and the type that a broken demand's text may name.
-fn names_in(demand: Demand, seen: &Seen<'_>) -> (String, String) {
-    let kind = seen.get(Kw::Type).map_or_else(|| "null".to_owned(), |kind| match kind {
-        Json::Str(name) => format!("\"{name}\""),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => kind.to_string(),
-    });
-    let key = match demand {
-        Demand::AllRequired => missing_required(seen),
-        Demand::RequiredKnown => unknown_required(seen),
-        Demand::Formats => seen.get(Kw::Format).and_then(Json::as_str),
-        Demand::RefToDefs | Demand::RefResolves => seen.reference(),
-        _ => None,
+fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> (String, String, Option<&'j Json<'j>>) {
+    let kind = seen.get(Kw::Type).map_or_else(
+        || "null".to_owned(),
+        |kind| match kind {
+            Json::Str(name) => format!("\"{name}\""),
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => kind.to_string(),
+        },
+    );
+    let beside = |own: Kw| {
+        let allowed = |key: &str| key == own.name() || row.allow.iter().any(|name| name == key);
+        seen.members.iter().map(|(key, _)| key.as_ref()).find(|key| !allowed(key))
     };
-    (key.unwrap_or_default().to_owned(), kind)
+    let key = if row.demand == Demand::AllRequired {
+        missing_required(seen)
+    } else if row.demand == Demand::RequiredKnown {
+        unknown_required(seen)
+    } else if row.demand == Demand::Formats {
+        seen.get(Kw::Format).and_then(Json::as_str)
+    } else if matches!(row.demand, Demand::RefToDefs | Demand::RefResolves) {
+        seen.reference()
+    } else if row.demand == Demand::RefAlone {
+        beside(Kw::Ref)
+    } else if row.demand == Demand::UnionAlone {
+        beside(Kw::AnyOf)
+    } else {
+        None
+    };
+    let types = seen.types().unwrap_or(Types::NONE);
+    let value = seen.values().find(|value| !types.meets(Types::of(value))).or_else(|| seen.values().next());
+    (key.unwrap_or_default().to_owned(), kind, value)
 }
 
 #[cfg(test)]

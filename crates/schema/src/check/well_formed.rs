@@ -49,9 +49,9 @@ fn wanted(kw: Kw, value: &Json<'_>, case: Case) -> Option<&'static str> {
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
         },
         Holds::Names => matches!(value, Json::Arr(names) if is_names(names)),
-        Holds::NamesMap => value.as_obj().is_some_and(|map| {
-            map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names))
-        }),
+        Holds::NamesMap => {
+            value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names)))
+        }
         Holds::Count => value.as_count().is_some(),
         Holds::Number => {
             let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
@@ -73,9 +73,8 @@ fn wanted(kw: Kw, value: &Json<'_>, case: Case) -> Option<&'static str> {
 }
 
 fn is_type(name: &Json<'_>, case: Case) -> bool {
-    name.as_str().is_some_and(|name| {
-        Types::named(name).is_some() && (case == Case::Any || !name.contains(char::is_uppercase))
-    })
+    name.as_str()
+        .is_some_and(|name| Types::named(name).is_some() && (case == Case::Any || !name.contains(char::is_uppercase)))
 }
 
 fn is_names(names: &[Json<'_>]) -> bool {

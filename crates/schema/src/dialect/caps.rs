@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::rows::{Demand, RuleRow, Slot};
 use super::Dialect;
+use super::rows::{Demand, RuleRow, Slot};
 use crate::keyword::{Kw, KwSet, TABLE};
 use crate::pattern::{Feature, Features};
 
@@ -27,7 +27,7 @@ pub(crate) struct Caps {
     /// What may stand beside a reference.
     pub(crate) beside_ref: KwSet,
     /// Whether a reference to the whole document is accepted.
-    pub(crate) ref_to_root: bool,
+    pub(crate) root_ref: RootRef,
     /// The formats accepted; all of them where none is named.
     pub(crate) formats: Option<Vec<String>>,
     /// Features of patterns that are refused.
@@ -41,6 +41,14 @@ pub(crate) struct Caps {
     codes: Vec<(Demand, Arc<str>)>,
 }
 
+/// What becomes of a reference to the whole document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RootRef {
+    #[default]
+    Taken,
+    Refused,
+}
+
 impl Caps {
     pub(crate) fn of(dialect: &Dialect, slot: Slot) -> Self {
         let everything: KwSet = TABLE.iter().map(|row| row.kw).collect();
@@ -50,7 +58,6 @@ impl Caps {
             typed_by: everything,
             beside_union: everything,
             beside_ref: everything,
-            ref_to_root: true,
             ..Self::default()
         };
         for row in TABLE {
@@ -86,11 +93,6 @@ impl Caps {
         self.codes.iter().find(|(own, _)| *own == demand).map(|(_, code)| code)
     }
 
-    /// Whether any of a set of demands is made.
-    pub(crate) fn heeds(&self, demands: u128) -> bool {
-        self.demands & demands != 0
-    }
-
     fn heed(&mut self, rule: &RuleRow) {
         self.codes.push((rule.demand, Arc::clone(&rule.code)));
         self.demands |= 1 << (rule.demand as u8);
@@ -123,7 +125,9 @@ impl Caps {
         } else if rule.demand == Demand::RefAlone {
             self.beside_ref = self.beside_ref.and(named(&rule.allow));
         } else if rule.demand == Demand::RefToDefs {
-            self.ref_to_root &= rule.allow.iter().any(|place| place == "#");
+            if !rule.allow.iter().any(|place| place == "#") {
+                self.root_ref = RootRef::Refused;
+            }
         } else if rule.demand == Demand::Formats {
             let both = match self.formats.take() {
                 Some(own) => own.into_iter().filter(|format| rule.allow.contains(format)).collect(),

@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-pub(crate) use caps::Caps;
-pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
+pub(crate) use caps::{Caps, RootRef};
 pub use rows::{Confidence, Severity, Slot, ToolShape};
+pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
 
 use crate::keyword::{COUNT, Kw, TABLE};
 use crate::pattern::Feature;
@@ -123,8 +123,11 @@ impl Dialect {
             for slot in [Slot::Tool, Slot::Output] {
                 for row in TABLE {
                     let theirs = member.refusal_index(row.kw, slot).map(|index| index + offset);
-                    let chosen = meet.more_severe(meet.refusal_index(row.kw, slot), theirs, &member.file.keyword, offset);
-                    if let Some(cell) = meet.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize)) {
+                    let chosen =
+                        meet.more_severe(meet.refusal_index(row.kw, slot), theirs, &member.file.keyword, offset);
+                    if let Some(cell) =
+                        meet.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize))
+                    {
                         *cell = chosen;
                     }
                 }
@@ -294,7 +297,7 @@ impl Dialect {
             let mut meet = Self::meet(&members.iter().collect::<Vec<_>>());
             let (keyword, rule) = (std::mem::take(&mut meet.file.keyword), std::mem::take(&mut meet.file.rule));
             let error = meet.file.error.take();
-            meet.file = File { keyword, rule, error, ..file };
+            meet.file = File { error, keyword, rule, ..file };
             return Ok(meet);
         }
         if let Some(base) = &file.extends {
@@ -317,11 +320,14 @@ impl Dialect {
                 }
             }
         }
-        let mut dialect = Self { file, ..Self::empty() };
+        let mut dialect = Self::empty();
+        dialect.file = file;
         for slot in [Slot::Tool, Slot::Output] {
             for row in TABLE {
                 let refused = dialect.find_refusal(row.kw.name(), slot, Some(row.kw));
-                if let Some(cell) = dialect.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize)) {
+                if let Some(cell) =
+                    dialect.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize))
+                {
                     *cell = refused;
                 }
             }

@@ -14,8 +14,8 @@ use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_array(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
-        let none = ArrayRules::default();
-        let rules = node.array.as_deref().unwrap_or(&none);
+        let silent = ArrayRules::default();
+        let rules = node.array.as_deref().unwrap_or(&silent);
         let mut items = rules.items;
         if !rules.prefix.is_empty() {
             if self.caps.accepts(Kw::PrefixItems) {
@@ -103,7 +103,9 @@ impl<'d> Lowerer<'d, '_> {
             for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
                 match count {
                     Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
-                    Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                    Some(count) => {
+                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts)
+                    }
                     None => {}
                 }
             }
@@ -130,7 +132,8 @@ impl<'d> Lowerer<'d, '_> {
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
         if self.are_alike(&rules.prefix) {
-            let rest_alike = ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
+            let rest_alike =
+                ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
             if ends {
                 rules.max = Some(rules.max.map_or(count, |max| max.min(count)));
             }
@@ -170,7 +173,14 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow");
             }
         }
-        self.change(&code, node.place, Kw::PrefixItems, Action::Carried, Effect::Same, "an object with one key for each place");
+        self.change(
+            &code,
+            node.place,
+            Kw::PrefixItems,
+            Action::Carried,
+            Effect::Same,
+            "an object with one key for each place",
+        );
         if rules.unique || !rules.contains.is_empty() {
             self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
         }

@@ -12,10 +12,19 @@ use crate::report::{Action, Change, Effect};
 
 /// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
 /// change that says so.
-pub(super) fn meet_budgets<'d>(mut json: Json<'d>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) -> Json<'d> {
+pub(super) fn meet_budgets<'d>(
+    mut json: Json<'d>,
+    dialect: &Dialect,
+    slot: Slot,
+    changes: &mut Vec<Change>,
+) -> Json<'d> {
     let caps = dialect.caps(slot);
     let code = |demand| {
-        dialect.rule_rows(slot).iter().find(|row| row.demand == demand).map_or_else(|| Arc::from(""), |row| Arc::clone(&row.code))
+        dialect
+            .rule_rows(slot)
+            .iter()
+            .find(|row| row.demand == demand)
+            .map_or_else(|| Arc::from(""), |row| Arc::clone(&row.code))
     };
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|_| caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs)) {
         let mut hoist = Hoist { limit, deep: Vec::new(), code: code(Demand::MaxDepth), changes };
@@ -272,7 +281,10 @@ fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<
 fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
     for _ in 0..64 {
         let broken = check_json(json, dialect, slot, &Subject::default()).into_iter().find(|violation| {
-            dialect.rule_rows(slot).iter().any(|row| row.demand == Demand::CycleOptional && *row.code == *violation.code)
+            dialect
+                .rule_rows(slot)
+                .iter()
+                .any(|row| row.demand == Demand::CycleOptional && *row.code == *violation.code)
                 && violation.keyword == Kw::Ref.name()
         });
         let Some(violation) = broken else { return };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Lowered, Lowerer, Pos, Spill};
 use crate::dialect::Demand;
-use crate::graph::{Bound, Node, NoteKey, Place};
+use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
@@ -49,7 +49,9 @@ impl<'d> Lowerer<'d, '_> {
         if let (Some(rules), true) = (&node.number, numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
-        if types.meets(Types::ARRAY) && (node.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems))) {
+        if types.meets(Types::ARRAY)
+            && (node.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
+        {
             self.put_array(node, &mut sheet);
         }
         if types.meets(Types::OBJECT) && (node.object.is_some() || node.types.is_some()) {
@@ -75,7 +77,12 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The caller's description with what was spilled behind it.
-    fn description(&mut self, written: Option<&'d Json<'d>>, facts: &[String], place: Option<Place>) -> Option<Json<'d>> {
+    fn description(
+        &mut self,
+        written: Option<&'d Json<'d>>,
+        facts: &[String],
+        place: Option<Place>,
+    ) -> Option<Json<'d>> {
         if !self.caps.accepts(Kw::Description) {
             if written.is_some() {
                 let code = self.refusal_code(Kw::Description);
@@ -149,10 +156,19 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Drops a keyword; what a person would understand goes into the description.
-    pub(super) fn spill(&mut self, kw: Kw, value: &Json<'_>, place: Option<Place>, effect: Effect, facts: &mut Vec<String>) {
+    pub(super) fn spill(
+        &mut self,
+        kw: Kw,
+        value: &Json<'_>,
+        place: Option<Place>,
+        effect: Effect,
+        facts: &mut Vec<String>,
+    ) {
         let code = self.refusal_code(kw);
         let role = kw.row().role;
-        let described = self.spill_mode == Spill::On && matches!(role, Role::Limit | Role::Hint) && self.caps.accepts(Kw::Description);
+        let described = self.spill_mode == Spill::On
+            && matches!(role, Role::Limit | Role::Hint)
+            && self.caps.accepts(Kw::Description);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
             self.change(&code, place, kw, Action::Described, effect, "moved into the description");
@@ -190,14 +206,25 @@ impl<'d> Lowerer<'d, '_> {
                 let code = self.demand_code(Demand::Formats);
                 self.change(&code, node.place, Kw::Format, Action::Dropped, Effect::Note, "there is no enum");
             } else {
-                let code = if self.caps.accepts(Kw::Format) { self.demand_code(Demand::Formats) } else { self.refusal_code(Kw::Format) };
+                let code = if self.caps.accepts(Kw::Format) {
+                    self.demand_code(Demand::Formats)
+                } else {
+                    self.refusal_code(Kw::Format)
+                };
                 self.spill_as(&code, Kw::Format, &Json::str(*format), node.place, &mut sheet.facts);
             }
         }
     }
 
     /// Spills a limit under the code of a rule about its value.
-    pub(super) fn spill_as(&mut self, code: &Arc<str>, kw: Kw, value: &Json<'_>, place: Option<Place>, facts: &mut Vec<String>) {
+    pub(super) fn spill_as(
+        &mut self,
+        code: &Arc<str>,
+        kw: Kw,
+        value: &Json<'_>,
+        place: Option<Place>,
+        facts: &mut Vec<String>,
+    ) {
         let described = self.spill_mode == Spill::On && self.caps.accepts(Kw::Description);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
@@ -226,7 +253,11 @@ impl<'d> Lowerer<'d, '_> {
                     continue;
                 }
             }
-            let code = if self.caps.accepts(Kw::Pattern) { self.demand_code(Demand::Patterns) } else { self.refusal_code(Kw::Pattern) };
+            let code = if self.caps.accepts(Kw::Pattern) {
+                self.demand_code(Demand::Patterns)
+            } else {
+                self.refusal_code(Kw::Pattern)
+            };
             self.spill_as(&code, Kw::Pattern, &Json::str(*text), node.place, &mut sheet.facts);
         }
         let min = (rules.min > 0).then_some(rules.min);
@@ -263,9 +294,10 @@ impl<'d> Lowerer<'d, '_> {
 
     fn put_numbers(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::NumberRules<'d>, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
-        for (bound, lower) in [(&rules.min, true), (&rules.max, false)] {
-            let Some(bound) = bound else { continue };
-            self.put_bound(node, bound, lower, whole, sheet);
+        for (bound, side) in [(&rules.min, Side::Lower), (&rules.max, Side::Upper)] {
+            if let Some(bound) = bound {
+                self.put_bound(node, bound, side, sheet);
+            }
         }
         for (index, multiple) in rules.multiples.iter().enumerate() {
             if index == 0 && self.caps.accepts(Kw::MultipleOf) {
@@ -276,9 +308,12 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_bound(&mut self, node: &Rc<Node<'d>>, bound: &Bound, lower: bool, whole: bool, sheet: &mut Sheet<'d>) {
-        let (inclusive, exclusive) =
-            if lower { (Kw::Minimum, Kw::ExclusiveMinimum) } else { (Kw::Maximum, Kw::ExclusiveMaximum) };
+    fn put_bound(&mut self, node: &Rc<Node<'d>>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
+        let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
+        let (inclusive, exclusive, step) = match side {
+            Side::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
+            Side::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
+        };
         let kw = if bound.exclusive { exclusive } else { inclusive };
         let value = Json::Num(bound.value.clone());
         if self.caps.accepts(kw) {
@@ -286,10 +321,17 @@ impl<'d> Lowerer<'d, '_> {
             return;
         }
         if bound.exclusive && self.caps.accepts(inclusive) {
-            let next = bound.value.as_i64().and_then(|at| if lower { at.checked_add(1) } else { at.checked_sub(1) });
+            let next = bound.value.as_i64().and_then(|at| at.checked_add(step));
             if let Some(next) = next.filter(|_| whole) {
                 let code = self.refusal_code(kw);
-                self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, format!("said by `{}`", inclusive.name()));
+                self.change(
+                    &code,
+                    node.place,
+                    kw,
+                    Action::Rewritten,
+                    Effect::Same,
+                    format!("said by `{}`", inclusive.name()),
+                );
                 sheet.put(inclusive, Json::Num(next.into()));
                 return;
             }

@@ -120,7 +120,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_single(node, pos);
         }
         let rest = types.without(Types::NULL);
-        let lists = !self.caps.must(Demand::OneType) && !(types.meets(Types::NULL) && self.caps.must(Demand::NoNull));
+        let lists = !self.caps.must(Demand::OneType) && (!types.meets(Types::NULL) || !self.caps.must(Demand::NoNull));
         let scalars = !types.meets(Types::ARRAY.or(Types::OBJECT));
         let demanding = self.caps.must(Demand::Typed) || self.caps.must(Demand::Closed);
         let natural = lists && (!demanding || (scalars && rest.count() <= 1));
@@ -257,7 +257,8 @@ impl<'d> Lowerer<'d, '_> {
             let detail = "the condition cannot be said".to_owned();
             self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, detail);
         }
-        let empty = logic.all.is_empty() && logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty();
+        let empty =
+            logic.all.is_empty() && logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty();
         node.logic = (!empty).then(|| Box::new(logic));
         Rc::new(node)
     }

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 
 use super::Lowerer;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NumberRules, ObjectRules, TextRules};
+use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Side, TextRules};
 use crate::json::Json;
-use crate::pattern;
-use crate::read::keywords::tighter;
-use crate::report::{Action, Effect};
 use crate::keyword::Kw;
+use crate::pattern;
+use crate::report::{Action, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
@@ -39,9 +38,11 @@ impl<'d> Lowerer<'d, '_> {
         let mut own = Node::clone(node);
         let target = own.target.take();
         let all = own.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.all));
-        if own.logic.as_ref().is_some_and(|logic| {
-            logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
-        }) {
+        if own
+            .logic
+            .as_ref()
+            .is_some_and(|logic| logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty())
+        {
             own.logic = None;
         }
         let single = target.is_none() && all.len() == 1;
@@ -102,9 +103,7 @@ impl<'d> Lowerer<'d, '_> {
             (x, y) => x.or(y),
         };
         a.values = match (a.values.take(), b.values) {
-            (Some(x), Some(y)) => {
-                Some(x.into_iter().filter(|value| y.iter().any(|other| other.same(value))).collect())
-            }
+            (Some(x), Some(y)) => Some(x.into_iter().filter(|value| y.iter().any(|other| other.same(value))).collect()),
             (x, y) => x.or(y),
         };
         for format in b.formats {
@@ -281,8 +280,8 @@ fn join_rules<T>(a: Option<Box<T>>, b: Option<Box<T>>, meet: impl FnOnce(T, T) -
 }
 
 fn meet_numbers<'d>(a: NumberRules<'d>, b: NumberRules<'d>) -> NumberRules<'d> {
-    let pick = |x, y, lower| match (x, y) {
-        (Some(x), Some(y)) => Some(tighter(x, y, lower)),
+    let pick = |x: Option<Bound>, y: Option<Bound>, side| match (x, y) {
+        (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
     };
     let mut multiples: Vec<&'d Json<'d>> = a.multiples;
@@ -294,7 +293,7 @@ fn meet_numbers<'d>(a: NumberRules<'d>, b: NumberRules<'d>) -> NumberRules<'d> {
         _ => false,
     };
     let kept = multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
-    NumberRules { min: pick(a.min, b.min, true), max: pick(a.max, b.max, false), multiples: kept }
+    NumberRules { min: pick(a.min, b.min, Side::Lower), max: pick(a.max, b.max, Side::Upper), multiples: kept }
 }
 
 fn meet_texts<'d>(a: TextRules<'d>, b: TextRules<'d>) -> TextRules<'d> {

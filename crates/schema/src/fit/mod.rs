@@ -97,8 +97,13 @@ impl FittedText {
 pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
     let json = Json::from_value(schema, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
     let size = weight(&json);
-    fit_json(json, size, dialect, options, |json| json.to_value())
-        .map(|(schema, out)| Fitted { schema, changes: out.changes, strict: out.strict, lens: out.lens })
+    let print = |json: &Json<'_>| json.to_value();
+    fit_json(json, size, dialect, options, print).map(|(schema, out)| Fitted {
+        schema,
+        changes: out.changes,
+        strict: out.strict,
+        lens: out.lens,
+    })
 }
 
 /// [`fit`] from text to text.
@@ -109,8 +114,12 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
         json.write(&mut out);
         out
     };
-    fit_json(json, text.len(), dialect, options, print)
-        .map(|(schema, out)| FittedText { schema, changes: out.changes, strict: out.strict, lens: out.lens })
+    fit_json(json, text.len(), dialect, options, print).map(|(schema, out)| FittedText {
+        schema,
+        changes: out.changes,
+        strict: out.strict,
+        lens: out.lens,
+    })
 }
 
 struct Outcome {
@@ -130,10 +139,11 @@ fn fit_json<T>(
     let mut rung = Cow::Borrowed(dialect);
     let mut fell = Vec::new();
     let wants_strict = dialect.strict();
-    if wants_strict && options.strict == StrictMode::Off {
-        if let Some(next) = next_rung(&rung) {
-            rung = next;
-        }
+    if wants_strict
+        && options.strict == StrictMode::Off
+        && let Some(next) = next_rung(&rung)
+    {
+        rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
     // What already fits is left alone, to the byte: the first law then implies the second.
@@ -141,18 +151,15 @@ fn fit_json<T>(
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let remote = fetch(&json, options)?;
-    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved, resolver: None };
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     loop {
         let read = read(&json, &remote, &reading)?;
         let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes, size);
         let (fitted, lens) = lowerer.run();
         let mut changes = std::mem::take(&mut lowerer.changes);
         let fitted = budget::meet_budgets(fitted, &rung, options.slot, &mut changes);
-        let stuck = if is_clean(&fitted, &rung, options.slot) {
-            None
-        } else {
-            first_violation(&fitted, &rung, options.slot)
-        };
+        let stuck =
+            if is_clean(&fitted, &rung, options.slot) { None } else { first_violation(&fitted, &rung, options.slot) };
         let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&stuck, next) else {
             fell.append(&mut changes);
@@ -372,10 +379,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             && !self.definitions.is_empty()
         {
             let definitions = std::mem::take(&mut self.definitions);
-            let map = definitions
-                .into_iter()
-                .filter_map(|own| Some((Cow::Owned(own.name), own.json?)))
-                .collect();
+            let map = definitions.into_iter().filter_map(|own| Some((Cow::Owned(own.name), own.json?))).collect();
             members.push((self.words.defs.name().into(), Json::Obj(map)));
         }
         let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens);

@@ -123,7 +123,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A list of entries for what a map holds.
-    fn entries(&mut self, rules: &ObjectRules<'d>, extra: Extra, code: &Arc<str>, node: &Rc<Node<'d>>) -> (Json<'d>, LensId) {
+    fn entries(
+        &mut self,
+        rules: &ObjectRules<'d>,
+        extra: Extra,
+        code: &Arc<str>,
+        node: &Rc<Node<'d>>,
+    ) -> (Json<'d>, LensId) {
         let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
         let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
         match extra {
@@ -174,10 +180,7 @@ impl<'d> Lowerer<'d, '_> {
         if self.caps.accepts(Kw::AdditionalProperties) {
             item.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
         }
-        let list = vec![
-            (Kw::Type.name().into(), Json::str("array")),
-            (Kw::Items.name().into(), Json::Obj(item)),
-        ];
+        let list = vec![(Kw::Type.name().into(), Json::str("array")), (Kw::Items.name().into(), Json::Obj(item))];
         let lens = self.lens.add(Shape::Entries(lowered.lens));
         (Json::Obj(list), lens)
     }
@@ -213,7 +216,10 @@ impl<'d> Lowerer<'d, '_> {
         let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
         self.objects -= 1;
         self.put_unknown_required(node, &rules, &wanted, &gone, &mut required);
-        if !properties.is_empty() || self.caps.must(Demand::HasProperties) || node.object.is_some() && !rules.properties.is_empty() {
+        if !properties.is_empty()
+            || self.caps.must(Demand::HasProperties)
+            || node.object.is_some() && !rules.properties.is_empty()
+        {
             sheet.put(Kw::Properties, Json::Obj(properties));
         }
         let closes = self.caps.must(Demand::AllRequired);
@@ -251,15 +257,16 @@ impl<'d> Lowerer<'d, '_> {
         let all = self.caps.must(Demand::AllRequired);
         let place = self.graph[id].place;
         if must && !lowered.null {
-            return (lowered.json, Absent::Absent, lowered.lens, true);
+            return (lowered.json, Absent::Kept, lowered.lens, true);
         }
         if !all && !lowered.null {
-            return (lowered.json, Absent::Absent, lowered.lens, false);
+            return (lowered.json, Absent::Kept, lowered.lens, false);
         }
         if !all {
             // R-A8: a nullable property leaves `required`.
             let code = self.demand_code(Demand::NoNull);
-            let (effect, absent) = if must { (Effect::Same, Absent::NullIsAbsent) } else { (Effect::Narrower, Absent::EitherIsAbsent) };
+            let (effect, absent) =
+                if must { (Effect::Same, Absent::IsNull) } else { (Effect::Narrower, Absent::IsEither) };
             let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
             self.change(&code, place, Kw::Type, Action::Carried, effect, detail);
             return (lowered.json, absent, lowered.lens, false);
@@ -267,7 +274,7 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.demand_code(Demand::AllRequired);
         if self.can_say_null() && !lowered.null {
             if must {
-                return (lowered.json, Absent::Absent, lowered.lens, true);
+                return (lowered.json, Absent::Kept, lowered.lens, true);
             }
             let nullable = self.types_of(id).meets(Types::NULL);
             if nullable && accepts_null(&lowered.json) {
@@ -282,7 +289,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let lowered = self.null_here(lowered);
         if must {
-            return (lowered.json, Absent::Absent, lowered.lens, true);
+            return (lowered.json, Absent::Kept, lowered.lens, true);
         }
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list");
         let list = self.at_most_one(lowered);
@@ -355,8 +362,11 @@ impl<'d> Lowerer<'d, '_> {
                 let carry = self.open == Open::Carry || rules.additional.is_some();
                 out.additional = Some(Json::Bool(carry || rules.properties.is_empty()));
                 let code = self.demand_code(Demand::SaysOpen);
-                let (effect, what) =
-                    if carry || rules.properties.is_empty() { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
+                let (effect, what) = if carry || rules.properties.is_empty() {
+                    (Effect::Same, "said to be open")
+                } else {
+                    (Effect::Narrower, "closed")
+                };
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
             Extra::Open => {
@@ -419,7 +429,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.needs.is_empty() {
             if self.caps.accepts(Kw::DependentRequired) {
-                let list = |names: &[Cow<'d, str>]| Json::Arr(names.iter().map(|name| Json::Str(name.clone())).collect());
+                let list =
+                    |names: &[Cow<'d, str>]| Json::Arr(names.iter().map(|name| Json::Str(name.clone())).collect());
                 let map = rules.needs.iter().map(|(key, names)| (key.clone(), list(names))).collect();
                 sheet.put(Kw::DependentRequired, Json::Obj(map));
             } else {

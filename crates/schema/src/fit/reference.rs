@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Pos, Refs};
-use crate::dialect::Demand;
+use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -30,7 +30,9 @@ impl<'d> Lowerer<'d, '_> {
             return self.inline(id, node, target, pos);
         }
         let notes_fit = node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == crate::keyword::Role::Remark,
+            NoteKey::Kw(kw) => {
+                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == crate::keyword::Role::Remark
+            }
             NoteKey::Unknown(_) => !self.caps.unknown,
         });
         if bare && notes_fit {
@@ -77,7 +79,7 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.demand_code(Demand::NoCycle);
             return self.as_text(target, &code, "the schema contains itself");
         }
-        let (pointer, lens) = if target == self.root && self.root_in_place && self.caps.ref_to_root {
+        let (pointer, lens) = if target == self.root && self.root_in_place && self.caps.root_ref == RootRef::Taken {
             ("#".to_owned(), self.root_lens)
         } else {
             let (index, new) = self.define(target);
@@ -89,7 +91,8 @@ impl<'d> Lowerer<'d, '_> {
             } else if new {
                 self.queue.push(index);
             }
-            let (name, lens) = self.definitions.get(index).map_or_else(Default::default, |own| (own.name.clone(), Some(own.lens)));
+            let (name, lens) =
+                self.definitions.get(index).map_or_else(Default::default, |own| (own.name.clone(), Some(own.lens)));
             (format!("#/{}/{name}", self.words.defs.name()), lens.unwrap_or(LensId::SAME))
         };
         let mut members = vec![(self.words.reference.name().into(), Json::str(pointer))];
@@ -154,8 +157,10 @@ impl<'d> Lowerer<'d, '_> {
             return (*index, false);
         }
         let word = self.graph.name(self.graph[node].place).unwrap_or("root");
-        let mut name: String =
-            word.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' }).collect();
+        let mut name: String = word
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' })
+            .collect();
         name.truncate(64);
         if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             name.insert(0, '_');
@@ -281,7 +286,11 @@ impl<'d> Lowerer<'d, '_> {
             let members = vec![(self.words.reference.name().into(), Json::str(pointer))];
             return Lowered { json: Json::Obj(members), lens, null: false };
         }
-        let demand = if self.refs == Refs::Inline { self.refusal_code(self.words.reference) } else { self.demand_code(Demand::NoCycle) };
+        let demand = if self.refs == Refs::Inline {
+            self.refusal_code(self.words.reference)
+        } else {
+            self.demand_code(Demand::NoCycle)
+        };
         self.as_text(id, &demand, "the schema contains itself")
     }
 

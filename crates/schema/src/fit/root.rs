@@ -72,9 +72,10 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(logic) = &mut plain.logic {
             logic.unions.clear();
         }
-        let empty = plain.logic.as_ref().is_some_and(|logic| {
-            logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
-        });
+        let empty = plain
+            .logic
+            .as_ref()
+            .is_some_and(|logic| logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty());
         if empty {
             plain.logic = None;
         }
@@ -107,13 +108,13 @@ impl<'d> Lowerer<'d, '_> {
         let refused_values = node.values.is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
-        let needs_all = node.logic.as_ref().is_some_and(|logic| {
-            logic.conditions.len() > 1 || logic.unions.len() > 1
-        });
+        let needs_all = node.logic.as_ref().is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
         (types == Types::OBJECT || spoken || silent)
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))
             && !refused_values
-            && (!has_union || (natural_union && !union_refused && self.unions_are_free(node, Pos::Root)) || joined_union)
+            && (!has_union
+                || (natural_union && !union_refused && self.unions_are_free(node, Pos::Root))
+                || joined_union)
     }
 
     fn wrap(&mut self, inner: Lowered<'d>) -> Lowered<'d> {

@@ -24,12 +24,14 @@ impl<'d> Lowerer<'d, '_> {
         let mut base = Node::clone(node);
         let notes = std::mem::take(&mut base.notes);
         let unions = base.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.unions));
-        if base.logic.as_ref().is_some_and(|logic| {
-            logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty()
-        }) {
+        if base
+            .logic
+            .as_ref()
+            .is_some_and(|logic| logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty())
+        {
             base.logic = None;
         }
-        let bare = base.is_bare() && base.logic.is_none();
+        let silent = base.is_bare() && base.logic.is_none();
         // A type beside a union is often what every branch says again.
         let only_types = base.types.filter(|_| base.asks_only_types());
         let weight = base.object.as_ref().map_or(1, |rules| rules.properties.len().max(1));
@@ -42,7 +44,9 @@ impl<'d> Lowerer<'d, '_> {
         let mut branches = vec![base];
         for union in &unions {
             let product = branches.len() * union.branches.len();
-            if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || product * weight > 600 {
+            if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len()))
+                || product * weight > 600
+            {
                 let code = self.refusal_code(Kw::AllOf);
                 let detail = "too many combinations: one of the unions is left out".to_owned();
                 self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
@@ -53,7 +57,7 @@ impl<'d> Lowerer<'d, '_> {
             for so_far in &branches {
                 for branch in &union.branches {
                     let adds_nothing = *so_far == base
-                        && (bare || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
+                        && (silent || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
                     next.push(if adds_nothing { *branch } else { self.both(*so_far, *branch) });
                 }
             }
@@ -71,7 +75,9 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn unions_are_free(&self, node: &Rc<Node<'d>>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
         let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
-        let takes = |union: &Union| self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos);
+        let takes = |union: &Union| {
+            self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
+        };
         let several = node.unions().len() > 1;
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
         !demanding && !listed && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
@@ -135,7 +141,8 @@ impl<'d> Lowerer<'d, '_> {
             }
             [one] => {
                 let one = *one;
-                let lowered = self.lower_noted(one, &about, pos);
+                // What stands beside `null` is a branch.
+                let lowered = self.lower_noted(one, &about, if null { Pos::Branch } else { pos });
                 if null { self.with_null(lowered) } else { lowered }
             }
             several => {
@@ -323,12 +330,12 @@ impl<'d> Lowerer<'d, '_> {
         let mut kinds: Vec<Vec<NodeId>> = Vec::new();
         for node in nodes {
             for (key, id) in &node.object.as_deref().unwrap_or(&none).properties {
-                match joined.properties.iter().position(|(own, _)| own == key) {
-                    Some(index) => kinds.get_mut(index).into_iter().for_each(|list| list.push(*id)),
-                    None => {
-                        joined.properties.push((key.clone(), *id));
-                        kinds.push(vec![*id]);
-                    }
+                let known = joined.properties.iter().position(|(own, _)| own == key);
+                if let Some(list) = known.and_then(|index| kinds.get_mut(index)) {
+                    list.push(*id);
+                } else {
+                    joined.properties.push((key.clone(), *id));
+                    kinds.push(vec![*id]);
                 }
             }
         }
@@ -342,9 +349,8 @@ impl<'d> Lowerer<'d, '_> {
             joined.required.retain(|name| theirs.contains(name));
         }
         let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.object.as_ref()?.additional).collect();
-        let bounded = rest.len() == nodes.len() && nodes.iter().all(|node| {
-            node.object.as_ref().is_none_or(|rules| rules.patterns.is_empty())
-        });
+        let bounded = rest.len() == nodes.len()
+            && nodes.iter().all(|node| node.object.as_ref().is_none_or(|rules| rules.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
             joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
@@ -370,7 +376,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
-        self.caps.accepts(Kw::Nullable) || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
+        self.caps.accepts(Kw::Nullable)
+            || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
     }
 
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
@@ -391,7 +398,7 @@ impl<'d> Lowerer<'d, '_> {
             return Lowered { json: Json::Obj(union), lens, null: false };
         }
         let reference = refers(&json, self.words.reference);
-        if self.caps.accepts(Kw::Nullable) && !(reference && !self.caps.beside_ref.has(Kw::Nullable)) {
+        if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
             let beside = self.caps.beside_union.has(Kw::Nullable);
             make_nullable(&mut json, beside);
             return Lowered { json, lens, null: false };
@@ -401,10 +408,8 @@ impl<'d> Lowerer<'d, '_> {
             && let Json::Obj(members) = &mut json
             && let Some((_, kind)) = members.iter_mut().find(|(key, _)| key == Kw::Type.name())
         {
-            let mut names = match std::mem::replace(kind, Json::Null) {
-                Json::Arr(names) => names,
-                name => vec![name],
-            };
+            let stated = std::mem::replace(kind, Json::Null);
+            let mut names = if let Json::Arr(names) = stated { names } else { vec![stated] };
             names.push(Json::str("null"));
             *kind = Json::Arr(names);
             return Lowered { json, lens, null: false };
@@ -464,9 +469,7 @@ impl<'d> Lowerer<'d, '_> {
 /// branch: a union stands in no union.
 fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
     let Json::Obj(mut members) = json else { return vec![json] };
-    let annotated = members.iter().all(|(key, _)| {
-        Kw::of(key).is_some_and(|kw| kw == Kw::AnyOf || kw.annotates())
-    });
+    let annotated = members.iter().all(|(key, _)| Kw::of(key).is_some_and(|kw| kw == Kw::AnyOf || kw.annotates()));
     let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
     let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
     let (_, Json::Arr(mut branches)) = members.swap_remove(index) else { return Vec::new() };
@@ -496,8 +499,7 @@ fn refers(json: &Json<'_>, reference: Kw) -> bool {
 
 fn make_nullable(json: &mut Json<'_>, beside_union: bool) {
     let Json::Obj(members) = json else { return };
-    if !beside_union
-        && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
+    if !beside_union && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
     {
         for branch in branches {
             make_nullable(branch, beside_union);

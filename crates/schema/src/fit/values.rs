@@ -52,9 +52,17 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether the dialect wants enums sorted by type.
     fn splits_values(&self) -> bool {
-        [Demand::Closed, Demand::EnumTyped, Demand::EnumStrings, Demand::EnumOneType, Demand::EnumScalars, Demand::OneType, Demand::Typed]
-            .into_iter()
-            .any(|demand| self.caps.must(demand))
+        [
+            Demand::Closed,
+            Demand::EnumTyped,
+            Demand::EnumStrings,
+            Demand::EnumOneType,
+            Demand::EnumScalars,
+            Demand::OneType,
+            Demand::Typed,
+        ]
+        .into_iter()
+        .any(|demand| self.caps.must(demand))
     }
 
     fn lower_kinds(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
@@ -63,14 +71,18 @@ impl<'d> Lowerer<'d, '_> {
         let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
         let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
             || (values.iter().any(composite)
-                && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed].into_iter().any(|demand| self.caps.must(demand)));
+                && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed]
+                    .into_iter()
+                    .any(|demand| self.caps.must(demand)));
         if strings_only || unsayable {
             return self.labelled(node, values);
         }
         let kinds = kinds_of(values);
         let types = kinds.iter().fold(Types::NONE, |types, (kind, _)| types.or(*kind));
         let together = kinds.len() == 1
-            || !(self.caps.must(Demand::EnumTyped) || self.caps.must(Demand::EnumOneType) || self.caps.must(Demand::OneType));
+            || !(self.caps.must(Demand::EnumTyped)
+                || self.caps.must(Demand::EnumOneType)
+                || self.caps.must(Demand::OneType));
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
             let mut sheet = Sheet::new();
@@ -136,8 +148,12 @@ impl<'d> Lowerer<'d, '_> {
     /// Carries values as labels: strings that stand for them.
     fn labelled(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
-        let mut taken: foldhash::HashSet<String> =
-            values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty()).map(str::to_owned).collect();
+        let mut taken: foldhash::HashSet<String> = values
+            .iter()
+            .filter_map(|value| value.as_str())
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect();
         for value in values {
             let text = value.as_str();
             let label = match text {

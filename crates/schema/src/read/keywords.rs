@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::resolve::Scope;
 use super::{Draft, Reader};
 use crate::error::ReadError;
-use crate::graph::{Bound, Condition, Contains, Logic, Node, Note, NoteKey, Place, Step, Union};
+use crate::graph::{Bound, Condition, Contains, Logic, Node, Note, NoteKey, Place, Side, Step, Union};
 use crate::json::{Json, Member};
 use crate::keyword::{Holds, Kw};
 use crate::report::{Action, Effect};
@@ -32,9 +32,9 @@ struct Parts<'d> {
     contains: Option<&'d Json<'d>>,
     min_contains: Option<u64>,
     max_contains: Option<u64>,
-    minimum_excludes: bool,
-    maximum_excludes: bool,
-    nullable: bool,
+    minimum_excludes: Option<bool>,
+    maximum_excludes: Option<bool>,
+    nullable: Option<bool>,
     when: Option<&'d Json<'d>>,
     then: Option<&'d Json<'d>>,
     otherwise: Option<&'d Json<'d>>,
@@ -112,7 +112,7 @@ impl<'d> Reader<'d> {
             }
             Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, node, scope)?,
             Kw::Type => self.type_names(value, node, scope)?,
-            Kw::Nullable => value.as_bool().inspect(|flag| parts.nullable = *flag).is_some(),
+            Kw::Nullable => value.as_bool().inspect(|flag| parts.nullable = Some(*flag)).is_some(),
             Kw::Format => value.as_str().map(|format| node.formats.push(format)).is_some(),
             Kw::Enum => value.as_arr().map(|values| keep(node, values.iter())).is_some(),
             Kw::Const => {
@@ -127,21 +127,19 @@ impl<'d> Reader<'d> {
                 }
                 positive
             }
-            Kw::Minimum | Kw::Maximum => bound(node, kw == Kw::Minimum, value, false),
+            Kw::Minimum | Kw::Maximum => bound(node, side(kw), value, Edge::Included),
             Kw::ExclusiveMinimum | Kw::ExclusiveMaximum => {
                 let lower = kw == Kw::ExclusiveMinimum;
                 if let Some(flag) = value.as_bool() {
-                    *(if lower { &mut parts.minimum_excludes } else { &mut parts.maximum_excludes }) = flag;
+                    *(if lower { &mut parts.minimum_excludes } else { &mut parts.maximum_excludes }) = Some(flag);
                     true
                 } else {
-                    bound(node, lower, value, true)
+                    bound(node, side(kw), value, Edge::Excluded)
                 }
             }
             Kw::MinLength => count(value, &mut |count| node.text.get_or_insert_default().min = count),
             Kw::MaxLength => count(value, &mut |count| node.text.get_or_insert_default().max = Some(count)),
-            Kw::Pattern => {
-                value.as_str().map(|text| node.text.get_or_insert_default().patterns.push(text)).is_some()
-            }
+            Kw::Pattern => value.as_str().map(|text| node.text.get_or_insert_default().patterns.push(text)).is_some(),
             Kw::PrefixItems => {
                 if let Some(items) = value.as_arr() {
                     let prefix = self.children(items, kw, place, scope)?;
@@ -216,9 +214,10 @@ impl<'d> Reader<'d> {
                 if let Some(branches) = value.as_arr().filter(|branches| !branches.is_empty()) {
                     let branches = self.children(branches, kw, place, scope)?;
                     let logic = node.logic.get_or_insert_default();
-                    match kw {
-                        Kw::AnyOf | Kw::OneOf => logic.unions.push(Union { exactly_one: kw == Kw::OneOf, branches }),
-                        _ => logic.all.extend(branches),
+                    if kw == Kw::AllOf {
+                        logic.all.extend(branches);
+                    } else {
+                        logic.unions.push(Union { exactly_one: kw == Kw::OneOf, branches });
                     }
                     true
                 } else {
@@ -270,7 +269,7 @@ impl<'d> Reader<'d> {
                 [(parts.minimum_excludes, &mut rules.min), (parts.maximum_excludes, &mut rules.max)]
             {
                 if let Some(bound) = bound {
-                    bound.exclusive |= excludes;
+                    bound.exclusive |= excludes == Some(true);
                 }
             }
         }
@@ -308,7 +307,7 @@ impl<'d> Reader<'d> {
             let when = self.child(when, Kw::If, place, scope)?;
             node.logic.get_or_insert_default().conditions.push(Condition { when, then, otherwise });
         }
-        if parts.nullable && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {
+        if parts.nullable == Some(true) && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {
             self.allow_null(node, place);
         }
         self.forget_siblings(node, place);
@@ -350,12 +349,8 @@ impl<'d> Reader<'d> {
         if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.logic.is_none()) {
             return;
         }
-        let kept = Node {
-            place: node.place,
-            target: node.target,
-            notes: std::mem::take(&mut node.notes),
-            ..Node::default()
-        };
+        let kept =
+            Node { place: node.place, target: node.target, notes: std::mem::take(&mut node.notes), ..Node::default() };
         *node = kept;
         let detail = "keywords beside a reference mean nothing up to draft 7".to_owned();
         self.change("READ-SIBLINGS", place, Kw::Ref.name(), Action::Dropped, Effect::Same, detail);
@@ -474,23 +469,31 @@ fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>) {
     });
 }
 
-fn bound<'d>(node: &mut Node<'d>, lower: bool, value: &'d Json<'d>, exclusive: bool) -> bool {
+/// Which side of a range a keyword bounds.
+fn side(kw: Kw) -> Side {
+    if matches!(kw, Kw::Minimum | Kw::ExclusiveMinimum) { Side::Lower } else { Side::Upper }
+}
+
+/// Whether a bound itself is in the range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Included,
+    Excluded,
+}
+
+fn bound<'d>(node: &mut Node<'d>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
     let Json::Num(number) = value else { return false };
-    let new = Bound { value: number.clone(), exclusive };
+    let new = Bound { value: number.clone(), exclusive: edge == Edge::Excluded };
     let rules = node.number.get_or_insert_default();
-    let own = if lower { &mut rules.min } else { &mut rules.max };
+    let own = match side {
+        Side::Lower => &mut rules.min,
+        Side::Upper => &mut rules.max,
+    };
     *own = Some(match own.take() {
-        Some(own) => tighter(own, new, lower),
+        Some(own) => own.tighter(new, side),
         None => new,
     });
     true
-}
-
-/// The bound that leaves fewer numbers.
-pub(crate) fn tighter(a: Bound, b: Bound, lower: bool) -> Bound {
-    let (x, y) = (a.value.as_f64().unwrap_or(0.0), b.value.as_f64().unwrap_or(0.0));
-    let first = if x.total_cmp(&y).is_eq() { a.exclusive } else { (x > y) == lower };
-    if first { a } else { b }
 }
 
 fn count(value: &Json<'_>, put: &mut dyn FnMut(u64)) -> bool {
@@ -503,4 +506,3 @@ fn set<'d>(part: &mut Option<&'d Json<'d>>, value: &'d Json<'d>) -> bool {
     *part = Some(value);
     true
 }
-

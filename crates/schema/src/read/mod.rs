@@ -1,11 +1,10 @@
 //! Owns reading: a JSON document of any draft becomes a [`Graph`] in the terms of draft 2020-12. Forms of older drafts, of
-//! OpenAPI 3.0 and of careless generators are understood here and nowhere else.
+//! `OpenAPI` 3.0 and of careless generators are understood here and nowhere else.
 
-pub(crate) mod keywords;
+mod keywords;
 mod resolve;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use serde_json::Value;
@@ -102,7 +101,6 @@ pub trait Resolver: Send + Sync {
 pub(crate) struct ReadOptions {
     pub(crate) draft: Option<Draft>,
     pub(crate) unresolved: Unresolved,
-    pub(crate) resolver: Option<Arc<dyn Resolver>>,
 }
 
 /// What a reference without a target means.
@@ -177,13 +175,7 @@ impl<'d> Reader<'d> {
         Ok(id)
     }
 
-    fn read_into(
-        &mut self,
-        id: NodeId,
-        json: &'d Json<'d>,
-        place: Place,
-        scope: Scope<'d>,
-    ) -> Result<(), ReadError> {
+    fn read_into(&mut self, id: NodeId, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<(), ReadError> {
         let node = match json {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
@@ -202,7 +194,14 @@ impl<'d> Reader<'d> {
 
     fn change(&mut self, code: &str, place: Place, keyword: &str, action: Action, effect: Effect, detail: String) {
         let at = self.graph.pointer(Some(place));
-        self.changes.push(Change { code: code.into(), at, keyword: keyword.to_owned().into(), action, effect, detail: detail.into() });
+        self.changes.push(Change {
+            code: code.into(),
+            at,
+            keyword: keyword.to_owned().into(),
+            action,
+            effect,
+            detail: detail.into(),
+        });
     }
 
     /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.

@@ -69,10 +69,12 @@ impl<'d> Reader<'d> {
         // A draft-4 `id` is often no more than a name: `#` keeps meaning the whole document unless it says otherwise.
         let own = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Id)));
         let holds = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Defs | Kw::Definitions)));
-        if own && holds && place != ROOT {
-            if let Some(resource) = self.schema_of(members) {
-                return Scope { resource, place, base };
-            }
+        if own
+            && holds
+            && place != ROOT
+            && let Some(resource) = self.schema_of(members)
+        {
+            return Scope { resource, place, base };
         }
         Scope { base, ..scope }
     }
@@ -86,22 +88,17 @@ impl<'d> Reader<'d> {
     ) -> Result<bool, ReadError> {
         let Some(reference) = value.as_str() else { return Ok(false) };
         let place = node.place.unwrap_or(ROOT);
-        let found = if kw == Kw::RecursiveRef {
-            Some((self.document, ROOT))
-        } else {
-            self.find(reference, scope)
-        };
+        let found = if kw == Kw::RecursiveRef { Some((self.document, ROOT)) } else { self.find(reference, scope) };
         if let Some((target, at)) = found.filter(|(target, _)| matches!(target, Json::Obj(_) | Json::Bool(_))) {
             let address = std::ptr::from_ref(target) as usize;
-            let id = match self.known.get(&address) {
-                Some(id) => *id,
-                None => {
-                    let id = self.graph.add(Node::default());
-                    self.known.insert(address, id);
-                    let scope = Scope { ..self.scope_of(target, scope) };
-                    self.waiting.push((id, target, at, scope));
-                    id
-                }
+            let id = if let Some(id) = self.known.get(&address) {
+                *id
+            } else {
+                let id = self.graph.add(Node::default());
+                self.known.insert(address, id);
+                let scope = self.scope_of(target, scope);
+                self.waiting.push((id, target, at, scope));
+                id
             };
             // A reference beside another one (a dynamic one, say) is one more condition.
             if node.target.is_some() {
@@ -134,11 +131,8 @@ impl<'d> Reader<'d> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         // Some generators forget the `#` before a pointer.
         let (uri, fragment) = if uri.starts_with('/') && fragment.is_empty() { ("", uri) } else { (uri, fragment) };
-        let (resource, place) = if uri.is_empty() {
-            (scope.resource, scope.place)
-        } else {
-            (self.resource(uri, scope)?, ROOT)
-        };
+        let (resource, place) =
+            if uri.is_empty() { (scope.resource, scope.place) } else { (self.resource(uri, scope)?, ROOT) };
         if fragment.is_empty() {
             return Some((resource, place));
         }

@@ -1,1 +1,280 @@
-//! Placeholder.
+//! Input that is wrong, hostile or merely huge: an error that names the place, or a result, and either of them soon.
+
+use std::fmt::Write as _;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use polywire_schema::{
+    Dialect, FitOptions, Limits, ReadErrorKind, Slot, Unresolved, check_text, dialect, dialects, fit, fit_text,
+};
+use serde_json::{Map, Value, json};
+
+use crate::judge::{assert_no_faults, fit_by_the_laws};
+
+/// What no input may take, for one dialect and all the laws, on a slow machine and with little optimization.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[track_caller]
+fn refused(text: &str, options: &FitOptions, kind: ReadErrorKind, at: &str, says: &str) {
+    for dialect in dialects() {
+        let error = fit_text(text, dialect, options).expect_err("an error");
+        assert_eq!((error.kind(), error.at()), (kind, at), "{}: {error}", dialect.id());
+        assert!(error.to_string().contains(says), "{}: {error}", dialect.id());
+    }
+}
+
+/// Every dialect, each in its own time and on the small stack that threads have.
+#[track_caller]
+fn fits_soon(schema: &Value) {
+    fits_soon_for(schema, &dialects().iter().collect::<Vec<_>>());
+}
+
+#[track_caller]
+fn fits_soon_for(schema: &Value, dialects: &[&'static Dialect]) {
+    let text = schema.to_string();
+    let mut faults = Vec::new();
+    for dialect in dialects.iter().copied() {
+        let (sender, answer) = mpsc::channel();
+        let own = text.clone();
+        let worker = thread::spawn(move || {
+            let held = fit_by_the_laws(&own, dialect, &FitOptions::default());
+            let told = held.err().map(|fault| fault.to_string().chars().take(300).collect::<String>());
+            // Nobody listens any more where patience ran out.
+            _ = sender.send(told);
+        });
+        match answer.recv_timeout(PATIENCE) {
+            Ok(None) => worker.join().expect("a worker that is done"),
+            Ok(Some(fault)) => faults.push(format!("{}: {fault}", dialect.id())),
+            Err(_) => faults.push(format!("{}: no answer after {PATIENCE:?}", dialect.id())),
+        }
+    }
+    assert_no_faults(&faults);
+}
+
+/// A few dialects of each kind, where all of them would take long.
+fn some_dialects() -> Vec<&'static Dialect> {
+    let ids = ["anthropic-strict", "cca", "gemini", "gemini-openapi", "mcp", "openai", "openai-strict", "portable"];
+    ids.iter().map(|id| dialect(id).expect("a dialect")).collect()
+}
+
+#[test]
+fn text_that_is_not_json_is_an_error_with_line_and_column() {
+    let options = FitOptions::default();
+    for text in ["", "{", "{\"type\": \"object\",}", "{'type': 'object'}", "{} {}", "nul", "\u{feff}{}", "{\"a\": 01}"] {
+        refused(text, &options, ReadErrorKind::Json, "", "line 1 column");
+    }
+    let error = check_text("{\n \"type\": object}", dialect("openai").unwrap(), Slot::Tool).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().contains("line 2")), (ReadErrorKind::Json, true), "{error}");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_an_error_that_names_it() {
+    let text = r#"{"type": "object", "properties": {"a": {"type": "string"}, "a": {"type": "null"}}}"#;
+    refused(text, &FitOptions::default(), ReadErrorKind::Json, "", "`a`");
+    refused(r#"{"enum": [{"b": 1, "b": 2}]}"#, &FitOptions::default(), ReadErrorKind::Json, "", "`b`");
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_an_error() {
+    let deep = |levels: usize| format!("{}{{}}{}", "{\"items\":".repeat(levels), "}".repeat(levels));
+    refused(&deep(300), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    let shallow = FitOptions::default().with_limits(Limits::default().with_depth(3));
+    refused(&deep(4), &shallow, ReadErrorKind::Json, "", "deep");
+}
+
+#[test]
+fn a_value_that_is_nested_too_deeply_is_an_error_too() {
+    let mut schema = json!({});
+    for _ in 0..400 {
+        schema = json!({ "items": schema });
+    }
+    for dialect in dialects() {
+        let error = fit(&schema, dialect, &FitOptions::default()).expect_err("an error");
+        assert_eq!(error.kind(), ReadErrorKind::Json, "{error}");
+    }
+}
+
+#[test]
+fn more_values_than_the_limits_allow_are_an_error() {
+    let small = FitOptions::default().with_limits(Limits::default().with_values(100));
+    let schema = json!({"type": "string", "enum": (0..200).map(|index| index.to_string()).collect::<Vec<_>>()});
+    refused(&schema.to_string(), &small, ReadErrorKind::Json, "", "");
+    assert!(fit_text(r#"{"type": "string"}"#, dialect("openai").unwrap(), &small).is_ok());
+}
+
+#[test]
+fn a_value_that_is_no_schema_is_an_error() {
+    for text in ["null", "3", "\"object\"", "[]", "[{\"type\": \"object\"}]"] {
+        refused(text, &FitOptions::default(), ReadErrorKind::NotASchema, "", "a schema is an object or a boolean");
+    }
+    for text in ["null", "3", "\"object\"", "[]"] {
+        for dialect in dialects() {
+            let said = check_text(text, dialect, Slot::Tool);
+            let refused = said.as_ref().map_or(true, |violations| !violations.is_empty());
+            assert!(refused, "`check` finds nothing wrong with {text} for {}", dialect.id());
+        }
+    }
+}
+
+#[test]
+fn a_value_where_a_schema_must_stand_is_an_error_with_its_place() {
+    let cases = [
+        (json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b/c": 3}}}}), "/properties/a/properties/b~1c"),
+        (json!({"type": "object", "properties": {"a": {"anyOf": [{}, "string"]}}}), "/properties/a/anyOf/1"),
+        (json!({"type": "object", "properties": {"a": {"type": "array", "items": "string"}}}), "/properties/a/items"),
+    ];
+    for (schema, at) in cases {
+        refused(&schema.to_string(), &FitOptions::default(), ReadErrorKind::NotASchema, at, "a schema is");
+    }
+}
+
+#[test]
+fn a_reference_without_a_target_is_an_error_where_the_caller_says_so() {
+    let refuse = FitOptions::default().with_unresolved(Unresolved::Refuse);
+    for uri in ["#/$defs/Missing", "#missing", "https://example.org/other.json", "other.json#/a", "#/properties/b"] {
+        let schema = json!({"type": "object", "properties": {"a": {"$ref": uri}}});
+        refused(&schema.to_string(), &refuse, ReadErrorKind::Unresolved, "/properties/a", uri);
+        fits_soon(&schema);
+    }
+}
+
+#[test]
+fn references_that_go_round_in_circles_fit() {
+    fits_soon(&json!({ "$ref": "#" }));
+    fits_soon(&json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}));
+    fits_soon(&json!({"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}));
+    fits_soon(&json!({"allOf": [{"$ref": "#"}], "type": "object"}));
+    fits_soon(&json!({"anyOf": [{"$ref": "#"}, {"type": "null"}]}));
+    fits_soon(&json!({"not": {"$ref": "#"}}));
+    fits_soon(&json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "additionalProperties": false}));
+    fits_soon(&json!({"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/B"}, {"$ref": "#/$defs/A"}]}, "B": {"oneOf": [{"$ref": "#/$defs/A"}]}}}));
+    fits_soon(&json!({"type": "array", "items": {"$ref": "#/items"}, "minItems": 1}));
+}
+
+#[test]
+fn a_long_chain_of_references_fits() {
+    let mut defs = Map::new();
+    for index in 0..10_000 {
+        defs.insert(format!("d{index}"), json!({ "$ref": format!("#/$defs/d{}", index + 1) }));
+    }
+    defs.insert("d10000".to_owned(), json!({"type": "string"}));
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}), &some_dialects());
+}
+
+#[test]
+fn a_long_chain_of_objects_fits() {
+    let mut defs = Map::new();
+    for index in 0..5_000 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", index + 1) });
+        defs.insert(format!("d{index}"), json!({"type": "object", "properties": {"next": next}, "required": ["next"]}));
+    }
+    defs.insert("d5000".to_owned(), json!({"type": "string"}));
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}), &some_dialects());
+}
+
+#[test]
+fn definitions_that_double_do_not_explode() {
+    let mut defs = Map::new();
+    for index in 0..60 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", index + 1) });
+        let both = json!({"left": next.clone(), "right": next});
+        defs.insert(format!("d{index}"), json!({"type": "object", "properties": both}));
+    }
+    defs.insert("d60".to_owned(), json!({"type": "string"}));
+    fits_soon(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}));
+}
+
+#[test]
+fn unions_that_multiply_do_not_explode() {
+    let pairs: Vec<Value> = (0..30)
+        .map(|index| json!({"anyOf": [{"required": [format!("a{index}")]}, {"required": [format!("b{index}")]}]}))
+        .collect();
+    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "object", "allOf": pairs}}}));
+}
+
+#[test]
+fn a_union_of_a_hundred_thousand_branches_fits() {
+    let branches: Vec<Value> = (0..100_000).map(|index| json!({"type": "string", "const": format!("v{index}")})).collect();
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"anyOf": branches}}}), &some_dialects());
+}
+
+#[test]
+fn a_union_of_many_objects_fits() {
+    let branch = |index: usize| json!({"type": "object", "properties": {format!("p{index}"): {"type": "string"}}, "required": [format!("p{index}")]});
+    let branches: Vec<Value> = (0..3_000).map(branch).collect();
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"oneOf": branches}}}), &some_dialects());
+}
+
+#[test]
+fn a_deep_tower_of_combinators_fits() {
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let mut schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+        for index in 0..100 {
+            schema = json!({ keyword: [schema, {"description": format!("level {index}")}] });
+        }
+        fits_soon(&json!({"type": "object", "properties": {"a": schema}}));
+    }
+}
+
+#[test]
+fn a_tower_as_deep_as_the_limit_fits_on_a_small_stack() {
+    for wrap in [
+        |inner: Value| json!({"type": "object", "properties": {"a": inner}}),
+        |inner: Value| json!({"type": "array", "items": inner}),
+        |inner: Value| json!({ "not": inner }),
+        |inner: Value| json!({"type": "object", "additionalProperties": inner}),
+    ] {
+        let mut schema = json!({"type": "string"});
+        let mut levels = 0;
+        while levels < 120 {
+            schema = wrap(schema);
+            levels += 1;
+        }
+        fits_soon(&schema);
+    }
+}
+
+#[test]
+fn a_huge_enum_fits() {
+    let values: Vec<String> = (0..100_000).map(|index| format!("value {index}")).collect();
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"enum": values}}}), &some_dialects());
+    let mixed: Vec<Value> = (0..20_000).map(|index| if index % 2 == 0 { json!(index) } else { json!(index.to_string()) }).collect();
+    fits_soon_for(&json!({"type": "object", "properties": {"a": {"enum": mixed}}}), &some_dialects());
+}
+
+#[test]
+fn an_object_of_many_properties_fits() {
+    let mut properties = Map::new();
+    let mut names = Vec::new();
+    for index in 0..30_000 {
+        // Keys that must be renamed, and meet each other when they are.
+        let name = format!("key {}", if index % 2 == 0 { format!("{index}!") } else { format!("{}?", index - 1) });
+        properties.insert(name.clone(), json!({"type": "string"}));
+        names.push(name);
+    }
+    fits_soon_for(&json!({"type": "object", "properties": properties, "required": names}), &some_dialects());
+}
+
+#[test]
+fn long_texts_and_patterns_fit() {
+    let long = "ä".repeat(200_000);
+    let mut pattern = String::from("^(");
+    for index in 0..20_000 {
+        write!(pattern, "a{index}|").expect("text");
+    }
+    pattern.push_str("b)$");
+    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "description": long, "pattern": pattern}}}));
+    let groups = format!("{}a{}", "(".repeat(20_000), ")".repeat(20_000));
+    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "pattern": groups}}}));
+    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "((a{1,1000}){1,1000}){1,1000}"}}}));
+}
+
+#[test]
+fn a_dialect_that_cannot_be_read_is_an_error() {
+    for text in ["", "id = 3", "id = \"own\"\nunknown = true", "id = \"own\"\n[[keyword]]\nnames = [\"noSuchKeyword\"]"] {
+        assert!(Dialect::from_toml(text).is_err(), "{text}");
+    }
+}

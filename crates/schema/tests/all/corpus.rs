@@ -98,7 +98,7 @@ fn every_case_fits_by_the_laws() {
         let dialect = dialect(&case.id).expect("a dialect");
         let options = FitOptions::default().with_slot(case.slot());
         match fit_by_the_laws(&case.value["schema"].to_string(), dialect, &options) {
-            Err(broken) => faults.push(case.fault(&broken)),
+            Err(broken) => faults.push(case.fault(&broken.to_string())),
             Ok(fitted) => {
                 let schema: Value = serde_json::from_str(&fitted.schema).expect("JSON");
                 if case.value.get("fitted").is_some_and(|expected| *expected != schema) {

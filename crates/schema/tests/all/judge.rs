@@ -1,9 +1,10 @@
 //! The laws as functions: what must hold of one schema fitted to one dialect. Every other module asks here.
 
 use std::any::Any;
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use polywire_schema::{Dialect, FitOptions, FittedText, Slot, check_text, fit_text, target};
+use polywire_schema::{Dialect, FitOptions, FittedText, ReadError, Slot, check_text, fit_text, target};
 
 /// The dialects of the providers' own surfaces.
 pub(crate) const MAIN: [&str; 12] = [
@@ -21,50 +22,61 @@ pub(crate) const MAIN: [&str; 12] = [
     "vertex-openapi",
 ];
 
-/// Fits a schema and says which law the result breaks, if any; a panic is told like any other fault.
-pub(crate) fn fit_by_the_laws(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {
-    let held = panic::catch_unwind(AssertUnwindSafe(|| lawful(text, dialect, options)));
-    held.unwrap_or_else(|payload| Err(format!("panic: {}", panic_text(&*payload))))
+/// Why a schema did not pass.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// It could not be read.
+    Unread(ReadError),
+    /// A law does not hold.
+    Broken(String),
 }
 
-fn lawful(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {
-    let fitted = fit_text(text, dialect, options).map_err(|error| format!("not fitted: {error}"))?;
-    if let Some(objection) = objection(&fitted, dialect, options.slot) {
-        return Err(format!("law 1: {objection}\n  fitted {}", fitted.schema));
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(error) => write!(f, "not read: {error}"),
+            Self::Broken(law) => f.write_str(law),
+        }
     }
-    let again = fit_text(&fitted.schema, dialect, options).map_err(|error| format!("law 2: not fitted: {error}"))?;
+}
+
+/// Fits a schema and says which law the result breaks, if any; a panic is told like any other fault.
+pub(crate) fn fit_by_the_laws(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, Fault> {
+    let held = panic::catch_unwind(AssertUnwindSafe(|| lawful(text, dialect, options)));
+    held.unwrap_or_else(|payload| Err(Fault::Broken(format!("panic: {}", panic_text(&*payload)))))
+}
+
+fn lawful(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, Fault> {
+    let fitted = fit_text(text, dialect, options).map_err(Fault::Unread)?;
+    if let Some(objection) = objection(&fitted, dialect, options.slot) {
+        return Err(Fault::Broken(format!("law 1: {objection}\n  fitted {}", fitted.schema)));
+    }
+    let again = fit_text(&fitted.schema, dialect, options)
+        .map_err(|error| Fault::Broken(format!("law 2: {error}\n  fitted {}", fitted.schema)))?;
     if again.schema != fitted.schema {
-        return Err(format!("law 2: fitted {}\n  again {}", fitted.schema, again.schema));
+        return Err(Fault::Broken(format!("law 2: fitted {}\n  again {}", fitted.schema, again.schema)));
     }
     if again.strict() != fitted.strict() {
-        return Err(format!(
-            "law 2: strict is {}, then {}\n  fitted {}",
-            fitted.strict(),
-            again.strict(),
-            fitted.schema
-        ));
+        let (before, after) = (fitted.strict(), again.strict());
+        return Err(Fault::Broken(format!("law 2: strict {before}, then {after}\n  fitted {}", fitted.schema)));
     }
-    let twin = fit_text(text, dialect, options).map_err(|error| format!("not fitted twice: {error}"))?;
-    let alike = twin.schema == fitted.schema && twin.changes == fitted.changes && twin.strict() == fitted.strict();
-    if alike { Ok(fitted) } else { Err(format!("not deterministic: {} and {}", fitted.schema, twin.schema)) }
+    let twin = fit_text(text, dialect, options).map_err(Fault::Unread)?;
+    if twin.schema == fitted.schema && twin.changes == fitted.changes && twin.strict() == fitted.strict() {
+        Ok(fitted)
+    } else {
+        Err(Fault::Broken(format!("not deterministic: {} and {}", fitted.schema, twin.schema)))
+    }
 }
 
 /// What the provider would say to a fitted schema. What could not be strict was fitted to a lower rung, whose rules are the
 /// ones to pass.
 fn objection(fitted: &FittedText, dialect: &Dialect, slot: Slot) -> Option<String> {
-    let mut said = None;
-    if fitted.strict() || !dialect.strict() {
-        said = first_violation(&fitted.schema, dialect, slot);
-        said.as_ref()?;
-    }
-    let mut rung = dialect.fallback().filter(|_| dialect.strict() && !fitted.strict()).map(str::to_owned);
-    while let Some(ids) = rung {
-        let lower = target(&ids).expect("a fallback is a dialect");
-        said = first_violation(&fitted.schema, &lower, slot);
-        said.as_ref()?;
-        rung = lower.fallback().map(str::to_owned);
-    }
-    Some(said.unwrap_or_else(|| format!("`{}` is not met, and there is no lower rung", dialect.id())))
+    let fell = dialect.strict() && !fitted.strict();
+    let Some(lower) = dialect.fallback().filter(|_| fell) else {
+        return first_violation(&fitted.schema, dialect, slot);
+    };
+    let lower = target(lower).expect("a fallback is a dialect");
+    first_violation(&fitted.schema, &lower, slot)
 }
 
 fn first_violation(text: &str, dialect: &Dialect, slot: Slot) -> Option<String> {
@@ -77,6 +89,11 @@ fn first_violation(text: &str, dialect: &Dialect, slot: Slot) -> Option<String> 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     owned.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+/// Whether the long form of the tests is asked for.
+pub(crate) fn is_full() -> bool {
+    std::env::var_os("POLYWIRE_FULL").is_some_and(|value| value == "1")
 }
 
 /// Fails with all faults at once.

@@ -1,1 +1,84 @@
-//! Placeholder.
+//! The laws over schemas that a generator makes up. The seed is fixed, so that a run tells of the change under test alone;
+//! `POLYWIRE_FULL=1` takes a fresh seed and ten times as many schemas.
+
+use polywire_schema::{Dialect, FitOptions, Open, Slot, Spill, StrictMode, dialects};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
+
+use crate::generate::{Care, document};
+use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full};
+
+/// Schemas for each dialect.
+const CASES: u32 = 300;
+
+#[test]
+fn the_laws_hold_of_made_up_schemas_on_the_main_dialects() {
+    hold(Care::Careful, &main_dialects());
+}
+
+#[test]
+fn the_laws_hold_of_made_up_schemas_on_the_other_dialects() {
+    hold(Care::Careful, &other_dialects());
+}
+
+#[test]
+fn the_laws_hold_of_careless_schemas() {
+    hold(Care::Careless, &dialects().iter().collect::<Vec<_>>());
+}
+
+fn main_dialects() -> Vec<&'static Dialect> {
+    dialects().iter().filter(|dialect| MAIN.contains(&dialect.id())).collect()
+}
+
+fn other_dialects() -> Vec<&'static Dialect> {
+    dialects().iter().filter(|dialect| !MAIN.contains(&dialect.id())).collect()
+}
+
+/// Runs the laws for each dialect on its own, so that one failure hides no other.
+#[track_caller]
+fn hold(care: Care, dialects: &[&Dialect]) {
+    let mut faults = Vec::new();
+    for (index, dialect) in dialects.iter().enumerate() {
+        let seed = if is_full() { RngSeed::Random } else { RngSeed::Fixed(index as u64) };
+        let cases = if is_full() { CASES * 10 } else { CASES };
+        let config = ProptestConfig {
+            cases,
+            rng_seed: seed,
+            failure_persistence: None,
+            max_shrink_iters: 4_000,
+            ..ProptestConfig::default()
+        };
+        let mut runner = TestRunner::new(config);
+        let outcome = runner.run(&(document(care), options()), |(schema, options)| {
+            match fit_by_the_laws(&schema.to_string(), dialect, &options) {
+                Ok(_) => Ok(()),
+                Err(Fault::Unread(_)) if care == Care::Careless => Ok(()),
+                Err(fault) => Err(TestCaseError::fail(fault.to_string())),
+            }
+        });
+        match outcome {
+            Ok(()) => {}
+            Err(TestError::Fail(reason, (schema, options))) => {
+                let how = format!("{:?} {:?} {:?} {:?}", options.strict, options.open, options.spill, options.slot);
+                faults.push(format!("{} ({how})\n  schema {schema}\n  {reason}", dialect.id()));
+            }
+            Err(TestError::Abort(reason)) => faults.push(format!("{}: {reason}", dialect.id())),
+        }
+    }
+    assert_no_faults(&faults);
+}
+
+/// What a caller may choose, the defaults most of all.
+fn options() -> impl Strategy<Value = FitOptions> {
+    let chosen = (
+        select(vec![StrictMode::Auto, StrictMode::Off]),
+        select(vec![Open::Close, Open::Carry]),
+        select(vec![Spill::On, Spill::Off]),
+        select(vec![Slot::Tool, Slot::Output]),
+    );
+    let chosen = chosen.prop_map(|(strict, open, spill, slot)| {
+        FitOptions::default().with_strict(strict).with_open(open).with_spill(spill).with_slot(slot)
+    });
+    prop_oneof![3 => Just(FitOptions::default()), 1 => chosen]
+}

@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod corpus;
+mod generate;
 mod judge;
 mod laws;
 mod requirements;

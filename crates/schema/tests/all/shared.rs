@@ -1,1 +1,190 @@
-//! Placeholder.
+//! The laws over real schemas and tools. They lie beside the repository, and not everybody has them: where they are missing,
+//! a test says so and passes. `POLYWIRE_FULL=1` takes every schema instead of every tenth.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use flate2::read::MultiGzDecoder;
+use polywire_schema::{FitOptions, check, check_tools, dialect, dialects, fit, fit_tools, read_tools};
+use serde_json::{Value, json};
+
+use crate::judge::{MAIN, assert_no_faults, fit_by_the_laws, is_full};
+
+/// Members of a recorded request that hold a schema.
+const HOLDERS: [&str; 10] = [
+    "guided_json",
+    "input_schema",
+    "inputSchema",
+    "json",
+    "outputSchema",
+    "parameters",
+    "parametersJsonSchema",
+    "responseJsonSchema",
+    "responseSchema",
+    "schema",
+];
+
+#[test]
+fn every_schema_of_the_corpus_fits_by_the_laws() {
+    let Some(lines) = lines("schemas.jsonl.gz") else { return };
+    let step = if is_full() { 1 } else { 10 };
+    let lines: Vec<&String> = lines.iter().step_by(step).collect();
+    let faults = in_parallel(&lines, |line| {
+        let sample: Value = serde_json::from_str(line).expect("a line of JSON");
+        let schema = sample["schema"].to_string();
+        let broken = MAIN.iter().filter_map(|id| {
+            let fault = fit_by_the_laws(&schema, dialect(id).expect("a dialect"), &FitOptions::default()).err()?;
+            Some(format!("{} for {id}: {}", sample["name"], shortened(&fault.to_string())))
+        });
+        broken.collect()
+    });
+    assert_no_faults(&faults);
+}
+
+#[test]
+fn every_tool_fits_every_dialect() {
+    let Some(lines) = lines("mcp-tools.jsonl") else { return };
+    let lines: Vec<&String> = lines.iter().collect();
+    let faults = in_parallel(&lines, |line| {
+        let tool: Value = serde_json::from_str(line).expect("a line of JSON");
+        let name = tool["name"].as_str().unwrap_or_default();
+        let list = read_tools(&json!({ "tools": [tool.clone()] })).expect("a tool list");
+        let mut faults = Vec::new();
+        for dialect in dialects() {
+            let options = FitOptions::default();
+            let fitted = fit_tools(&list, dialect, &options);
+            if let Err(fault) = fit_by_the_laws(&tool["inputSchema"].to_string(), dialect, &options) {
+                faults.push(format!("{name} for {}: {}", dialect.id(), shortened(&fault.to_string())));
+            }
+            // The list as the provider reads it, flags and names included.
+            let written = read_tools(&fitted.to_json()).expect("the list that was written");
+            if let Some(first) = check_tools(&written, dialect).first() {
+                faults.push(format!("{name} for {}: {} at `{}`", dialect.id(), first.code, first.at));
+            }
+        }
+        let strict = fit_tools(&list, dialect("openai-strict").expect("a dialect"), &FitOptions::default());
+        if !strict.strict() {
+            faults.push(format!("{name}: not strict"));
+        }
+        faults
+    });
+    assert_no_faults(&faults);
+}
+
+#[test]
+fn every_rejected_schema_fits_by_the_laws() {
+    let Some(lines) = lines("cases.jsonl") else { return };
+    let lines: Vec<&String> = lines.iter().collect();
+    let faults = in_parallel(&lines, |line| {
+        let case: Value = serde_json::from_str(line).expect("a line of JSON");
+        let mut schemas = Vec::new();
+        if case["kind"] == "schema" {
+            collect_schemas(&case["input"], &mut schemas);
+        }
+        let mut faults = Vec::new();
+        for schema in schemas {
+            for dialect in dialects() {
+                if let Err(fault) = fit_by_the_laws(&schema.to_string(), dialect, &FitOptions::default()) {
+                    faults.push(format!("{} for {}: {fault}", case["id"], dialect.id()));
+                }
+            }
+        }
+        faults
+    });
+    assert_no_faults(&faults);
+}
+
+#[test]
+fn a_parsed_schema_fits_as_its_text_does() {
+    let Some(lines) = lines("schemas.jsonl.gz") else { return };
+    let lines: Vec<&String> = lines.iter().skip(7).step_by(100).collect();
+    let faults = in_parallel(&lines, |line| {
+        let sample: Value = serde_json::from_str(line).expect("a line of JSON");
+        let schema = &sample["schema"];
+        let mut faults = Vec::new();
+        for id in MAIN {
+            let dialect = dialect(id).expect("a dialect");
+            let options = FitOptions::default();
+            let from_value = fit(schema, dialect, &options).expect("a fit");
+            match fit_by_the_laws(&schema.to_string(), dialect, &options) {
+                Err(fault) => faults.push(format!("{} for {id}: {}", sample["name"], shortened(&fault.to_string()))),
+                Ok(text) if text.schema != from_value.schema.to_string() || text.changes != from_value.changes => {
+                    faults.push(format!("{} for {id}: text and value differ", sample["name"]));
+                }
+                Ok(_) => {}
+            }
+            // What `check` finds is a matter of the document, not of how it arrives.
+            if check(&from_value.schema, dialect, options.slot).is_err() {
+                faults.push(format!("{} for {id}: not checked", sample["name"]));
+            }
+        }
+        faults
+    });
+    assert_no_faults(&faults);
+}
+
+/// The lines of a file beside the repository.
+fn lines(name: &str) -> Option<Vec<String>> {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "corpus", name].iter().collect();
+    let Ok(file) = File::open(path) else {
+        println!("skipped: ../shared is not here");
+        return None;
+    };
+    let lines: Result<Vec<String>, _> = if name.ends_with("gz") {
+        BufReader::new(MultiGzDecoder::new(file)).lines().collect()
+    } else {
+        BufReader::new(file).lines().collect()
+    };
+    Some(lines.expect("readable lines"))
+}
+
+/// The schemas of a recorded request, wherever they are; what is inside a schema is the schema's.
+fn collect_schemas<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members {
+                let is_schema = HOLDERS.contains(&key.as_str()) && member.is_object() && member.get("json").is_none();
+                if is_schema {
+                    found.push(member);
+                } else {
+                    collect_schemas(member, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_schemas(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Asks about every line, on every core, and brings the answers together in the order of the lines.
+fn in_parallel(lines: &[&String], ask: impl Fn(&str) -> Vec<String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let workers = thread::available_parallelism().map_or(1, Into::into);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(line) = lines.get(index) else { return };
+                    let answers = ask(line);
+                    if !answers.is_empty() {
+                        found.lock().expect("a lock").push((index, answers));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().expect("a lock");
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().flat_map(|(_, answers)| answers).collect()
+}
+
+/// The beginning of a long text.
+fn shortened(text: &str) -> String {
+    text.chars().take(600).collect()
+}
