@@ -20,6 +20,8 @@ pub enum ReadErrorKind {
     NotASchema,
     /// The schema has more nodes than the limits allow.
     TooLarge,
+    /// There is no dialect of that id.
+    UnknownDialect,
     /// A reference leads nowhere, and the caller asked for that to be an error.
     Unresolved,
 }
@@ -31,6 +33,10 @@ impl ReadError {
 
     pub(crate) fn json(error: &serde_json::Error) -> Self {
         Self::new(ReadErrorKind::Json, String::new(), error.to_string())
+    }
+
+    pub(crate) fn unknown_dialect(id: &str) -> Self {
+        Self::new(ReadErrorKind::UnknownDialect, String::new(), format!("`{id}` is not a dialect"))
     }
 
     /// What kind of error it is.

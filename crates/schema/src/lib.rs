@@ -1,4 +1,39 @@
 //! Any JSON Schema checked against, and fitted to, any LLM provider, with every change on record.
+//!
+//! ```
+//! use polywire_schema::{FitOptions, Slot, check, dialect, fit};
+//! use serde_json::json;
+//!
+//! let schema = json!({
+//!     "type": "object",
+//!     "properties": {
+//!         "city": {"type": "string", "minLength": 1},
+//!         "days": {"type": "integer", "default": 3}
+//!     },
+//!     "required": ["city"]
+//! });
+//! let strict = dialect("openai-strict").unwrap();
+//!
+//! // What would the provider say?
+//! let violations = check(&schema, strict, Slot::Tool).unwrap();
+//! assert!(violations[0].says.contains("'additionalProperties' is required to be supplied and to be false"));
+//!
+//! // Say it so that it is taken, and list everything that had to give.
+//! let fitted = fit(&schema, strict, &FitOptions::default()).unwrap();
+//! assert!(fitted.strict());
+//! assert!(check(&fitted.schema, strict, Slot::Tool).unwrap().is_empty());
+//! for change in &fitted.changes {
+//!     println!("{} {} {} ({})", change.code, change.at, change.detail, change.effect);
+//! }
+//! ```
+//!
+//! A [`Dialect`] is data: what one provider surface accepts, rule by rule, with source and date. [`check`] predicts the
+//! provider's verdict on a document as it stands; [`fit`] rewrites it by a fixed order of small rewrites that read the same
+//! rows. [`Dialect::meet`] joins several dialects into what all of them accept.
+//!
+//! Not here: sending anything, reading files, or knowing a model's name.
+
+mod cache;
 mod check;
 mod dialect;
 mod error;
@@ -10,15 +45,19 @@ mod lens;
 mod pattern;
 mod read;
 mod report;
+pub mod targets;
 mod tools;
 mod types;
 mod zod;
 
-pub use check::{Violation, check, check_text};
+pub use cache::FitCache;
+pub use check::{Violation, check, check_text, strict_preflight};
 pub use dialect::{
     Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, target,
 };
 pub use error::{ReadError, ReadErrorKind};
+#[cfg(feature = "schemars")]
+pub use fit::fit_type;
 pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
 pub use lens::Lens;
 pub use read::{Draft, Limits, Resolver, Unresolved};

@@ -62,6 +62,18 @@ pub fn check_text(text: &str, dialect: &Dialect, slot: Slot) -> Result<Vec<Viola
     Ok(check_json(&json, dialect, slot, &Subject::default()))
 }
 
+/// The objects that strict decoding would not take: those that are not closed, or do not require all their properties,
+/// through unions and arrays, in the order of the document. The first says what to mend first.
+pub fn strict_preflight(schema: &Value, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
+    let asked = |violation: &Violation| {
+        let demands = [Demand::Closed, Demand::AllRequired];
+        let mut rows = dialect.rule_rows(slot).iter().filter(|row| demands.contains(&row.demand));
+        let keyword = [Kw::AdditionalProperties, Kw::Required].iter().any(|kw| kw.name() == violation.keyword);
+        keyword && rows.any(|row| *row.code == *violation.code)
+    };
+    Ok(check(schema, dialect, slot)?.into_iter().filter(asked).collect())
+}
+
 pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
     let mut checker = Checker::new(json, dialect, slot, *subject, Depth::All);
     checker.run();

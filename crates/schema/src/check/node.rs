@@ -290,6 +290,7 @@ const LIST: KwSet = KwSet::NONE
 const SCALARS: Types = Types::STRING.or(Types::NUMBER).or(Types::BOOLEAN);
 
 /// Whether a node breaks a rule.
+#[expect(clippy::too_many_lines, reason = "one arm for each demand reads better than a split")]
 fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     let has = |kw| seen.keywords.has(kw);
     let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };

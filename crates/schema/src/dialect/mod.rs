@@ -6,8 +6,10 @@ mod rows;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
 use serde::Serialize;
 
 pub(crate) use caps::{Caps, RootRef};
@@ -146,6 +148,15 @@ impl Dialect {
     /// The id, such as `openai-strict`.
     pub fn id(&self) -> &str {
         &self.file.id
+    }
+
+    /// What tells this dialect from every other, a caller's own with a built-in id included.
+    pub(crate) fn fingerprint(&self) -> String {
+        let rows = self.file.keyword.iter().map(|row| &row.code).chain(self.file.rule.iter().map(|row| &row.code));
+        let mut hasher = FixedState::with_seed(0).build_hasher();
+        rows.for_each(|code| code.hash(&mut hasher));
+        format!("{:?}", self.file.accepts).hash(&mut hasher);
+        format!("{} {:x}", self.file.id, hasher.finish())
     }
 
     /// The name for people.

@@ -104,7 +104,7 @@ impl<'d> Lowerer<'d, '_> {
                 match count {
                     Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
                     Some(count) => {
-                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts)
+                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
                     }
                     None => {}
                 }

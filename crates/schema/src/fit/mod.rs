@@ -25,7 +25,7 @@ pub use options::{FitOptions, Open, Spill, StrictMode};
 
 use crate::check::{first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
-use crate::error::ReadError;
+use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Place};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -106,6 +106,13 @@ pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fi
     })
 }
 
+/// [`fit`] for the schema of a type.
+#[cfg(feature = "schemars")]
+pub fn fit_type<T: schemars::JsonSchema>(dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
+    let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+    fit(schema.as_value(), dialect, options)
+}
+
 /// [`fit`] from text to text.
 pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, ReadError> {
     let json = Json::from_text(text, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
@@ -136,6 +143,9 @@ fn fit_json<T>(
     print: impl Fn(&Json<'_>) -> T,
 ) -> Result<(T, Outcome), ReadError> {
     let json = zod::plain(&json).unwrap_or(json);
+    if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
+        return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
+    }
     let mut rung = Cow::Borrowed(dialect);
     let mut fell = Vec::new();
     let wants_strict = dialect.strict();

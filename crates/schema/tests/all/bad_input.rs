@@ -13,15 +13,21 @@ use serde_json::{Map, Value, json};
 use crate::judge::{assert_no_faults, fit_by_the_laws};
 
 /// What no input may take, for one dialect and all the laws, on a slow machine and with little optimization.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[track_caller]
 fn refused(text: &str, options: &FitOptions, kind: ReadErrorKind, at: &str, says: &str) {
+    let mut faults = Vec::new();
     for dialect in dialects() {
-        let error = fit_text(text, dialect, options).expect_err("an error");
-        assert_eq!((error.kind(), error.at()), (kind, at), "{}: {error}", dialect.id());
-        assert!(error.to_string().contains(says), "{}: {error}", dialect.id());
+        let fault = match fit_text(text, dialect, options) {
+            Ok(_) => "no error".to_owned(),
+            Err(error) if error.kind() == kind && error.at() == at && error.to_string().contains(says) => continue,
+            Err(error) => format!("{:?} at `{}`: {error}", error.kind(), error.at()),
+        };
+        let text: String = text.chars().take(200).collect();
+        faults.push(format!("{}: {fault} for {text}", dialect.id()));
     }
+    assert_no_faults(&faults);
 }
 
 /// Every dialect, each in its own time and on the small stack that threads have.
@@ -61,7 +67,8 @@ fn some_dialects() -> Vec<&'static Dialect> {
 #[test]
 fn text_that_is_not_json_is_an_error_with_line_and_column() {
     let options = FitOptions::default();
-    for text in ["", "{", "{\"type\": \"object\",}", "{'type': 'object'}", "{} {}", "nul", "\u{feff}{}", "{\"a\": 01}"] {
+    for text in ["", "{", "{\"type\": \"object\",}", "{'type': 'object'}", "{} {}", "nul", "\u{feff}{}", "{\"a\": 01}"]
+    {
         refused(text, &options, ReadErrorKind::Json, "", "line 1 column");
     }
     let error = check_text("{\n \"type\": object}", dialect("openai").unwrap(), Slot::Tool).unwrap_err();
@@ -122,7 +129,10 @@ fn a_value_that_is_no_schema_is_an_error() {
 #[test]
 fn a_value_where_a_schema_must_stand_is_an_error_with_its_place() {
     let cases = [
-        (json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b/c": 3}}}}), "/properties/a/properties/b~1c"),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b/c": 3}}}}),
+            "/properties/a/properties/b~1c",
+        ),
         (json!({"type": "object", "properties": {"a": {"anyOf": [{}, "string"]}}}), "/properties/a/anyOf/1"),
         (json!({"type": "object", "properties": {"a": {"type": "array", "items": "string"}}}), "/properties/a/items"),
     ];
@@ -149,8 +159,12 @@ fn references_that_go_round_in_circles_fit() {
     fits_soon(&json!({"allOf": [{"$ref": "#"}], "type": "object"}));
     fits_soon(&json!({"anyOf": [{"$ref": "#"}, {"type": "null"}]}));
     fits_soon(&json!({"not": {"$ref": "#"}}));
-    fits_soon(&json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "additionalProperties": false}));
-    fits_soon(&json!({"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/B"}, {"$ref": "#/$defs/A"}]}, "B": {"oneOf": [{"$ref": "#/$defs/A"}]}}}));
+    fits_soon(
+        &json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "additionalProperties": false}),
+    );
+    fits_soon(
+        &json!({"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/B"}, {"$ref": "#/$defs/A"}]}, "B": {"oneOf": [{"$ref": "#/$defs/A"}]}}}),
+    );
     fits_soon(&json!({"type": "array", "items": {"$ref": "#/items"}, "minItems": 1}));
 }
 
@@ -161,7 +175,10 @@ fn a_long_chain_of_references_fits() {
         defs.insert(format!("d{index}"), json!({ "$ref": format!("#/$defs/d{}", index + 1) }));
     }
     defs.insert("d10000".to_owned(), json!({"type": "string"}));
-    fits_soon_for(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}), &some_dialects());
+    fits_soon_for(
+        &json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}),
+        &some_dialects(),
+    );
 }
 
 #[test]
@@ -172,7 +189,10 @@ fn a_long_chain_of_objects_fits() {
         defs.insert(format!("d{index}"), json!({"type": "object", "properties": {"next": next}, "required": ["next"]}));
     }
     defs.insert("d5000".to_owned(), json!({"type": "string"}));
-    fits_soon_for(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}), &some_dialects());
+    fits_soon_for(
+        &json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}),
+        &some_dialects(),
+    );
 }
 
 #[test]
@@ -197,7 +217,8 @@ fn unions_that_multiply_do_not_explode() {
 
 #[test]
 fn a_union_of_a_hundred_thousand_branches_fits() {
-    let branches: Vec<Value> = (0..100_000).map(|index| json!({"type": "string", "const": format!("v{index}")})).collect();
+    let branches: Vec<Value> =
+        (0..100_000).map(|index| json!({"type": "string", "const": format!("v{index}")})).collect();
     fits_soon_for(&json!({"type": "object", "properties": {"a": {"anyOf": branches}}}), &some_dialects());
 }
 
@@ -241,7 +262,8 @@ fn a_tower_as_deep_as_the_limit_fits_on_a_small_stack() {
 fn a_huge_enum_fits() {
     let values: Vec<String> = (0..100_000).map(|index| format!("value {index}")).collect();
     fits_soon_for(&json!({"type": "object", "properties": {"a": {"enum": values}}}), &some_dialects());
-    let mixed: Vec<Value> = (0..20_000).map(|index| if index % 2 == 0 { json!(index) } else { json!(index.to_string()) }).collect();
+    let mixed: Vec<Value> =
+        (0..20_000).map(|index| if index % 2 == 0 { json!(index) } else { json!(index.to_string()) }).collect();
     fits_soon_for(&json!({"type": "object", "properties": {"a": {"enum": mixed}}}), &some_dialects());
 }
 
@@ -266,15 +288,20 @@ fn long_texts_and_patterns_fit() {
         write!(pattern, "a{index}|").expect("text");
     }
     pattern.push_str("b)$");
-    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "description": long, "pattern": pattern}}}));
+    fits_soon(
+        &json!({"type": "object", "properties": {"a": {"type": "string", "description": long, "pattern": pattern}}}),
+    );
     let groups = format!("{}a{}", "(".repeat(20_000), ")".repeat(20_000));
     fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "pattern": groups}}}));
-    fits_soon(&json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "((a{1,1000}){1,1000}){1,1000}"}}}));
+    fits_soon(
+        &json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "((a{1,1000}){1,1000}){1,1000}"}}}),
+    );
 }
 
 #[test]
 fn a_dialect_that_cannot_be_read_is_an_error() {
-    for text in ["", "id = 3", "id = \"own\"\nunknown = true", "id = \"own\"\n[[keyword]]\nnames = [\"noSuchKeyword\"]"] {
+    for text in ["", "id = 3", "id = \"own\"\nunknown = true", "id = \"own\"\n[[keyword]]\nnames = [\"noSuchKeyword\"]"]
+    {
         assert!(Dialect::from_toml(text).is_err(), "{text}");
     }
 }
