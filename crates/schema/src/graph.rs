@@ -44,7 +44,7 @@ pub(crate) struct Node<'d> {
     pub(crate) text: Option<Box<TextRules<'d>>>,
     pub(crate) array: Option<Box<ArrayRules>>,
     pub(crate) object: Option<Box<ObjectRules<'d>>>,
-    pub(crate) logic: Option<Box<Logic>>,
+    pub(crate) logic: Option<Box<Logic<'d>>>,
     pub(crate) notes: Vec<Note<'d>>,
 }
 
@@ -126,11 +126,11 @@ pub(crate) struct ObjectRules<'d> {
 
 /// What is said through other schemas about the same value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Logic {
+pub(crate) struct Logic<'d> {
     pub(crate) all: Vec<NodeId>,
     pub(crate) unions: Vec<Union>,
     pub(crate) nots: Vec<NodeId>,
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<Condition<'d>>,
 }
 
 /// An `anyOf` or `oneOf`.
@@ -142,10 +142,12 @@ pub(crate) struct Union {
 
 /// An `if` with its `then` and `else`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Condition {
+pub(crate) struct Condition<'d> {
     pub(crate) when: NodeId,
     pub(crate) then: Option<NodeId>,
     pub(crate) otherwise: Option<NodeId>,
+    /// The three as they were written, for people.
+    pub(crate) written: [Option<&'d Json<'d>>; 3],
 }
 
 /// An annotation, or a key that no draft knows.

@@ -123,6 +123,11 @@ impl Lens {
         id
     }
 
+    /// Whether a value travels as JSON text.
+    pub(crate) fn is_text(&self, id: LensId) -> bool {
+        self.shapes.get(id.0 as usize) == Some(&Shape::Text)
+    }
+
     /// A shape that is not known yet.
     pub(crate) fn reserve(&mut self) -> LensId {
         let id = LensId(u32::try_from(self.shapes.len()).unwrap_or(0));

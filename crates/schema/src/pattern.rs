@@ -34,13 +34,15 @@ pub(crate) enum Feature {
     InlineFlag,
     /// A bound above [`LARGE_BOUND`], or nested bounds that multiply to more than [`LARGE_PRODUCT`].
     LargeRepeat,
+    /// An escape that needs none (`\!`), or a class escape inside a class (`[\s\S]`).
+    OddEscape,
 }
 
 const LARGE_BOUND: u64 = 100;
 const LARGE_PRODUCT: u64 = 1000;
 
 impl Feature {
-    const NAMED: [(Self, &'static str); 8] = [
+    const NAMED: [(Self, &'static str); 9] = [
         (Self::Lookaround, "lookaround"),
         (Self::Backreference, "backreference"),
         (Self::WordBoundary, "word-boundary"),
@@ -49,6 +51,7 @@ impl Feature {
         (Self::Unanchored, "unanchored"),
         (Self::InlineFlag, "inline-flag"),
         (Self::LargeRepeat, "large-repeat"),
+        (Self::OddEscape, "odd-escape"),
     ];
 
     /// The feature of that name.
@@ -63,7 +66,7 @@ impl Feature {
 
 /// A set of features.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Features(u8);
+pub(crate) struct Features(u16);
 
 impl Features {
     pub(crate) const fn has(self, feature: Feature) -> bool {
@@ -85,7 +88,32 @@ impl Features {
 
 /// The features that a pattern uses.
 pub(crate) fn features(pattern: &str) -> Features {
-    Parsed::read(pattern).features
+    let mut features = Parsed::read(pattern).features;
+    if has_odd_escape(pattern) {
+        features.insert(Feature::OddEscape);
+    }
+    features
+}
+
+fn has_odd_escape(pattern: &str) -> bool {
+    let mut letters = pattern.chars();
+    let mut in_class = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '\\' => {
+                let Some(escaped) = letters.next() else { return true };
+                let class = in_class && "dDwWsS".contains(escaped);
+                let needless = !escaped.is_alphanumeric() && !r"\^$.*+?()[]{}|/-".contains(escaped);
+                if class || needless {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A pattern that starts with `^`, ends with `$` and finds a match in the same texts; `None` where an anchor stands

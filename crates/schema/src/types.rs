@@ -64,6 +64,15 @@ impl Types {
         }
     }
 
+    /// The type whose values a `format` speaks of.
+    pub(crate) fn of_format(format: &str) -> Self {
+        match format {
+            "int32" | "int64" => Self::INTEGER,
+            "float" | "double" => Self::NUMBER,
+            _ => Self::STRING,
+        }
+    }
+
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }

@@ -304,8 +304,8 @@ impl<'c, 'j> Checker<'c, 'j> {
         self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
     }
 
-    fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>) {
-        let blanks = Blanks { keyword, value: Some(value), limit: row.up_to, ..Blanks::default() };
+    fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>, kind: &str) {
+        let blanks = Blanks { keyword, kind, value: Some(value), limit: row.up_to, ..Blanks::default() };
         let says = (row.says.as_str(), &*row.code, row.source.as_str());
         self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
     }

@@ -163,7 +163,11 @@ impl<'j> Checker<'_, 'j> {
                     continue;
                 }
                 let (key, kind, value) = names_in(row, &seen);
-                let blanks = Blanks { key: &key, kind: &kind, value, ..Blanks::default() };
+                let count = match row.demand == Demand::MaxDepth {
+                    true => stand.depth + 1,
+                    false => super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default()),
+                };
+                let blanks = Blanks { key: &key, kind: &kind, value, count, ..Blanks::default() };
                 self.violate(row, spot, &keyword_of(row, &seen), &blanks);
                 if self.done() {
                     break;
@@ -211,7 +215,8 @@ impl<'j> Checker<'_, 'j> {
                 None => self.dialect.refusal_of_unknown(self.slot),
             };
             if let Some(row) = row {
-                self.refuse(row, &spot.word(key), key, value);
+                let kind = members.iter().find(|(own, _)| own == Kw::Type.name()).and_then(|(_, kind)| kind.as_str());
+                self.refuse(row, &spot.word(key), key, value, kind.unwrap_or_default());
             }
         }
     }
@@ -242,7 +247,9 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
         let types = Types::named(name);
         if only(PLAIN) && types.is_some_and(|types| SCALARS.has(types)) {
             let taken = |format: &Json<'_>| {
-                caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| format.as_str() == Some(own)))
+                let fits = |format: &str| Types::of_format(format).has(types.unwrap_or(Types::NONE));
+                let listed = |formats: &Vec<String>| formats.iter().any(|own| format.as_str() == Some(own));
+                caps.formats.as_ref().is_none_or(listed) && (caps.formats.is_none() || format.as_str().is_some_and(fits))
             };
             return !seen.get(Kw::Format).is_none_or(taken);
         }
@@ -252,7 +259,7 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
             return !(1..=250).contains(&values.len()) || !values.iter().all(plain);
         }
         if types == Some(Types::ARRAY) && only(LIST) && seen.keywords.has(Kw::Items) {
-            return false;
+            return seen.keywords.has(Kw::MaxItems) && caps.must(Demand::ObjectListsUnbounded);
         }
         return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
     }
@@ -314,6 +321,14 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::RequiredKnown => unknown_required(seen).is_some(),
         Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
         Demand::HasItems => seen.types().is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
+        Demand::NotFreeForm => {
+            let shut = seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
+            !stand.root && seen.types() == Some(Types::OBJECT) && seen.properties().is_empty() && !shut
+        }
+        Demand::ObjectListsUnbounded => {
+            let objects = seen.get(Kw::Items).and_then(|items| items.get(Kw::Type.name())).and_then(Json::as_str);
+            has(Kw::MaxItems) && objects.and_then(Types::named) == Some(Types::OBJECT)
+        }
         Demand::OneType => matches!(seen.get(Kw::Type), Some(Json::Arr(_))),
         Demand::NoNull => {
             seen.types().is_some_and(|types| types.has(Types::NULL))
@@ -360,9 +375,10 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::RefToDefs => seen.reference().is_some_and(|reference| !points_to_definition(reference, &row.allow)),
         Demand::RefResolves => seen.reference().is_some_and(|reference| !checker.links.resolves(reference)),
-        Demand::Formats => {
-            seen.get(Kw::Format).and_then(Json::as_str).is_some_and(|format| !row.allow.iter().any(|own| own == format))
-        }
+        Demand::Formats => seen.get(Kw::Format).and_then(Json::as_str).is_some_and(|format| {
+            let foreign = seen.types().is_some_and(|types| !Types::of_format(format).has(types.without(Types::NULL)));
+            foreign || !row.allow.iter().any(|own| own == format)
+        }),
         Demand::MaxEnumChars => {
             let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
             values.len() > 250 && super::budget::chars(values) > row.limit.unwrap_or(u64::MAX)
@@ -456,7 +472,8 @@ fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
 fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
     let kw = match row.demand {
         Demand::RootObject | Demand::Typed | Demand::OneType | Demand::NoNull => Kw::Type,
-        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::MaxDepth => Kw::Properties,
+        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::NotFreeForm | Demand::MaxDepth => Kw::Properties,
+        Demand::ObjectListsUnbounded => Kw::MaxItems,
         Demand::Closed | Demand::SaysOpen => Kw::AdditionalProperties,
         Demand::AllRequired | Demand::RequiredKnown => Kw::Required,
         Demand::HasItems => Kw::Items,

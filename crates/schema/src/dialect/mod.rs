@@ -283,6 +283,7 @@ impl Dialect {
                 source: String::new(),
                 checked_on: String::new(),
                 extends: None,
+                drops: Vec::new(),
                 meets: Vec::new(),
                 strict: false,
                 fallback: None,
@@ -401,7 +402,7 @@ fn inherit(file: &mut File, base: File) {
             file.keyword.push(row);
         }
     }
-    let own: Vec<Demand> = file.rule.iter().map(|row| row.demand).collect();
+    let own: Vec<Demand> = file.rule.iter().map(|row| row.demand).chain(file.drops.iter().copied()).collect();
     file.rule.extend(base.rule.into_iter().filter(|row| !own.contains(&row.demand)));
     file.accepts = file.accepts.take().or(base.accepts);
     file.shape = file.shape.or(base.shape);

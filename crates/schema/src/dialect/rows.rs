@@ -18,6 +18,9 @@ pub(crate) struct File {
     pub(crate) checked_on: String,
     /// A dialect whose rows hold here too; own rows of the same demand or keyword replace them.
     pub(crate) extends: Option<String>,
+    /// Demands of the extended dialect that do not hold here.
+    #[serde(default)]
+    pub(crate) drops: Vec<Demand>,
     /// The dialects whose meet this one is.
     #[serde(default)]
     pub(crate) meets: Vec<String>,
@@ -172,6 +175,10 @@ pub(crate) enum Demand {
     AllRequired,
     /// Every object has `properties`.
     HasProperties,
+    /// An object below the root declares properties or is closed: one of any form comes back empty.
+    NotFreeForm,
+    /// A list of objects has no `maxItems`.
+    ObjectListsUnbounded,
     /// `required` names declared properties only.
     RequiredKnown,
     /// Every node has a `type`, or one of the keywords in `allow`.

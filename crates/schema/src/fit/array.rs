@@ -75,6 +75,14 @@ impl<'d> Lowerer<'d, '_> {
             if sheet.members.iter().any(|(key, _)| key == kw.name()) {
                 continue;
             }
+            let objects = kw == Kw::MaxItems
+                && self.caps.must(Demand::ObjectListsUnbounded)
+                && rules.items.is_some_and(|items| self.types_of(items) == Types::OBJECT);
+            if objects {
+                let code = self.demand_code(Demand::ObjectListsUnbounded);
+                self.spill_as(&code, kw, &Json::Num(count.into()), node.place, &mut sheet.facts);
+                continue;
+            }
             if self.caps.accepts_count(kw, count) {
                 sheet.put(kw, Json::Num(count.into()));
                 continue;

@@ -155,6 +155,11 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
+    /// Whether a bound is no more than the largest whole number that JavaScript counts exactly, which generators write out.
+    fn is_machine_bound(value: &Json<'_>) -> bool {
+        value.as_f64().is_some_and(|bound| bound.abs() >= 9_007_199_254_740_991.0)
+    }
+
     /// Drops a keyword; what a person would understand goes into the description.
     pub(super) fn spill(
         &mut self,
@@ -167,6 +172,7 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.refusal_code(kw);
         let role = kw.row().role;
         let described = self.spill_mode == Spill::On
+            && !Self::is_machine_bound(value)
             && matches!(role, Role::Limit | Role::Hint)
             && self.caps.accepts(Kw::Description);
         if described {
@@ -198,7 +204,8 @@ impl<'d> Lowerer<'d, '_> {
         for format in &node.formats {
             let taken = self.caps.accepts(Kw::Format)
                 && self.caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| own == format))
-                && !(*format == "enum" && node.values.is_none());
+                && (*format != "enum" || node.values.is_some())
+                && (self.caps.formats.is_none() || Types::of_format(format).has(node.types().without(Types::NULL)));
             if taken && !stated {
                 stated = true;
                 sheet.put(Kw::Format, Json::str(*format));

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::emit::Sheet;
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Pos, Refs};
+use super::{Lowered, Lowerer, Pos, Refs, Spill};
 use crate::dialect::Demand;
-use crate::graph::{Node, NodeId};
+use crate::graph::{Condition, Node, NodeId};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -15,6 +16,9 @@ use crate::types::Types;
 
 /// Schemas within schemas beyond this depth travel as JSON text.
 const MAX_DEPTH: usize = 96;
+
+/// A condition with a longer text is not put into a description.
+const LONGEST_CONDITION: usize = 240;
 
 impl<'d> Lowerer<'d, '_> {
     /// Says a node in the dialect.
@@ -62,6 +66,16 @@ impl<'d> Lowerer<'d, '_> {
     /// Says a node that has neither a reference nor, unless the dialect takes it, an `allOf`.
     pub(super) fn lower_merged(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         let node = self.without_negations(node, pos);
+        if self.told.is_empty() {
+            return self.lower_plain(id, &node, pos);
+        }
+        let facts = std::mem::take(&mut self.told);
+        let lowered = self.lower_plain(id, &node, pos);
+        self.with_facts(lowered, &facts)
+    }
+
+    fn lower_plain(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+        let node = Rc::clone(node);
         let node = self.with_types(&node, pos);
         if node.types().is_none() || node.values.as_ref().is_some_and(Vec::is_empty) {
             return self.never(&node);
@@ -74,12 +88,12 @@ impl<'d> Lowerer<'d, '_> {
                 return self.lower_unions(id, &node, pos);
             }
             // Where unions are merged away, what is merged can contain the union again.
-            if self.opened.contains(&id) {
+            if self.joining.contains(&id) {
                 return self.lower_loop(id, pos);
             }
-            self.opened.push(id);
+            self.joining.push(id);
             let lowered = self.lower_unions(id, &node, pos);
-            self.opened.pop();
+            self.joining.pop();
             return lowered;
         }
         if node.values.is_some() {
@@ -224,16 +238,11 @@ impl<'d> Lowerer<'d, '_> {
         let effect = if any { Effect::Same } else { Effect::Wider };
         let detail = format!("{why}: carried as JSON text in a string");
         self.change(code, node.place, Kw::Type, Action::Carried, effect, detail);
-        let written = node.note(Kw::Description).and_then(Json::as_str).unwrap_or_default();
-        let gap = if written.is_empty() { "" } else { " " };
-        let about = if any { "any JSON value" } else { "the value" };
-        let description = format!("{written}{gap}({about} as JSON text)");
-        let mut members = vec![(Kw::Type.name().into(), Json::str("string"))];
-        if self.caps.accepts(Kw::Description) {
-            members.push((Kw::Description.name().into(), Json::str(description)));
-        }
-        let lens = self.lens.add(Shape::Text);
-        Lowered { json: Json::Obj(members), lens, null: false }
+        let mut sheet = Sheet::new();
+        sheet.put(Kw::Type, Json::str("string"));
+        sheet.facts.push(if any { "(any JSON value as JSON text)" } else { "(the value as JSON text)" }.to_owned());
+        sheet.lens = self.lens.add(Shape::Text);
+        self.finish(&node, sheet)
     }
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
@@ -252,15 +261,33 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if drop_conditions {
-            logic.conditions.clear();
             let code = self.refusal_code(Kw::If);
-            let detail = "the condition cannot be said".to_owned();
-            self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, detail);
+            for condition in std::mem::take(&mut logic.conditions) {
+                let told = self.tell_condition(&condition);
+                let action = if told { Action::Described } else { Action::Dropped };
+                self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
+            }
         }
         let empty =
             logic.all.is_empty() && logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty();
         node.logic = (!empty).then(|| Box::new(logic));
         Rc::new(node)
+    }
+
+    /// Leaves a short condition to the description of the node that is printed next.
+    fn tell_condition(&mut self, condition: &Condition<'d>) -> bool {
+        let words = [Kw::If, Kw::Then, Kw::Else].map(Kw::name);
+        let parts: Vec<String> = words
+            .iter()
+            .zip(condition.written)
+            .filter_map(|(word, written)| Some(format!("{word} {}", written?)))
+            .collect();
+        let fact = format!("({})", parts.join(" "));
+        let told = fact.len() <= LONGEST_CONDITION && self.spill_mode == Spill::On;
+        if told {
+            self.told.push(fact);
+        }
+        told
     }
 
     fn lower_not(&mut self, node: &mut Node<'d>, not: NodeId) {

@@ -59,6 +59,7 @@ impl<'d> Lowerer<'d, '_> {
         let merged = match merged {
             // R-A13: the keys of a lone entry win; R-A12: the siblings of a reference win.
             Some(entry) if single => self.meet(entry, own),
+            Some(entry) if target.is_some() => self.meet_siblings(own, entry),
             Some(entry) => self.meet(own, entry),
             None => own,
         };
@@ -95,6 +96,23 @@ impl<'d> Lowerer<'d, '_> {
         let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
         self.pairs.insert((a, b), id);
         id
+    }
+
+    /// What a reference means with siblings beside it. Siblings that close an object they declare nothing of are meant for the
+    /// target's properties (R-A12), although they say that none of them may be there.
+    fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
+        let closing = own.object.as_ref().and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
+        let declares = own.object.as_ref().is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
+        if let (Some(closing), false) = (closing, declares)
+            && let (Some(siblings), Some(rules)) = (&mut own.object, &mut target.object)
+        {
+            siblings.additional = None;
+            rules.additional = Some(closing);
+            let code = self.refusal_code(Kw::Ref);
+            let detail = "closes the properties of what it refers to";
+            self.change(&code, own.place, Kw::AdditionalProperties, Action::Merged, Effect::Wider, detail);
+        }
+        self.meet(own, target)
     }
 
     fn meet(&mut self, mut a: Node<'d>, b: Node<'d>) -> Node<'d> {

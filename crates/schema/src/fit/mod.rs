@@ -292,6 +292,8 @@ struct Lowerer<'d, 'c> {
     names: HashSet<String>,
     queue: Vec<usize>,
     opened: Vec<NodeId>,
+    /// Unions that are being merged into one schema.
+    joining: Vec<NodeId>,
     inlined: HashMap<NodeId, Inlined<'d>>,
     inline_left: usize,
     flat: HashMap<NodeId, NodeId>,
@@ -312,6 +314,8 @@ struct Lowerer<'d, 'c> {
     root_in_place: bool,
     root_lens: LensId,
     root_facts: Vec<String>,
+    /// What the description of the node in hand has to say of what was taken from it.
+    told: Vec<String>,
 }
 
 /// What inlining may add, in bytes, whatever the size of the schema.
@@ -358,6 +362,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             names: HashSet::default(),
             queue: Vec::new(),
             opened: Vec::new(),
+            joining: Vec::new(),
             inlined: HashMap::default(),
             inline_left: INLINE_BYTES + weight * 3,
             flat: HashMap::default(),
@@ -375,6 +380,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             root_in_place: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
+            told: Vec::new(),
         }
     }
 

@@ -73,7 +73,13 @@ impl<'d> Lowerer<'d, '_> {
             let id = self.graph.add(Node::clone(node));
             return Some(self.as_text(id, &code, "an object of any form"));
         }
-        let natural = !closes && self.caps.accepts(Kw::AdditionalProperties);
+        let shapeless = self.caps.must(Demand::NotFreeForm);
+        if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
+            let code = self.demand_code(Demand::NotFreeForm);
+            let id = self.graph.add(Node::clone(node));
+            return Some(self.as_text(id, &code, "an object of any form"));
+        }
+        let natural = !closes && !shapeless && self.caps.accepts(Kw::AdditionalProperties);
         if !map || (natural && self.map_is_natural(rules)) {
             return None;
         }
@@ -202,7 +208,9 @@ impl<'d> Lowerer<'d, '_> {
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
-                self.drop_property(node, key, must);
+                let shut = extra == Extra::Closed || self.caps.must(Demand::Closed);
+                let effect = if must || !shut { Effect::Wider } else { Effect::Same };
+                self.drop_property(node, key, effect);
                 continue;
             }
             let wire = self.wire_key(node, key, pos, &properties);
@@ -241,12 +249,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn says_never(&self) -> bool {
-        self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed)
+        self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::SchemaObject)
     }
 
-    fn drop_property(&mut self, node: &Rc<Node<'d>>, key: &str, must: bool) {
+    fn drop_property(&mut self, node: &Rc<Node<'d>>, key: &str, effect: Effect) {
         let code = self.demand_code(Demand::SchemaObject);
-        let effect = if must { Effect::Wider } else { Effect::Same };
         let detail = format!("the property `{key}` accepts no value and is left out");
         self.change(&code, node.place, Kw::Properties, Action::Dropped, effect, detail);
     }
@@ -277,7 +284,8 @@ impl<'d> Lowerer<'d, '_> {
                 return (lowered.json, Absent::Kept, lowered.lens, true);
             }
             let nullable = self.types_of(id).meets(Types::NULL);
-            if nullable && accepts_null(&lowered.json) {
+            // What a reference or a union of references means is known from the schema, not from the print.
+            if nullable && (accepts_null(&lowered.json) || self.refers(&lowered.json)) {
                 let detail = "absence travels as `null`, as `null` itself does".to_owned();
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
                 return (lowered.json, Absent::NullEither, lowered.lens, true);
@@ -549,5 +557,4 @@ pub(super) fn accepts_null(json: &Json<'_>) -> bool {
     json.get(Kw::Type.name()).is_some_and(names_null)
         || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
         || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).is_some_and(|branches| branches.iter().any(accepts_null))
-        || json.get(Kw::Ref.name()).is_some()
 }

@@ -61,7 +61,9 @@ impl<'d> Lowerer<'d, '_> {
         let only_required = |lowerer: &mut Self, union: &Union| {
             union.branches.iter().all(|branch| {
                 let flat = lowerer.flatten(*branch);
-                lowerer.graph[flat].asks_only_required()
+                let node = Rc::clone(&lowerer.graph[flat]);
+                let declared = node.object.iter().flat_map(|rules| &rules.properties);
+                node.asks_only_required() && declared.into_iter().all(|(_, id)| lowerer.graph[*id].is_any())
             })
         };
         let unions = node.unions().to_vec();
@@ -146,7 +148,6 @@ impl Node<'_> {
         bare && self.types.is_none_or(|types| types == Types::OBJECT)
             && self.object.as_ref().is_some_and(|rules| {
                 !rules.required.is_empty()
-                    && rules.properties.is_empty()
                     && rules.patterns.is_empty()
                     && rules.additional.is_none()
                     && rules.needs.is_empty()

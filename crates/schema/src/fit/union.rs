@@ -125,6 +125,12 @@ impl<'d> Lowerer<'d, '_> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
         for branch in branches {
+            let flat = self.flatten(branch);
+            if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
+                // Anything, or something: anything.
+                let any = self.graph.add(about.clone());
+                return self.lower(any, pos);
+            }
             let types = self.types_of(branch);
             if types == Types::NULL {
                 null = true;
@@ -205,8 +211,16 @@ impl<'d> Lowerer<'d, '_> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
+        let mut strings = false;
         for branch in branches {
-            let lowered = self.lower(*branch, Pos::Branch);
+            strings |= self.types_of(*branch).meets(Types::STRING);
+        }
+        for branch in branches {
+            let mut lowered = self.lower(*branch, Pos::Branch);
+            if strings && self.lens.is_text(lowered.lens) {
+                // A string beside JSON text could be either.
+                lowered = self.boxed_text(lowered);
+            }
             null |= lowered.null;
             lenses.push(lowered.lens);
             for json in spliced(lowered.json) {
@@ -238,6 +252,20 @@ impl<'d> Lowerer<'d, '_> {
         members.push((Kw::AnyOf.name().into(), Json::Arr(list)));
         let lowered = Lowered { json: Json::Obj(members), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
+    }
+
+    /// JSON text in an object of its own, so that it is not mistaken for a string.
+    fn boxed_text(&mut self, text: Lowered<'d>) -> Lowered<'d> {
+        let mut members = vec![
+            (Kw::Type.name().into(), Json::str("object")),
+            (Kw::Properties.name().into(), Json::Obj(vec![("json".into(), text.json)])),
+            (Kw::Required.name().into(), Json::Arr(vec![Json::str("json")])),
+        ];
+        if self.caps.accepts(Kw::AdditionalProperties) {
+            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
+        }
+        let lens = self.lens.add(Shape::Wrapped("json".to_owned(), text.lens));
+        Lowered { json: Json::Obj(members), lens, null: text.null }
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
@@ -374,6 +402,13 @@ impl<'d> Lowerer<'d, '_> {
         id
     }
 
+    /// Whether a printed schema is a reference, or a union with one among its branches.
+    pub(super) fn refers(&self, json: &Json<'_>) -> bool {
+        let word = self.words.reference.name();
+        let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
+        json.get(word).is_some() || branches.iter().any(|branch| branch.get(word).is_some())
+    }
+
     /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
         self.caps.accepts(Kw::Nullable)
@@ -383,7 +418,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
     pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let Lowered { mut json, lens, null } = lowered;
-        if super::object::accepts_null(&json) && json.get(Kw::Ref.name()).is_none() {
+        if super::object::accepts_null(&json) {
             return Lowered { json, lens, null };
         }
         let null_type = || Json::Obj(vec![(Kw::Type.name().into(), Json::str("null"))]);
@@ -397,7 +432,7 @@ impl<'d> Lowerer<'d, '_> {
             let union = vec![(Kw::AnyOf.name().into(), Json::Arr(vec![json, null_type()]))];
             return Lowered { json: Json::Obj(union), lens, null: false };
         }
-        let reference = refers(&json, self.words.reference);
+        let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
             let beside = self.caps.beside_union.has(Kw::Nullable);
             make_nullable(&mut json, beside);
@@ -444,7 +479,10 @@ impl<'d> Lowerer<'d, '_> {
     /// Adds facts to the description of what is already printed.
     pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
         let Lowered { mut json, lens, null } = lowered;
-        if let (Json::Obj(members), true) = (&mut json, self.caps.accepts(Kw::Description) && !facts.is_empty()) {
+        let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
+            || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
+        let says = self.caps.accepts(Kw::Description) && !facts.is_empty() && !alone;
+        if let (Json::Obj(members), true) = (&mut json, says) {
             let facts = facts.join(" ");
             match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
                 Some((_, description)) => {
@@ -489,12 +527,6 @@ fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
         let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
         members.insert(first, (Kw::Description.name().into(), description.clone()));
     }
-}
-
-/// Whether a printed schema is a reference, or a union with one among its branches.
-fn refers(json: &Json<'_>, reference: Kw) -> bool {
-    let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
-    json.get(reference.name()).is_some() || branches.iter().any(|branch| branch.get(reference.name()).is_some())
 }
 
 fn make_nullable(json: &mut Json<'_>, beside_union: bool) {

@@ -114,7 +114,8 @@ impl<'d> Reader<'d> {
             Kw::Type => self.type_names(value, node, scope)?,
             Kw::Nullable => value.as_bool().inspect(|flag| parts.nullable = Some(*flag)).is_some(),
             Kw::Format => value.as_str().map(|format| node.formats.push(format)).is_some(),
-            Kw::Enum => value.as_arr().map(|values| keep(node, values.iter())).is_some(),
+            // An empty list is what generators write for "no list".
+            Kw::Enum => value.as_arr().filter(|values| !values.is_empty()).map(|values| keep(node, values.iter())).is_some(),
             Kw::Const => {
                 keep(node, std::iter::once(value));
                 node.constant = true;
@@ -200,7 +201,7 @@ impl<'d> Reader<'d> {
                     rules.additional = Some(id);
                 } else if kw == Kw::UnevaluatedProperties {
                     rules.unevaluated = Some(id);
-                } else {
+                } else if *value != trivial_names() {
                     rules.names.push(id);
                 }
                 true
@@ -304,8 +305,9 @@ impl<'d> Reader<'d> {
             };
             let then = branch(self, parts.then, Kw::Then)?;
             let otherwise = branch(self, parts.otherwise, Kw::Else)?;
+            let written = [Some(when), parts.then, parts.otherwise];
             let when = self.child(when, Kw::If, place, scope)?;
-            node.logic.get_or_insert_default().conditions.push(Condition { when, then, otherwise });
+            node.logic.get_or_insert_default().conditions.push(Condition { when, then, otherwise, written });
         }
         if parts.nullable == Some(true) && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {
             self.allow_null(node, place);
@@ -386,7 +388,7 @@ impl<'d> Reader<'d> {
             }
         }
         if schemas.is_empty() {
-            node.types = Some(types);
+            node.types = Some(types).filter(|types| *types != Types::ANY);
         } else {
             if !types.is_none() {
                 schemas.push(self.graph.add(Node { place: node.place, types: Some(types), ..Node::default() }));
@@ -445,6 +447,11 @@ impl<'d> Reader<'d> {
         }
         Ok(true)
     }
+}
+
+/// What generators write for keys: they are strings, which they always are.
+fn trivial_names() -> Json<'static> {
+    Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))])
 }
 
 /// Intersects the values a node may take with these.

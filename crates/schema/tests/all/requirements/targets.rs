@@ -1,0 +1,199 @@
+//! Which targets there are, how schemas reach them, and one form for all of them.
+
+use polywire_schema::{Action, Dialect, Effect, FitOptions, Slot, ToolShape, check, dialects, fit, targets};
+use serde_json::{Value, json};
+
+use super::{check_fit, fitted, of, tells};
+
+#[test]
+fn r_a1_one_engine_reads_every_dialect_from_its_file() {
+    let text = include_str!("../../../data/openai-strict.toml");
+    let own = Dialect::from_toml(&text.replacen("\"openai-strict\"", "\"my-own\"", 1)).expect("a dialect");
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2, "default": 4}}});
+    let ours = fit(&schema, of("openai-strict"), &FitOptions::default()).expect("a fit");
+    let theirs = fit(&schema, &own, &FitOptions::default()).expect("a fit");
+    assert_eq!(own.id(), "my-own");
+    assert_eq!((theirs.schema, theirs.changes), (ours.schema, ours.changes));
+}
+
+#[test]
+fn r_a2_every_target_is_a_dialect() {
+    let ids: Vec<&str> = dialects().iter().map(Dialect::id).collect();
+    let expected = [
+        "anthropic",
+        "anthropic-strict",
+        "azure-strict",
+        "bedrock",
+        "cca",
+        "cerebras-strict",
+        "deepseek-strict",
+        "fireworks",
+        "gemini",
+        "gemini-openapi",
+        "groq-strict",
+        "llamacpp",
+        "lmstudio",
+        "mcp",
+        "mistral",
+        "moonshot",
+        "ollama",
+        "openai",
+        "openai-responses",
+        "openai-strict",
+        "openrouter",
+        "portable",
+        "together",
+        "vertex-openapi",
+        "vllm",
+        "xai",
+    ];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn r_a2_responses_take_any_of_for_one_of() {
+    let union = |keyword: &str| json!({"type": "object", "properties": {"a": {keyword: [{"type": "string"}, {"type": "integer"}]}}});
+    let changes = check_fit("openai-responses", &union("oneOf"), &union("anyOf"));
+    assert!(tells(&changes, "oneOf", Action::Rewritten, Effect::Same), "{changes:?}");
+}
+
+#[test]
+fn r_a3_named_entry_points_do_what_the_generic_one_does() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": ["integer", "null"], "const": 4}}});
+    for (id, named) in [
+        ("openai-strict", targets::openai_strict(&schema)),
+        ("gemini-openapi", targets::gemini_openapi(&schema)),
+        ("cca", targets::cca(&schema)),
+        ("anthropic", targets::anthropic(&schema)),
+        ("portable", targets::portable(&schema)),
+    ] {
+        let (named, generic) = (named.expect("a fit"), fitted(id, &schema));
+        assert_eq!((named.schema, named.changes), (generic.schema, generic.changes), "{id}");
+    }
+}
+
+#[test]
+fn r_a4_every_dialect_says_which_transport_it_serves() {
+    for dialect in dialects() {
+        assert!(dialect.serves().len() > 10, "{} does not say what it serves", dialect.id());
+        assert!(!dialect.source().is_empty() && dialect.checked_on().starts_with("20"), "{}", dialect.id());
+    }
+    let shapes = [
+        ("openai-strict", ToolShape::OpenaiChat),
+        ("openai-responses", ToolShape::OpenaiResponses),
+        ("anthropic", ToolShape::Anthropic),
+        ("gemini", ToolShape::GeminiJson),
+        ("cca", ToolShape::GeminiOpenapi),
+        ("bedrock", ToolShape::Bedrock),
+        ("mcp", ToolShape::Mcp),
+    ];
+    for (id, shape) in shapes {
+        assert_eq!(of(id).shape(), shape, "{id}");
+    }
+}
+
+#[test]
+fn r_a5_a_zod_instance_is_made_plain() {
+    let text = json!({"_def": {"checks": [{"kind": "min", "value": 2}], "typeName": "ZodString", "coerce": false}});
+    let optional = json!({"_def": {"innerType": text, "typeName": "ZodOptional"}});
+    let object = json!({"_def": {"unknownKeys": "strict", "catchall": {"_def": {"typeName": "ZodNever"}}, "typeName": "ZodObject"}, "shape": {"a": text, "b": optional}});
+    let plain = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string", "minLength": 2}, "b": {"type": "string", "minLength": 2}},
+        "required": ["a"],
+        "additionalProperties": false
+    });
+    check_fit("anthropic", &object, &plain);
+}
+
+#[test]
+fn r_a5_older_drafts_are_upgraded_and_references_resolved_before_the_walk() {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "minimum": 0, "exclusiveMinimum": true},
+            "p": {"$ref": "#/definitions/Pair"}
+        },
+        "required": ["n", "p"],
+        "additionalProperties": false,
+        "definitions": {
+            "Pair": {"type": "array", "items": [{"type": "string"}, {"type": "string"}], "additionalItems": false, "minItems": 2}
+        }
+    });
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "exclusiveMinimum": 0},
+            "p": {"$ref": "#/$defs/Pair"}
+        },
+        "required": ["n", "p"],
+        "additionalProperties": false,
+        "$defs": {"Pair": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}}
+    });
+    check_fit("openai-strict", &schema, &expected);
+}
+
+#[test]
+fn r_a18_one_schema_for_opposed_providers_carries_an_optional_as_a_short_list() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+        "required": ["a"]
+    });
+    let nullable = json!({"anyOf": [{"type": "integer"}, {"type": "null"}]});
+    let closed = |b: Value, required: Value| {
+        json!({
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": b},
+            "required": required,
+            "additionalProperties": false
+        })
+    };
+    check_fit("openai-strict", &schema, &closed(nullable, json!(["a", "b"])));
+    check_fit("gemini-openapi", &schema, &schema);
+    let list = json!({
+        "type": "array",
+        "description": "(at most one item; an empty list means none)",
+        "items": {"type": "integer"}
+    });
+    let changes = check_fit("portable", &schema, &closed(list.clone(), json!(["a", "b"])));
+    assert!(tells(&changes, "required", Action::Carried, Effect::Same), "{changes:?}");
+    assert!(tells(&changes, "additionalProperties", Action::Closed, Effect::Narrower), "{changes:?}");
+    let mut bounded = list;
+    bounded["maxItems"] = json!(1);
+    check_fit("openai-strict,vertex-openapi", &schema, &closed(bounded, json!(["a", "b"])));
+}
+
+#[test]
+fn r_a18_the_portable_form_is_taken_by_every_main_provider() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "when": {"type": ["string", "null"], "format": "date"},
+            "kind": {"oneOf": [{"const": "a"}, {"const": 2}]},
+            "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+            "tree": {"$ref": "#"}
+        }
+    });
+    let portable = fitted("portable", &schema);
+    for id in ["openai-strict", "azure-strict", "gemini", "vertex-openapi", "cca", "anthropic-strict", "bedrock", "mcp"]
+    {
+        let found = check(&portable.schema, of(id), Slot::Tool).expect("a schema");
+        assert!(found.is_empty(), "{id}: {found:?}\n{}", portable.schema);
+    }
+}
+
+#[test]
+fn r_a18_what_a_provider_ignores_is_reported_as_ignored() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 3}}});
+    let found = check(&schema, of("gemini"), Slot::Tool).expect("a schema");
+    let told: Vec<_> = found.iter().map(|one| (one.at.as_str(), one.severity.to_string())).collect();
+    assert_eq!(told, [("/properties/a/minLength", "ignored".to_owned())]);
+    let changes = check_fit(
+        "gemini",
+        &schema,
+        &json!({"type": "object", "properties": {"a": {"type": "string", "description": "(minLength: 3)"}}}),
+    );
+    assert!(tells(&changes, "minLength", Action::Described, Effect::Wider), "{changes:?}");
+}
