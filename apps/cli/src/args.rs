@@ -1,5 +1,6 @@
 //! Options that several commands share, and what they mean to the library.
 
+use crate::input::Input;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
@@ -32,9 +33,9 @@ pub(crate) struct FitArgs {
     /// Drop what the provider refuses without a word in the description
     #[arg(long)]
     no_spill: bool,
-    /// Where the schema goes
-    #[arg(long, value_enum, default_value_t = SlotArg::Tool)]
-    slot: SlotArg,
+    /// Where the schema goes; by default a tool, or an output where the input is the body of one
+    #[arg(long, value_enum)]
+    slot: Option<SlotArg>,
     /// The draft of the input, where it does not say
     #[arg(long, value_enum)]
     draft: Option<DraftArg>,
@@ -82,6 +83,12 @@ impl FitArgs {
         self.options_under(std::env::var_os(NO_STRICT).as_deref())
     }
 
+    /// The options for a document that knows where its schema goes.
+    pub(crate) fn options_for(&self, input: &Input) -> FitOptions {
+        let options = self.options();
+        if self.slot.is_some() { options } else { options.with_slot(input.slot) }
+    }
+
     /// The options, given the value of the environment variable.
     fn options_under(&self, no_strict: Option<&OsStr>) -> FitOptions {
         let strict = match self.strict {
@@ -98,7 +105,7 @@ impl FitArgs {
             .with_strict(strict)
             .with_open(open)
             .with_spill(if self.no_spill { Spill::Off } else { Spill::On })
-            .with_slot(self.slot.slot())
+            .with_slot(self.slot.map_or(Slot::Tool, SlotArg::slot))
             .with_draft(self.draft.map(DraftArg::draft))
     }
 }

@@ -41,9 +41,9 @@ pub(crate) struct Check {
     /// What else than a rejection makes the exit code 1
     #[arg(long, value_enum, value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Where a bare schema goes
-    #[arg(long, value_enum, default_value_t = SlotArg::Tool)]
-    slot: SlotArg,
+    /// Where a bare schema goes; by default a tool, or an output where the input is the body of one
+    #[arg(long, value_enum)]
+    slot: Option<SlotArg>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,7 +93,8 @@ impl Check {
     fn find(&self, input: &Input, tools: Option<&ToolList>, dialect: &Dialect) -> Result<Vec<Finding>> {
         let violations = match tools {
             Some(list) => check_tools(list, dialect),
-            None => check_text(&input.text, dialect, self.slot.slot()).map_err(|error| input.refused(error))?,
+            None => check_text(&input.text, dialect, self.slot.map_or(input.slot, SlotArg::slot))
+                .map_err(|error| input.refused(error))?,
         };
         let told = violations.into_iter().map(|violation| Finding {
             dialect: dialect.id().to_owned(),

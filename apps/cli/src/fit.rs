@@ -61,7 +61,7 @@ impl Fit {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let input = Input::read(&self.file)?;
         let target = read_target(&self.to)?;
-        let options = self.how.options();
+        let options = self.how.options_for(&input);
         let outcome = match input.tools() {
             Some(list) => fit_list(&list, &target, &options),
             None => fit_schema(&input, &target, &options)?,

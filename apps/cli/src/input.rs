@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 
 use anyhow::{Result, anyhow};
-use polywire_schema::{ToolList, read_tools};
+use polywire_schema::{Slot, ToolList, read_output, read_tools};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,6 +37,8 @@ pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) document: Option<Value>,
+    /// Where the schema goes: the body of a structured output says so itself.
+    pub(crate) slot: Slot,
 }
 
 impl Input {
@@ -45,7 +47,14 @@ impl Input {
         let name = if path == "-" { "standard input".to_owned() } else { path.to_owned() };
         // Text that is not JSON is left to the reader of schemas, which says where it goes wrong.
         let document = parse(&text).ok();
-        Ok(Self { name, text, document })
+        let tools = document.as_ref().is_some_and(|document| read_tools(document).is_some());
+        let output = document.as_ref().filter(|_| !tools).and_then(read_output);
+        Ok(match output {
+            Some(output) => {
+                Self { name, text: output.schema.to_string(), document: Some(output.schema), slot: Slot::Output }
+            }
+            None => Self { name, text, document, slot: Slot::Tool },
+        })
     }
 
     /// The tools, where the document is a tool list.

@@ -62,4 +62,6 @@ pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_
 pub use lens::Lens;
 pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
-pub use tools::{FittedTool, FittedTools, ToolEntry, ToolList, check_tools, fit_tools, read_tools};
+pub use tools::{
+    FittedTool, FittedTools, OutputSchema, ToolEntry, ToolList, check_tools, fit_tools, read_output, read_tools,
+};

@@ -163,9 +163,10 @@ impl<'j> Checker<'_, 'j> {
                     continue;
                 }
                 let (key, kind, value) = names_in(row, &seen);
-                let count = match row.demand == Demand::MaxDepth {
-                    true => stand.depth + 1,
-                    false => super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default()),
+                let count = if row.demand == Demand::MaxDepth {
+                    stand.depth + 1
+                } else {
+                    super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
                 };
                 let blanks = Blanks { key: &key, kind: &kind, value, count, ..Blanks::default() };
                 self.violate(row, spot, &keyword_of(row, &seen), &blanks);
@@ -249,7 +250,8 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
             let taken = |format: &Json<'_>| {
                 let fits = |format: &str| Types::of_format(format).has(types.unwrap_or(Types::NONE));
                 let listed = |formats: &Vec<String>| formats.iter().any(|own| format.as_str() == Some(own));
-                caps.formats.as_ref().is_none_or(listed) && (caps.formats.is_none() || format.as_str().is_some_and(fits))
+                caps.formats.as_ref().is_none_or(listed)
+                    && (caps.formats.is_none() || format.as_str().is_some_and(fits))
             };
             return !seen.get(Kw::Format).is_none_or(taken);
         }
@@ -472,7 +474,9 @@ fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
 fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
     let kw = match row.demand {
         Demand::RootObject | Demand::Typed | Demand::OneType | Demand::NoNull => Kw::Type,
-        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::NotFreeForm | Demand::MaxDepth => Kw::Properties,
+        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::NotFreeForm | Demand::MaxDepth => {
+            Kw::Properties
+        }
         Demand::ObjectListsUnbounded => Kw::MaxItems,
         Demand::Closed | Demand::SaysOpen => Kw::AdditionalProperties,
         Demand::AllRequired | Demand::RequiredKnown => Kw::Required,

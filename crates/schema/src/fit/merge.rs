@@ -101,8 +101,10 @@ impl<'d> Lowerer<'d, '_> {
     /// What a reference means with siblings beside it. Siblings that close an object they declare nothing of are meant for the
     /// target's properties (R-A12), although they say that none of them may be there.
     fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
-        let closing = own.object.as_ref().and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
-        let declares = own.object.as_ref().is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
+        let closing =
+            own.object.as_ref().and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
+        let declares =
+            own.object.as_ref().is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
         if let (Some(closing), false) = (closing, declares)
             && let (Some(siblings), Some(rules)) = (&mut own.object, &mut target.object)
         {

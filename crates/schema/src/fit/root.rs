@@ -62,8 +62,8 @@ impl<'d> Lowerer<'d, '_> {
             union.branches.iter().all(|branch| {
                 let flat = lowerer.flatten(*branch);
                 let node = Rc::clone(&lowerer.graph[flat]);
-                let declared = node.object.iter().flat_map(|rules| &rules.properties);
-                node.asks_only_required() && declared.into_iter().all(|(_, id)| lowerer.graph[*id].is_any())
+                let mut parts = node.object.iter().flat_map(|rules| &rules.properties);
+                node.asks_only_required() && parts.all(|(_, id)| lowerer.graph[*id].is_any())
             })
         };
         let unions = node.unions().to_vec();

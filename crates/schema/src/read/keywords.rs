@@ -115,7 +115,9 @@ impl<'d> Reader<'d> {
             Kw::Nullable => value.as_bool().inspect(|flag| parts.nullable = Some(*flag)).is_some(),
             Kw::Format => value.as_str().map(|format| node.formats.push(format)).is_some(),
             // An empty list is what generators write for "no list".
-            Kw::Enum => value.as_arr().filter(|values| !values.is_empty()).map(|values| keep(node, values.iter())).is_some(),
+            Kw::Enum => {
+                value.as_arr().filter(|values| !values.is_empty()).map(|values| keep(node, values.iter())).is_some()
+            }
             Kw::Const => {
                 keep(node, std::iter::once(value));
                 node.constant = true;

@@ -4,12 +4,14 @@
 mod check;
 mod fit;
 mod names;
+mod output;
 mod shapes;
 
 use serde_json::{Map, Value};
 
 pub use check::check_tools;
 pub use fit::{FittedTool, FittedTools, fit_tools};
+pub use output::{OutputSchema, read_output};
 
 use crate::ToolShape;
 

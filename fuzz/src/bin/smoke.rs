@@ -1,0 +1,108 @@
+//! The smoke run: mutated seeds through every fuzz target for a while, on a stable toolchain.
+//!
+//! `cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- --seconds 15 [--number N]`
+//!
+//! Every kind of fault is told once, with the smallest schema that shows it. Exit codes: 0 none, 1 some, 2 bad arguments.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use polywire_fuzz::{Mutator, fit, read, seeds, shrink};
+use serde_json::Value;
+
+type Target = fn(&[u8]) -> Result<(), String>;
+
+const TARGETS: [(&str, Target); 2] = [("read", read), ("fit", fit)];
+
+fn main() -> ExitCode {
+    let Some((seconds, number)) = arguments() else {
+        eprintln!("usage: smoke [--seconds N] [--number N]");
+        return ExitCode::from(2);
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/schema");
+    let seeds = match seeds(&folder) {
+        Ok(seeds) if !seeds.is_empty() => seeds,
+        Ok(_) => {
+            eprintln!("{}: no seeds", folder.display());
+            return ExitCode::from(2);
+        }
+        Err(error) => {
+            eprintln!("{}: {error}", folder.display());
+            return ExitCode::from(2);
+        }
+    };
+    // A panic is told with its schema; its own text would come before anybody knows which schema it was.
+    panic::set_hook(Box::new(|_| {}));
+    let mut mutator = Mutator::new(seeds, number);
+    let start = Instant::now();
+    let mut count = 0_u64;
+    let mut faults: BTreeMap<String, String> = BTreeMap::new();
+    while start.elapsed() < Duration::from_secs(seconds) {
+        let data = mutator.input();
+        count += 1;
+        for (name, target) in TARGETS {
+            let Err(fault) = guarded(target, &data) else { continue };
+            let kind = format!("{name}: {}", kind(&fault));
+            faults.entry(kind).or_insert_with_key(|kind| told(target, &data, kind));
+        }
+    }
+    println!("{count} inputs in {seconds} s, {} kinds of faults", faults.len());
+    for (kind, told) in &faults {
+        println!("{kind}\n{told}");
+    }
+    if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn arguments() -> Option<(u64, u64)> {
+    let (mut seconds, mut number) = (15, 1);
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next()?.parse().ok()?;
+        match word.as_str() {
+            "--seconds" => seconds = value,
+            "--number" => number = value,
+            _ => return None,
+        }
+    }
+    Some((seconds, number))
+}
+
+fn guarded(target: Target, data: &[u8]) -> Result<(), String> {
+    panic::catch_unwind(AssertUnwindSafe(|| target(data)))
+        .unwrap_or_else(|payload| Err(format!("panic: {}", panic_text(&*payload))))
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+/// What faults of one kind have in common: the dialect, the law and the rule, not the place.
+fn kind(fault: &str) -> String {
+    let end = fault.find(" at ").or_else(|| fault.find(" fitted ")).unwrap_or(fault.len());
+    fault.chars().take(fault[..end].chars().count().min(120)).collect()
+}
+
+/// The smallest schema with a fault of that kind, and what is wrong with it.
+fn told(target: Target, data: &[u8], kind_of_all: &str) -> String {
+    let (choice, text) = data.split_at(data.len().min(2));
+    let input = |text: &[u8]| [choice, text].concat();
+    let small = serde_json::from_slice::<Value>(text).ok().map(|schema| {
+        let fails = |candidate: &Value| {
+            let fault = guarded(target, &input(candidate.to_string().as_bytes())).err();
+            fault.is_some_and(|fault| kind_of_all.ends_with(&kind(&fault)))
+        };
+        shrink(schema, &fails).to_string().into_bytes()
+    });
+    let text = small.as_deref().unwrap_or(text);
+    let fault = guarded(target, &input(text)).err().unwrap_or_default();
+    format!(
+        "  choice {choice:?}\n  schema {}\n  {}",
+        String::from_utf8_lossy(text),
+        fault.chars().take(900).collect::<String>()
+    )
+}

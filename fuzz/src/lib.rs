@@ -1,0 +1,77 @@
+//! The bodies of the fuzz targets, as plain functions: `cargo-fuzz` calls them with coverage on a nightly toolchain, the
+//! smoke run with mutated seeds on a stable one.
+
+mod mutate;
+mod shrink;
+
+use polywire_schema::{
+    Dialect, FitOptions, Open, Slot, Spill, StrictMode, Unresolved, check_text, check_tools, dialects, fit_text,
+    fit_tools, read_tools, target,
+};
+
+pub use mutate::{Mutator, seeds};
+pub use shrink::shrink;
+
+/// Reads any bytes as a schema and as a tool list, for the dialect that the first byte chooses. What is wrong with them
+/// must come back as an error or a finding.
+pub fn read(data: &[u8]) -> Result<(), String> {
+    let Some((dialect, _, text)) = chosen(data) else { return Ok(()) };
+    let slot = Slot::Tool;
+    let found = check_text(text, dialect, slot);
+    if let Ok(found) = &found {
+        let nameless = found.iter().find(|one| one.code.is_empty() || one.says.is_empty());
+        if let Some(one) = nameless {
+            return Err(format!("{}: a violation without a name: {one:?}", dialect.id()));
+        }
+    }
+    let refused = FitOptions::default().with_unresolved(Unresolved::Refuse);
+    if let Err(error) = fit_text(text, dialect, &refused)
+        && error.to_string().is_empty()
+    {
+        return Err(format!("{}: an error without a reason", dialect.id()));
+    }
+    let Ok(document) = serde_json::from_str(text) else { return Ok(()) };
+    if let Some(list) = read_tools(&document) {
+        check_tools(&list, dialect);
+        fit_tools(&list, dialect, &FitOptions::default()).to_json();
+    }
+    Ok(())
+}
+
+/// Fits a schema to the dialect that the first byte chooses, with the options of the second, by the laws: `check` finds
+/// nothing in the result, and fitting it again changes nothing.
+pub fn fit(data: &[u8]) -> Result<(), String> {
+    let Some((dialect, options, text)) = chosen(data) else { return Ok(()) };
+    let Ok(fitted) = fit_text(text, dialect, &options) else { return Ok(()) };
+    let id = dialect.id();
+    // What could not be strict was fitted to the next rung, whose rules are the ones to pass.
+    let fell = dialect.strict() && !fitted.strict();
+    let rung = dialect.fallback().filter(|_| fell).and_then(|ids| target(ids).ok());
+    let found = check_text(&fitted.schema, rung.as_deref().unwrap_or(dialect), options.slot);
+    match found.as_deref() {
+        Ok([]) => {}
+        Ok([first, ..]) => return Err(format!("{id}: law 1: {} at `{}`: {}", first.code, first.at, first.says)),
+        Err(error) => return Err(format!("{id}: law 1: {error}")),
+    }
+    match fit_text(&fitted.schema, dialect, &options) {
+        Ok(again) if again.schema != fitted.schema => {
+            Err(format!("{id}: law 2: fitted {}, then {}", fitted.schema, again.schema))
+        }
+        Ok(again) if again.strict() != fitted.strict() => Err(format!("{id}: law 2: strict changes")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{id}: law 2: {error}")),
+    }
+}
+
+/// The dialect, the options and the text that some bytes stand for.
+fn chosen(data: &[u8]) -> Option<(&'static Dialect, FitOptions, &str)> {
+    let (&[which, how], text) = data.split_first_chunk::<2>()?;
+    let dialect = dialects().get(usize::from(which) % dialects().len())?;
+    let bit = |index: u8| how >> index & 1 == 1;
+    let options = FitOptions::default()
+        .with_strict(if bit(0) { StrictMode::Off } else { StrictMode::Auto })
+        .with_open(if bit(1) { Open::Carry } else { Open::Close })
+        .with_spill(if bit(2) { Spill::Off } else { Spill::On })
+        .with_slot(if bit(3) { Slot::Output } else { Slot::Tool });
+    Some((dialect, options, std::str::from_utf8(text).ok()?))
+}
