@@ -293,7 +293,7 @@ mod tests {
             (r"^(?:a{50}|b{40}){20}$", ""),
             (r"^(?<=ab|c)d$", "lookaround not-python"),
             (r"^(?<=ab|cd)d$", "lookaround"),
-            (r"^\/\_\x41\u0041\0$", ""),
+            (r"^\/\_\x41\u0041\0$", "odd-escape"),
             (r"^[a\]\[[]{,$", ""),
         ] {
             assert_eq!(named(pattern), expected, "{pattern}");

@@ -250,13 +250,14 @@ impl<'c, 'j> Checker<'c, 'j> {
                     }
                 }
                 (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
+                    let required = if stand.way == Way::Hard { seen.required() } else { Default::default() };
                     for (name, item) in map {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;
                         }
                         let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs) {
                             Stand { depth: 0, owner: self.links.owner(kw, name), way: self.start(), ..below }
-                        } else if kw == Kw::Properties && stand.way == Way::Hard && seen.requires(name) {
+                        } else if kw == Kw::Properties && stand.way == Way::Hard && required.contains(name.as_ref()) {
                             below
                         } else {
                             Stand { way: Way::Soft, ..below }

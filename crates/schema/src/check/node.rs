@@ -71,6 +71,7 @@ const LOOKED_AT: [Kw; 16] = [
 ];
 
 impl<'j> Seen<'j> {
+    /// The keywords, and a key that is none. A keyword in `snake_case` is none either, but the reader takes it for one.
     fn new(members: &'j [Member<'j>]) -> (Self, Option<&'j Member<'j>>) {
         let mut seen = Self { members, keywords: KwSet::default(), values: [None; LOOKED_AT.len()] };
         let mut unknown = None;
@@ -117,9 +118,10 @@ impl<'j> Seen<'j> {
         }
     }
 
-    pub(super) fn requires(&self, name: &str) -> bool {
+    /// The names that are required.
+    pub(super) fn required(&self) -> foldhash::HashSet<&'j str> {
         let required = self.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
-        required.iter().any(|own| own.as_str() == Some(name))
+        required.iter().filter_map(Json::as_str).collect()
     }
 
     pub(super) fn min_items(&self) -> u64 {
@@ -143,6 +145,10 @@ impl<'j> Seen<'j> {
 impl<'j> Checker<'_, 'j> {
     pub(super) fn judge(&mut self, members: &'j [Member<'j>], spot: &Spot<'_>, stand: Stand) -> Seen<'j> {
         let (seen, unknown) = Seen::new(members);
+        if unknown.is_some() && !self.told() && members.iter().any(|(key, _)| Kw::of_snake_case(key).is_some()) {
+            // No rule is broken, but what the caller meant is not what the provider would read.
+            self.found += 1;
+        }
         if !seen.keywords.without(self.caps.accepted).is_empty() || (unknown.is_some() && !self.caps.unknown) {
             self.judge_keywords(members, spot);
         }
@@ -181,6 +187,10 @@ impl<'j> Checker<'_, 'j> {
     /// A schema that is no object.
     pub(super) fn judge_other(&mut self, json: &'j Json<'j>, spot: &Spot<'_>, stand: Stand) {
         let boolean = matches!(json, Json::Bool(_));
+        if !boolean && !self.told() {
+            // Whatever the rules say, it is no schema.
+            self.found += 1;
+        }
         let closing = boolean && stand.under == Some(Kw::AdditionalProperties);
         for row in self.rows(Demand::SchemaObject) {
             let allowed = stand.under.is_some_and(|kw| row.allow.iter().any(|name| name == kw.name()));

@@ -64,11 +64,14 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         ]);
         (json, "nothing else would be taken: the value as JSON text")
     } else {
-        let json = Json::Obj(vec![
+        let mut members = vec![
             (Kw::Type.name().into(), Json::str("object")),
             (Kw::Properties.name().into(), Json::Obj(Vec::new())),
-        ]);
-        (json, "nothing else would be taken: an object of any form")
+        ];
+        if caps.must(Demand::SaysOpen) {
+            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(true)));
+        }
+        (Json::Obj(members), "nothing else would be taken: an object of any form")
     };
     let change = Change {
         code: stuck.code.as_str().into(),

@@ -15,7 +15,10 @@ use crate::report::{Action, Effect};
 use crate::types::Types;
 
 /// Schemas within schemas beyond this depth travel as JSON text.
-const MAX_DEPTH: usize = 96;
+const MAX_DEPTH: usize = 64;
+
+/// Unions within unions beyond this depth may hold values of any type.
+const MAX_TYPING: usize = 100;
 
 /// A condition with a longer text is not put into a description.
 const LONGEST_CONDITION: usize = 240;
@@ -246,7 +249,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
-    fn without_negations(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
+    pub(super) fn without_negations(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
         let Some(logic) = &node.logic else { return Rc::clone(node) };
         let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
         let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
@@ -294,6 +297,10 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.refusal_code(Kw::Not);
         let refused = self.flatten(not);
         let refused = Rc::clone(&self.graph[refused]);
+        if refused.types().is_none() {
+            // What excludes nothing says nothing.
+            return;
+        }
         let only_types = refused.asks_only_types();
         if only_types {
             let left = node.types().without(refused.types());
@@ -317,8 +324,12 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(types) = self.types.get(&id) {
             return *types;
         }
-        // A node on the way to itself adds nothing.
+        // A node on the way to itself adds nothing, nor does one too far away.
         self.types.insert(id, Types::ANY);
+        if self.typing > MAX_TYPING {
+            return Types::ANY;
+        }
+        self.typing += 1;
         let flat = self.flatten(id);
         let node = Rc::clone(&self.graph[flat]);
         let mut types = node.types();
@@ -333,6 +344,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             types = types.and(of_branches);
         }
+        self.typing -= 1;
         self.types.insert(id, types);
         types
     }

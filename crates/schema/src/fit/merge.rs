@@ -20,13 +20,12 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(flat) = self.flat.get(&id) {
             return *flat;
         }
-        if let (Some(target), true) = (node.target, node.is_alias()) {
-            if self.flattening.contains(&id) {
-                return self.any();
-            }
-            self.flattening.push(id);
-            let flat = self.flatten(target);
-            self.flattening.pop();
+        if node.is_alias() {
+            // A chain of bare references is walked, not climbed: it may be longer than the stack.
+            let flat = match self.follow(id) {
+                Some(target) => self.flatten(target),
+                None => self.any(),
+            };
             self.flat.insert(id, flat);
             return flat;
         }

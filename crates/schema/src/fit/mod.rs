@@ -30,7 +30,7 @@ use crate::graph::{Graph, Node, NodeId, Place};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{Lens, LensId};
-use crate::read::{ReadOptions, read, remote_references};
+use crate::read::{ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
@@ -96,9 +96,8 @@ impl FittedText {
 /// ```
 pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
     let json = Json::from_value(schema, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
-    let size = weight(&json);
     let print = |json: &Json<'_>| json.to_value();
-    fit_json(json, size, dialect, options, print).map(|(schema, out)| Fitted {
+    fit_json(json, dialect, options, print).map(|(schema, out)| Fitted {
         schema,
         changes: out.changes,
         strict: out.strict,
@@ -121,7 +120,7 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
         json.write(&mut out);
         out
     };
-    fit_json(json, text.len(), dialect, options, print).map(|(schema, out)| FittedText {
+    fit_json(json, dialect, options, print).map(|(schema, out)| FittedText {
         schema,
         changes: out.changes,
         strict: out.strict,
@@ -137,7 +136,6 @@ struct Outcome {
 
 fn fit_json<T>(
     json: Json<'_>,
-    size: usize,
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
@@ -156,15 +154,18 @@ fn fit_json<T>(
         rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
+    let remote = fetch(&json, options)?;
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
+    if options.unresolved == Unresolved::Refuse {
+        read(&json, &remote, &reading)?;
+    }
     // What already fits is left alone, to the byte: the first law then implies the second.
     if is_clean(&json, &rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
-    let remote = fetch(&json, options)?;
-    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     loop {
         let read = read(&json, &remote, &reading)?;
-        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes, size);
+        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes);
         let (fitted, lens) = lowerer.run();
         let mut changes = std::mem::take(&mut lowerer.changes);
         let fitted = budget::meet_budgets(fitted, &rung, options.slot, &mut changes);
@@ -305,6 +306,8 @@ struct Lowerer<'d, 'c> {
     types: HashMap<NodeId, Types>,
     recursive: HashMap<NodeId, bool>,
     depth: usize,
+    /// Unions around the one whose types are asked for.
+    typing: usize,
     /// Objects around the node that is being printed.
     objects: u64,
     /// Merging makes no more nodes once there are this many.
@@ -318,6 +321,9 @@ struct Lowerer<'d, 'c> {
     told: Vec<String>,
 }
 
+/// About how many bytes a node takes as text.
+const NODE_BYTES: usize = 64;
+
 /// What inlining may add, in bytes, whatever the size of the schema.
 const INLINE_BYTES: usize = 24 * 1024;
 
@@ -328,7 +334,6 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         dialect: &'c Dialect,
         options: &FitOptions,
         changes: Vec<Change>,
-        weight: usize,
     ) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
@@ -364,7 +369,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             opened: Vec::new(),
             joining: Vec::new(),
             inlined: HashMap::default(),
-            inline_left: INLINE_BYTES + weight * 3,
+            inline_left: INLINE_BYTES + nodes_limit * NODE_BYTES,
             flat: HashMap::default(),
             flattening: Vec::new(),
             pairs: HashMap::default(),
@@ -374,6 +379,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             types: HashMap::default(),
             recursive: HashMap::default(),
             depth: 0,
+            typing: 0,
             objects: 0,
             nodes_limit,
             steps_left: nodes_limit * 2,

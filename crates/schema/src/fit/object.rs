@@ -202,6 +202,8 @@ impl<'d> Lowerer<'d, '_> {
         let mut properties: Vec<Member<'d>> = Vec::with_capacity(rules.properties.len());
         let mut required: Vec<Json<'d>> = Vec::with_capacity(rules.required.len());
         let wanted = Wanted::new(&rules.required);
+        // Made when the first key has to be renamed.
+        let mut names = None;
         self.objects += 1;
         let mut gone: Vec<&str> = Vec::new();
         for (key, id) in &rules.properties {
@@ -213,7 +215,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.drop_property(node, key, effect);
                 continue;
             }
-            let wire = self.wire_key(node, key, pos, &properties);
+            let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.property(*id, must);
             if needed {
                 required.push(Json::Str(wire.clone()));
@@ -437,17 +439,22 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.needs.is_empty() {
             if self.caps.accepts(Kw::DependentRequired) {
-                let list =
-                    |names: &[Cow<'d, str>]| Json::Arr(names.iter().map(|name| Json::Str(name.clone())).collect());
-                let map = rules.needs.iter().map(|(key, names)| (key.clone(), list(names))).collect();
-                sheet.put(Kw::DependentRequired, Json::Obj(map));
+                sheet.put(Kw::DependentRequired, needs(rules));
             } else {
                 self.drop_rule(node, Kw::DependentRequired);
             }
         }
         if !rules.dependents.is_empty() {
             if self.caps.accepts(Kw::DependentSchemas) {
-                let map = rules.dependents.iter().map(|(key, id)| (key.clone(), self.lower_here(*id))).collect();
+                let mut map: Vec<(Cow<'d, str>, NodeId)> = Vec::with_capacity(rules.dependents.len());
+                for (key, id) in &rules.dependents {
+                    // Two drafts have a word for it, and both may stand in one schema.
+                    match map.iter_mut().find(|(own, _)| own == key) {
+                        Some((_, own)) => *own = self.both(*own, *id),
+                        None => map.push((key.clone(), *id)),
+                    }
+                }
+                let map = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
                 sheet.put(Kw::DependentSchemas, Json::Obj(map));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
@@ -469,7 +476,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &Cow<'d, str>, pos: Pos, taken: &[Member<'d>]) -> Cow<'d, str> {
+    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &Cow<'d, str>, pos: Pos, taken: &mut Option<foldhash::HashSet<String>>) -> Cow<'d, str> {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {
@@ -488,13 +495,12 @@ impl<'d> Lowerer<'d, '_> {
             name.insert(0, '_');
         }
         name.truncate(56);
-        let declared = |name: &str| {
-            taken.iter().any(|(own, _)| own == name)
-                || node.object.as_ref().is_some_and(|rules| rules.properties.iter().any(|(own, _)| own == name))
-        };
+        let names = taken.get_or_insert_with(|| {
+            node.object.iter().flat_map(|rules| &rules.properties).map(|(own, _)| own.clone().into_owned()).collect()
+        });
         let mut unique = name.clone();
         let mut count = 1;
-        while declared(&unique) {
+        while !names.insert(unique.clone()) {
             count += 1;
             unique = format!("{name}_{count}");
         }
@@ -503,6 +509,24 @@ impl<'d> Lowerer<'d, '_> {
         self.change(&code, node.place, Kw::Properties, Action::Renamed, Effect::Same, detail);
         Cow::Owned(unique)
     }
+}
+
+/// `dependentRequired`, each key once.
+fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
+    let mut map: Vec<(Cow<'d, str>, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
+    for (key, names) in &rules.needs {
+        let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
+        if index == map.len() {
+            map.push((key.clone(), Vec::new()));
+        }
+        let Some((_, list)) = map.get_mut(index) else { continue };
+        for name in names {
+            if !list.iter().any(|own| own.as_str() == Some(name)) {
+                list.push(Json::Str(name.clone()));
+            }
+        }
+    }
+    Json::Obj(map.into_iter().map(|(key, list)| (key, Json::Arr(list))).collect())
 }
 
 /// What an object says of undeclared properties in the dialect.

@@ -61,7 +61,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The schema that a reference means in the end.
-    fn follow(&self, id: NodeId) -> Option<NodeId> {
+    pub(super) fn follow(&self, id: NodeId) -> Option<NodeId> {
         let mut at = self.graph[id].target?;
         for _ in 0..self.graph.len() {
             let node = &self.graph[at];
@@ -106,7 +106,7 @@ impl<'d> Lowerer<'d, '_> {
         let referred = self.refer(target, None);
         let mut own = Node::clone(node);
         own.target = None;
-        let own = self.emit(&Rc::new(own), pos);
+        let own = self.lower_merged_plain(&Rc::new(own), pos);
         let (Json::Obj(mut members), Json::Obj(more)) = (referred.json, own.json) else {
             return self.inline_target(target, pos);
         };
@@ -199,15 +199,13 @@ impl<'d> Lowerer<'d, '_> {
         if self.inline_left == 0 {
             return self.as_text(id, &code, "too large to repeat");
         }
-        if self.opened.contains(&target) || self.opened.contains(&id) {
+        if self.opened.contains(&id) {
             return self.lower_loop(id, pos);
         }
         let flat = self.flatten(id);
         let merged = Rc::clone(&self.graph[flat]);
         self.opened.push(id);
-        self.opened.push(target);
         let lowered = self.lower_merged(flat, &merged, pos);
-        self.opened.pop();
         self.opened.pop();
         self.spend(&lowered);
         self.close_loop(id, lowered)

@@ -26,6 +26,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         let flat = self.flatten(root);
         let node = Rc::clone(&self.graph[flat]);
+        let node = self.without_negations(&node, Pos::Root);
+        let mut told = std::mem::take(&mut self.told);
+        self.root_facts.append(&mut told);
         let node = self.plain_root(&node);
         if self.stands_in_place(&node) {
             self.root_in_place = true;

@@ -9,7 +9,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
 use crate::json::Json;
 use crate::keyword::{Kw, KwSet};
-use crate::lens::{LensId, Shape};
+use crate::lens::Shape;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -19,7 +19,7 @@ const MAX_PRODUCT: usize = 32;
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_unions(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos) {
-            return self.emit_free(node, pos);
+            return self.emit(node, pos);
         }
         let mut base = Node::clone(node);
         let notes = std::mem::take(&mut base.notes);
@@ -80,22 +80,7 @@ impl<'d> Lowerer<'d, '_> {
         };
         let several = node.unions().len() > 1;
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
-        !demanding && !listed && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
-    }
-
-    fn emit_free(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        if node.values.is_none() {
-            return self.emit(node, pos);
-        }
-        // An enum beside a union: both hold, each is printed on its own.
-        let mut with_values = Node::clone(node);
-        let mut logic_only = Node { place: node.place, ..Node::default() };
-        logic_only.logic = with_values.logic.take();
-        let values = self.lower_values(&Rc::new(with_values), pos);
-        let unions = self.emit(&Rc::new(logic_only), pos);
-        let (Json::Obj(mut members), Json::Obj(more)) = (values.json, unions.json) else { return self.never(node) };
-        members.extend(more);
-        Lowered { json: Json::Obj(members), lens: LensId::SAME, null: false }
+        !demanding && !listed && node.values.is_none() && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.

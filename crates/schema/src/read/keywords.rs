@@ -76,7 +76,22 @@ impl<'d> Reader<'d> {
     ) -> Result<(), ReadError> {
         let place = node.place.unwrap_or(crate::graph::ROOT);
         let nothing = matches!(value, Json::Null) && kw.row().holds != Holds::Data;
-        if nothing {
+        let odd = match kw.row().holds {
+            Holds::Text => value.as_str().is_none(),
+            Holds::Flag => kw.annotates() && value.as_bool().is_none(),
+            Holds::Values => kw.annotates() && value.as_arr().is_none(),
+            Holds::Schema
+            | Holds::SchemaList
+            | Holds::SchemaMap
+            | Holds::SchemaOrNamesMap
+            | Holds::TypeNames
+            | Holds::Names
+            | Holds::NamesMap
+            | Holds::Count
+            | Holds::Number
+            | Holds::Data => false,
+        };
+        if nothing || odd {
             self.malformed(kw, value, place);
             return Ok(());
         }

@@ -66,7 +66,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 256, values: 4_000_000 }
+        Self { depth: 512, values: 4_000_000 }
     }
 }
 
