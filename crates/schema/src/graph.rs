@@ -236,12 +236,16 @@ impl<'d> Node<'d> {
 #[derive(Debug, Default)]
 pub(crate) struct Graph<'d> {
     nodes: Vec<Rc<Node<'d>>>,
+    /// What stands for every node that is not known yet.
+    unknown: Rc<Node<'d>>,
+    /// Nodes that several references lead to.
+    shared: foldhash::HashSet<NodeId>,
     places: Vec<(Place, Step<'d>)>,
 }
 
 impl<'d> Graph<'d> {
     pub(crate) fn new() -> Self {
-        Self { nodes: Vec::new(), places: vec![(ROOT, Step::Index(0))] }
+        Self { nodes: Vec::new(), unknown: Rc::default(), shared: foldhash::HashSet::default(), places: vec![(ROOT, Step::Index(0))] }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -252,6 +256,23 @@ impl<'d> Graph<'d> {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         self.nodes.push(Rc::new(node));
         id
+    }
+
+    /// A node that is not known yet.
+    pub(crate) fn reserve(&mut self) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(Rc::clone(&self.unknown));
+        id
+    }
+
+    /// Notes that one more reference leads to a node that is known already.
+    pub(crate) fn share(&mut self, id: NodeId) {
+        self.shared.insert(id);
+    }
+
+    /// Whether several references may lead to a node.
+    pub(crate) fn is_shared(&self, id: NodeId) -> bool {
+        self.shared.contains(&id)
     }
 
     pub(crate) fn set(&mut self, id: NodeId, node: Node<'d>) {

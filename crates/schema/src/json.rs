@@ -221,10 +221,12 @@ const ESCAPED: [bool; 256] = {
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    if token.bytes().any(|byte| byte == b'~' || byte == b'/') {
+    let start = pointer.len();
+    pointer.push_str(token);
+    let added = pointer.as_bytes().get(start..).unwrap_or_default();
+    if added.contains(&b'~') || added.contains(&b'/') {
+        pointer.truncate(start);
         pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
-    } else {
-        pointer.push_str(token);
     }
 }
 

@@ -108,13 +108,20 @@ impl Types {
 
     /// The name, where the set is spelled by just one.
     pub(crate) fn name(self) -> Option<&'static str> {
-        let mut names = self.names();
-        let (name, _) = names.next()?;
-        names.next().is_none().then_some(name)
+        match self {
+            Self::STRING => Some("string"),
+            Self::OBJECT => Some("object"),
+            Self::ARRAY => Some("array"),
+            Self::INTEGER => Some("integer"),
+            Self::NUMBER | Self::FRACTION => Some("number"),
+            Self::BOOLEAN => Some("boolean"),
+            Self::NULL => Some("null"),
+            _ => None,
+        }
     }
 
     /// How many names spell this set.
     pub(crate) fn count(self) -> usize {
-        self.names().count()
+        if self.name().is_some() { 1 } else { self.names().count() }
     }
 }

@@ -14,6 +14,7 @@ use crate::report::{Action, Change, Effect};
 /// change that says so.
 pub(super) fn meet_budgets<'d>(
     mut json: Json<'d>,
+    deepest: u64,
     dialect: &Dialect,
     slot: Slot,
     changes: &mut Vec<Change>,
@@ -26,7 +27,8 @@ pub(super) fn meet_budgets<'d>(
             .find(|row| row.demand == demand)
             .map_or_else(|| Arc::from(""), |row| Arc::clone(&row.code))
     };
-    if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|_| caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs)) {
+    let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
+    if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
         let mut hoist = Hoist { limit, deep: Vec::new(), code: code(Demand::MaxDepth), changes };
         hoist.run(&mut json);
     }

@@ -194,10 +194,9 @@ impl<'d> Lowerer<'d, '_> {
         if types == Types::ANY && !root && !self.wants_type(pos) {
             return;
         }
-        let mut names = types.names().map(|(name, _)| Json::str(name));
-        match (types.count(), names.next()) {
-            (1, Some(name)) => sheet.put(Kw::Type, name),
-            (_, first) => sheet.put(Kw::Type, Json::Arr(first.into_iter().chain(names).collect())),
+        match types.name() {
+            Some(name) => sheet.put(Kw::Type, Json::str(name)),
+            None => sheet.put(Kw::Type, Json::Arr(types.names().map(|(name, _)| Json::str(name)).collect())),
         }
     }
 

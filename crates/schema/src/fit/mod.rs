@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use serde_json::Value;
 
 pub use options::{FitOptions, Open, Spill, StrictMode};
@@ -168,7 +168,7 @@ fn fit_json<T>(
         let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes);
         let (fitted, lens) = lowerer.run();
         let mut changes = std::mem::take(&mut lowerer.changes);
-        let fitted = budget::meet_budgets(fitted, &rung, options.slot, &mut changes);
+        let fitted = budget::meet_budgets(fitted, lowerer.deepest, &rung, options.slot, &mut changes);
         let stuck =
             if is_clean(&fitted, &rung, options.slot) { None } else { first_violation(&fitted, &rung, options.slot) };
         let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
@@ -290,7 +290,8 @@ struct Lowerer<'d, 'c> {
     lens: Lens,
     definitions: Vec<Definition<'d>>,
     defined: HashMap<NodeId, usize>,
-    names: HashSet<String>,
+    /// Names of definitions, and how many others were made from each.
+    names: HashMap<String, usize>,
     queue: Vec<usize>,
     opened: Vec<NodeId>,
     /// Unions that are being merged into one schema.
@@ -310,6 +311,8 @@ struct Lowerer<'d, 'c> {
     typing: usize,
     /// Objects around the node that is being printed.
     objects: u64,
+    /// The most objects that stand around each other.
+    deepest: u64,
     /// Merging makes no more nodes once there are this many.
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
@@ -364,7 +367,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             lens: Lens::identity(),
             definitions: Vec::new(),
             defined: HashMap::default(),
-            names: HashSet::default(),
+            names: HashMap::default(),
             queue: Vec::new(),
             opened: Vec::new(),
             joining: Vec::new(),
@@ -381,6 +384,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             depth: 0,
             typing: 0,
             objects: 0,
+            deepest: 0,
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,

@@ -164,7 +164,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.graph.add(Node { place: node.place, logic: Some(Box::new(logic)), ..Node::default() })
             }
         };
-        self.objects += 1;
+        self.go_deeper();
         let lowered = self.lower(value, Pos::Property);
         self.objects -= 1;
         let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
@@ -204,7 +204,7 @@ impl<'d> Lowerer<'d, '_> {
         let wanted = Wanted::new(&rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
-        self.objects += 1;
+        self.go_deeper();
         let mut gone: Vec<&str> = Vec::new();
         for (key, id) in &rules.properties {
             let must = wanted.has(key);
@@ -248,6 +248,12 @@ impl<'d> Lowerer<'d, '_> {
         if !object.is_same() {
             sheet.lens = object;
         }
+    }
+
+    /// Enters an object.
+    pub(super) fn go_deeper(&mut self) {
+        self.objects += 1;
+        self.deepest = self.deepest.max(self.objects + 1);
     }
 
     fn says_never(&self) -> bool {

@@ -165,17 +165,26 @@ impl<'d> Lowerer<'d, '_> {
         if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             name.insert(0, '_');
         }
-        let mut unique = name.clone();
-        let mut count = 1;
-        while !self.names.insert(unique.clone()) {
-            count += 1;
-            unique = format!("{name}_{count}");
-        }
+        let unique = self.unique_name(name);
         let index = self.definitions.len();
         let lens = self.lens.reserve();
         self.definitions.push(Definition { node, name: unique, lens, json: None });
         self.defined.insert(node, index);
         (index, true)
+    }
+
+    /// A name that no definition has yet. The counter of each name goes on where it stopped, so that a thousand definitions of
+    /// one name cost no more than a thousand of different ones.
+    fn unique_name(&mut self, name: String) -> String {
+        let mut count = self.names.get(&name).copied().unwrap_or(0);
+        let mut unique = name.clone();
+        while self.names.contains_key(&unique) {
+            count += 1;
+            unique = format!("{name}_{}", count + 1);
+        }
+        self.names.insert(name, count);
+        self.names.entry(unique.clone()).or_insert(0);
+        unique
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.
@@ -261,7 +270,7 @@ impl<'d> Lowerer<'d, '_> {
         self.opened.pop();
         let size = self.spend(&lowered);
         let lowered = self.close_loop(target, lowered);
-        if typed {
+        if typed || !self.graph.is_shared(target) {
             return lowered;
         }
         self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size });

@@ -41,7 +41,7 @@ impl<'d> Lowerer<'d, '_> {
             return lowered;
         }
         self.root_in_place = false;
-        self.objects += 1;
+        self.go_deeper();
         let lowered = self.lower(root, Pos::Other);
         self.objects -= 1;
         let lowered = self.null_here(lowered);

@@ -169,7 +169,7 @@ impl<'d> Reader<'d> {
         if let Some(id) = self.known.get(&address) {
             return Ok(*id);
         }
-        let id = self.graph.add(Node::default());
+        let id = self.graph.reserve();
         self.known.insert(address, id);
         self.read_into(id, json, place, scope)?;
         Ok(id)

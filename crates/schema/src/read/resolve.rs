@@ -91,10 +91,11 @@ impl<'d> Reader<'d> {
         let found = if kw == Kw::RecursiveRef { Some((self.document, ROOT)) } else { self.find(reference, scope) };
         if let Some((target, at)) = found.filter(|(target, _)| matches!(target, Json::Obj(_) | Json::Bool(_))) {
             let address = std::ptr::from_ref(target) as usize;
-            let id = if let Some(id) = self.known.get(&address) {
-                *id
+            let id = if let Some(id) = self.known.get(&address).copied() {
+                self.graph.share(id);
+                id
             } else {
-                let id = self.graph.add(Node::default());
+                let id = self.graph.reserve();
                 self.known.insert(address, id);
                 let scope = self.scope_of(target, scope);
                 self.waiting.push((id, target, at, scope));

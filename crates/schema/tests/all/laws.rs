@@ -1,16 +1,17 @@
 //! The laws over schemas that a generator makes up. The seed is fixed, so that a run tells of the change under test alone;
 //! `POLYWIRE_FULL=1` takes a fresh seed and ten times as many schemas.
 
-use polywire_schema::{Dialect, FitOptions, Open, Slot, Spill, StrictMode, dialects};
+use polywire_schema::{Dialect, FitOptions, Open, Slot, Spill, StrictMode, dialects, fit, fit_text};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
+use serde_json::{Map, Value, json};
 
 use crate::generate::{Care, document};
 use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full};
 
 /// Schemas for each dialect.
-const CASES: u32 = 300;
+const CASES: u32 = 1_000;
 
 #[test]
 fn the_laws_hold_of_made_up_schemas_on_the_main_dialects() {
@@ -25,6 +26,28 @@ fn the_laws_hold_of_made_up_schemas_on_the_other_dialects() {
 #[test]
 fn the_laws_hold_of_careless_schemas() {
     hold(Care::Careless, &dialects().iter().collect::<Vec<_>>());
+}
+
+/// How a text is laid out is no part of what it says, not even where the size of the schema bounds what is repeated.
+#[test]
+fn the_layout_of_the_text_does_not_matter() {
+    let properties: Map<String, Value> =
+        (0..400).map(|index| (format!("p{index}"), json!({"$ref": "#/$defs/A"}))).collect();
+    let inner: Map<String, Value> =
+        (0..12).map(|index| (format!("q{index}"), json!({"type": "string", "minLength": index}))).collect();
+    let definition = json!({"type": "object", "properties": inner});
+    let schema = json!({"type": "object", "properties": properties, "$defs": {"A": definition}});
+    let pretty = serde_json::to_string_pretty(&schema).expect("text");
+    let mut faults = Vec::new();
+    for dialect in dialects() {
+        let fitted = |text: &str| fit_text(text, dialect, &FitOptions::default()).expect("a fit").schema;
+        let compact = fitted(&schema.to_string());
+        let value = fit(&schema, dialect, &FitOptions::default()).expect("a fit").schema.to_string();
+        if compact != fitted(&pretty) || compact != value {
+            faults.push(format!("{}: spaces change the fit", dialect.id()));
+        }
+    }
+    assert_no_faults(&faults);
 }
 
 fn main_dialects() -> Vec<&'static Dialect> {

@@ -43,6 +43,9 @@ fn r_a6_what_a_person_understands_is_spilled_and_structure_is_not() {
     let changes = check_property("gemini-openapi", &text, &spilled);
     assert!(tells(&changes, "format", Action::Described, Effect::Wider), "{changes:?}");
     assert!(tells(&changes, "examples", Action::Described, Effect::Note), "{changes:?}");
+    let beside = json!({"anyOf": [{"type": "integer"}, {"type": "string"}], "default": 10});
+    let described = json!({"description": "(default: 10)", "anyOf": [{"type": "integer"}, {"type": "string"}]});
+    check_property("gemini-openapi", &beside, &described);
     let schema = json!({
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/A"}},
