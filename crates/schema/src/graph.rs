@@ -172,21 +172,21 @@ impl<'d> Node<'d> {
 
     /// Whether the node asks nothing of a value.
     pub(crate) fn is_any(&self) -> bool {
-        self.types() == Types::ANY
-            && self.values.is_none()
-            && self.target.is_none()
-            && self.formats.is_empty()
-            && self.number.is_none()
-            && self.text.is_none()
-            && self.array.is_none()
-            && self.object.is_none()
-            && self.logic.is_none()
+        self.types() == Types::ANY && self.asks_only_types()
+    }
+
+    /// Whether the node asks nothing but a type.
+    pub(crate) fn asks_only_types(&self) -> bool {
+        self.target.is_none() && self.logic.is_none() && self.has_no_rules()
     }
 
     /// Whether the node holds nothing but annotations beside its reference or logic.
     pub(crate) fn is_bare(&self) -> bool {
-        self.types.is_none()
-            && self.values.is_none()
+        self.types.is_none() && self.has_no_rules()
+    }
+
+    fn has_no_rules(&self) -> bool {
+        self.values.is_none()
             && self.formats.is_empty()
             && self.number.is_none()
             && self.text.is_none()
@@ -245,7 +245,12 @@ pub(crate) struct Graph<'d> {
 
 impl<'d> Graph<'d> {
     pub(crate) fn new() -> Self {
-        Self { nodes: Vec::new(), unknown: Rc::default(), shared: foldhash::HashSet::default(), places: vec![(ROOT, Step::Index(0))] }
+        Self {
+            nodes: Vec::new(),
+            unknown: Rc::default(),
+            shared: foldhash::HashSet::default(),
+            places: vec![(ROOT, Step::Index(0))],
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

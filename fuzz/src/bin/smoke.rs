@@ -2,12 +2,13 @@
 //!
 //! `cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- --seconds 15 [--number N]`
 //!
-//! Every kind of fault is told once, with the smallest schema that shows it. Exit codes: 0 none, 1 some, 2 bad arguments.
+//! Every kind of fault is told once, with the smallest schema that shows it. `POLYWIRE_LAST=FILE` writes each input down
+//! before it is tried, for the fault that ends the process. Exit codes: 0 none, 1 some, 2 bad arguments.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -38,12 +39,19 @@ fn main() -> ExitCode {
     // A panic is told with its schema; its own text would come before anybody knows which schema it was.
     panic::set_hook(Box::new(|_| {}));
     let mut mutator = Mutator::new(seeds, number);
+    let last = std::env::var_os("POLYWIRE_LAST").map(PathBuf::from);
     let start = Instant::now();
     let mut count = 0_u64;
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
     while start.elapsed() < Duration::from_secs(seconds) {
         let data = mutator.input();
         count += 1;
+        if let Some(path) = &last
+            && let Err(error) = std::fs::write(path, &data)
+        {
+            eprintln!("{}: {error}", path.display());
+            return ExitCode::from(2);
+        }
         for (name, target) in TARGETS {
             let Err(fault) = guarded(target, &data) else { continue };
             let kind = format!("{name}: {}", kind(&fault));

@@ -7,6 +7,7 @@ mod node;
 mod text;
 mod well_formed;
 
+use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -250,7 +251,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                     }
                 }
                 (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
-                    let required = if stand.way == Way::Hard { seen.required() } else { Default::default() };
+                    let required = if stand.way == Way::Hard { seen.required() } else { HashSet::default() };
                     for (name, item) in map {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;

@@ -482,60 +482,41 @@ fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
 
 /// The keyword that a broken demand is about.
 fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
-    let kw = match row.demand {
-        Demand::RootObject | Demand::Typed | Demand::OneType | Demand::NoNull => Kw::Type,
-        Demand::RootKeys | Demand::Keys | Demand::HasProperties | Demand::NotFreeForm | Demand::MaxDepth => {
-            Kw::Properties
-        }
-        Demand::ObjectListsUnbounded => Kw::MaxItems,
-        Demand::Closed | Demand::SaysOpen => Kw::AdditionalProperties,
-        Demand::AllRequired | Demand::RequiredKnown => Kw::Required,
-        Demand::HasItems => Kw::Items,
-        Demand::Formats => Kw::Format,
-        Demand::UnionAlone | Demand::UnionTyped => Kw::AnyOf,
-        Demand::RefAlone | Demand::RefToDefs | Demand::RefResolves => Kw::Ref,
-        Demand::RootPlain => {
-            let root = [Kw::OneOf, Kw::AnyOf, Kw::AllOf, Kw::Enum, Kw::Not, Kw::Const, Kw::Ref, Kw::If];
-            root.into_iter().find(|kw| seen.keywords.has(*kw)).unwrap_or(Kw::Type)
-        }
-        Demand::MaxEnumChars
-        | Demand::EnumTyped
-        | Demand::EnumFits
-        | Demand::EnumStrings
-        | Demand::EnumNotBlank
-        | Demand::EnumScalars
-        | Demand::EnumOneType
-        | Demand::EnumNotEmpty => {
-            if seen.keywords.has(Kw::Enum) {
-                Kw::Enum
-            } else {
-                Kw::Const
-            }
-        }
-        Demand::OwnKeywords => foreign_keyword(row, seen).unwrap_or(Kw::Type),
-        Demand::SchemaObject
-        | Demand::NoCycle
-        | Demand::CycleOptional
-        | Demand::Patterns
-        | Demand::WellFormed
-        | Demand::DefsUsed
-        | Demand::MaxProperties
-        | Demand::MaxEnumValues
-        | Demand::MaxNameChars
-        | Demand::MaxOptionals
-        | Demand::MaxUnions
-        | Demand::MaxChars
-        | Demand::MaxItemsSum
-        | Demand::ToolName
-        | Demand::UniqueNames
-        | Demand::MaxDescription
-        | Demand::DescriptionNotEmpty
-        | Demand::MaxTools
-        | Demand::MaxStrictTools
-        | Demand::UniformStrict
-        | Demand::RequestOptionals
-        | Demand::RequestUnions
-        | Demand::RequestChars => return crate::dialect::demand_name(row.demand),
+    /// Demands that are always about the same keyword.
+    const ABOUT: &[(Demand, Kw)] = &[
+        (Demand::RootObject, Kw::Type),
+        (Demand::Typed, Kw::Type),
+        (Demand::OneType, Kw::Type),
+        (Demand::NoNull, Kw::Type),
+        (Demand::RootKeys, Kw::Properties),
+        (Demand::Keys, Kw::Properties),
+        (Demand::HasProperties, Kw::Properties),
+        (Demand::NotFreeForm, Kw::Properties),
+        (Demand::MaxDepth, Kw::Properties),
+        (Demand::ObjectListsUnbounded, Kw::MaxItems),
+        (Demand::Closed, Kw::AdditionalProperties),
+        (Demand::SaysOpen, Kw::AdditionalProperties),
+        (Demand::AllRequired, Kw::Required),
+        (Demand::RequiredKnown, Kw::Required),
+        (Demand::HasItems, Kw::Items),
+        (Demand::Formats, Kw::Format),
+        (Demand::UnionAlone, Kw::AnyOf),
+        (Demand::UnionTyped, Kw::AnyOf),
+        (Demand::RefAlone, Kw::Ref),
+        (Demand::RefToDefs, Kw::Ref),
+        (Demand::RefResolves, Kw::Ref),
+    ];
+    let kw = if let Some((_, kw)) = ABOUT.iter().find(|(demand, _)| *demand == row.demand) {
+        *kw
+    } else if row.demand == Demand::RootPlain {
+        let root = [Kw::OneOf, Kw::AnyOf, Kw::AllOf, Kw::Enum, Kw::Not, Kw::Const, Kw::Ref, Kw::If];
+        root.into_iter().find(|kw| seen.keywords.has(*kw)).unwrap_or(Kw::Type)
+    } else if row.demand == Demand::OwnKeywords {
+        foreign_keyword(row, seen).unwrap_or(Kw::Type)
+    } else if seen.keywords.has(Kw::Enum) {
+        Kw::Enum
+    } else {
+        Kw::Const
     };
     kw.name().to_owned()
 }

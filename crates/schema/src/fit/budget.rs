@@ -46,6 +46,17 @@ pub(super) fn meet_budgets<'d>(
     json
 }
 
+/// A schema with so many optional properties and nothing else: what the verdict on an overdrawn budget is read from.
+pub(super) fn overdrawn<'d>(optionals: u64) -> Json<'d> {
+    let string = || Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))]);
+    let properties = (0..optionals).map(|index| (Cow::Owned(format!("p{index}")), string())).collect();
+    Json::Obj(vec![
+        (Kw::Type.name().into(), Json::str("object")),
+        (Kw::Properties.name().into(), Json::Obj(properties)),
+        (Kw::AdditionalProperties.name().into(), Json::Bool(false)),
+    ])
+}
+
 /// What is sent when no rung is left: a dialect that closes objects gets the value as JSON text, any other an object of any
 /// form (R-A7).
 pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens, Change) {
@@ -66,10 +77,8 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         ]);
         (json, "nothing else would be taken: the value as JSON text")
     } else {
-        let mut members = vec![
-            (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(Vec::new())),
-        ];
+        let mut members =
+            vec![(Kw::Type.name().into(), Json::str("object")), (Kw::Properties.name().into(), Json::Obj(Vec::new()))];
         if caps.must(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name().into(), Json::Bool(true)));
         }

@@ -116,7 +116,9 @@ impl<'d> Lowerer<'d, '_> {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
                 // The schema of what a string contains has references of its own, which lead nowhere here.
-                NoteKey::Kw(Kw::ContentSchema) => self.spill(Kw::ContentSchema, note.value, node.place, Effect::Note, facts),
+                NoteKey::Kw(Kw::ContentSchema) => {
+                    self.spill(Kw::ContentSchema, note.value, node.place, Effect::Note, facts);
+                }
                 NoteKey::Kw(kw) => {
                     // A sample of a value that travels in another shape would mislead there.
                     let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();

@@ -28,6 +28,10 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
+        if self.is_hopeless() {
+            // The next rung will be taken whatever else is printed.
+            return Lowered { json: Json::Obj(Vec::new()), lens: LensId::SAME, null: false };
+        }
         let lowered = if self.depth > MAX_DEPTH || self.steps_left == 0 {
             let code = self.demand_code(Demand::MaxDepth);
             self.as_text(id, &code, "nested too deeply")
@@ -36,6 +40,11 @@ impl<'d> Lowerer<'d, '_> {
         };
         self.depth -= 1;
         lowered
+    }
+
+    /// Whether a budget that cannot be mended is overdrawn, and another rung of the ladder is left.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.optionals_left.is_some_and(|limit| self.optionals > limit)
     }
 
     fn lower_node(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
@@ -353,18 +362,4 @@ impl<'d> Lowerer<'d, '_> {
 /// Values of a fractional kind are written as numbers.
 fn widened(types: Types) -> Types {
     types.names().fold(Types::NONE, |all, (_, one)| all.or(one))
-}
-
-impl Node<'_> {
-    /// Whether the node asks nothing but a type.
-    pub(super) fn asks_only_types(&self) -> bool {
-        self.logic.is_none()
-            && self.values.is_none()
-            && self.target.is_none()
-            && self.formats.is_empty()
-            && self.number.is_none()
-            && self.text.is_none()
-            && self.array.is_none()
-            && self.object.is_none()
-    }
 }

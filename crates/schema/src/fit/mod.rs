@@ -166,7 +166,10 @@ fn fit_json<T>(
     loop {
         let read = read(&json, &remote, &reading)?;
         let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes);
-        let (fitted, lens) = lowerer.run();
+        let (mut fitted, lens) = lowerer.run();
+        if lowerer.is_hopeless() {
+            fitted = budget::overdrawn(lowerer.optionals);
+        }
         let mut changes = std::mem::take(&mut lowerer.changes);
         let fitted = budget::meet_budgets(fitted, lowerer.deepest, &rung, options.slot, &mut changes);
         let stuck =
@@ -313,6 +316,10 @@ struct Lowerer<'d, 'c> {
     objects: u64,
     /// The most objects that stand around each other.
     deepest: u64,
+    /// Properties printed so far that are not required.
+    optionals: u64,
+    /// How many of them the dialect takes, where there is a rung below it.
+    optionals_left: Option<u64>,
     /// Merging makes no more nodes once there are this many.
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
@@ -331,13 +338,7 @@ const NODE_BYTES: usize = 64;
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(
-        graph: Graph<'d>,
-        root: NodeId,
-        dialect: &'c Dialect,
-        options: &FitOptions,
-        changes: Vec<Change>,
-    ) -> Self {
+    fn new(graph: Graph<'d>, root: NodeId, dialect: &'c Dialect, options: &FitOptions, changes: Vec<Change>) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -385,6 +386,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             typing: 0,
             objects: 0,
             deepest: 0,
+            optionals: 0,
+            optionals_left: caps.limit(Demand::MaxOptionals).filter(|_| dialect.fallback().is_some()),
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,

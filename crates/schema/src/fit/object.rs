@@ -219,6 +219,8 @@ impl<'d> Lowerer<'d, '_> {
             let (json, absent, lens, needed) = self.property(*id, must);
             if needed {
                 required.push(Json::Str(wire.clone()));
+            } else {
+                self.optionals += 1;
             }
             fields.push(Field { name: key.clone().into_owned(), wire: wire.clone().into_owned(), lens, absent });
             properties.push((wire, json));
@@ -482,7 +484,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &Cow<'d, str>, pos: Pos, taken: &mut Option<foldhash::HashSet<String>>) -> Cow<'d, str> {
+    fn wire_key(
+        &mut self,
+        node: &Rc<Node<'d>>,
+        key: &Cow<'d, str>,
+        pos: Pos,
+        taken: &mut Option<foldhash::HashSet<String>>,
+    ) -> Cow<'d, str> {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {

@@ -80,7 +80,11 @@ impl<'d> Lowerer<'d, '_> {
         };
         let several = node.unions().len() > 1;
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
-        !demanding && !listed && node.values.is_none() && node.unions().iter().all(takes) && (!several || self.says(Kw::AllOf, pos))
+        !demanding
+            && !listed
+            && node.values.is_none()
+            && node.unions().iter().all(takes)
+            && (!several || self.says(Kw::AllOf, pos))
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.

@@ -160,6 +160,9 @@ fn references_that_go_round_in_circles_fit() {
     fits_soon(&json!({"anyOf": [{"$ref": "#"}, {"type": "null"}]}));
     fits_soon(&json!({"not": {"$ref": "#"}}));
     fits_soon(
+        &json!({"anyOf": [{"$ref": "#"}], "oneOf": [{"anyOf": [{"minLength": 3}], "type": "boolean", "title": "x"}]}),
+    );
+    fits_soon(
         &json!({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "additionalProperties": false}),
     );
     fits_soon(

@@ -1,5 +1,6 @@
 //! The laws over schemas that a generator makes up. The seed is fixed, so that a run tells of the change under test alone;
-//! `POLYWIRE_FULL=1` takes a fresh seed and ten times as many schemas.
+//! `POLYWIRE_FULL=1` takes a fresh seed and ten times as many schemas, `POLYWIRE_LAST=FILE` writes each schema down before
+//! it is fitted, for the fault that ends the process.
 
 use polywire_schema::{Dialect, FitOptions, Open, Slot, Spill, StrictMode, dialects, fit, fit_text};
 use proptest::prelude::*;
@@ -74,6 +75,7 @@ fn hold(care: Care, dialects: &[&Dialect]) {
         };
         let mut runner = TestRunner::new(config);
         let outcome = runner.run(&(document(care), options()), |(schema, options)| {
+            write_down(dialect, &schema);
             match fit_by_the_laws(&schema.to_string(), dialect, &options) {
                 Ok(_) => Ok(()),
                 Err(Fault::Unread(_)) if care == Care::Careless => Ok(()),
@@ -90,6 +92,12 @@ fn hold(care: Care, dialects: &[&Dialect]) {
         }
     }
     assert_no_faults(&faults);
+}
+
+fn write_down(dialect: &Dialect, schema: &Value) {
+    if let Some(path) = std::env::var_os("POLYWIRE_LAST") {
+        std::fs::write(path, format!("{}\t{schema}\n", dialect.id())).expect("a place to write to");
+    }
 }
 
 /// What a caller may choose, the defaults most of all.
