@@ -138,13 +138,18 @@ impl<'d> Lowerer<'d, '_> {
         members
     }
 
-    /// Puts the annotations that may stand beside a union or reference.
+    /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
+    /// that one may.
     pub(super) fn notes_beside(&mut self, node: &Rc<Node<'d>>, beside: KwSet, members: &mut Vec<Member<'d>>) {
+        let describes = beside.has(Kw::Description);
+        let mut facts = Vec::new();
         for note in &node.notes {
             match note.key {
+                NoteKey::Kw(Kw::Description) if describes => {}
                 NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
                     members.push((kw.name().into(), note.value.clone()));
                 }
+                NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
                 NoteKey::Unknown(name) if self.caps.unknown && beside.has(Kw::Properties) => {
                     members.push((name.into(), note.value.clone()));
                 }
@@ -152,10 +157,12 @@ impl<'d> Lowerer<'d, '_> {
                     let code = self.refusal_code(kw);
                     self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here");
                 }
-                NoteKey::Unknown(name) => {
-                    self.drop_unknown(node.place, name);
-                }
+                NoteKey::Unknown(name) => self.drop_unknown(node.place, name),
             }
+        }
+        let written = node.note(Kw::Description).filter(|_| describes);
+        if let Some(description) = self.description(written, &facts, node.place).filter(|_| describes) {
+            members.push((Kw::Description.name().into(), description));
         }
     }
 

@@ -418,7 +418,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     /// Says a node that is not in the graph.
     fn lower_merged_plain(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         let id = self.graph.add(Node::clone(node));
-        self.lower_merged(id, node, pos)
+        self.lower(id, pos)
     }
 
     fn change(

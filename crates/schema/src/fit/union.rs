@@ -169,8 +169,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower(only, pos);
         }
         let flat = self.flatten(only);
-        let node = Rc::clone(&self.graph[flat]);
-        self.lower_merged(flat, &node, pos)
+        self.lower(flat, pos)
     }
 
     /// The values of all branches, where every branch is nothing but values.

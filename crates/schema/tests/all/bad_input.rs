@@ -85,7 +85,7 @@ fn a_key_that_stands_twice_is_an_error_that_names_it() {
 #[test]
 fn what_is_nested_too_deeply_is_an_error() {
     let deep = |levels: usize| format!("{}{{}}{}", "{\"items\":".repeat(levels), "}".repeat(levels));
-    refused(&deep(300), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    refused(&deep(600), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
     refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
     refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
     let shallow = FitOptions::default().with_limits(Limits::default().with_depth(3));
@@ -95,7 +95,7 @@ fn what_is_nested_too_deeply_is_an_error() {
 #[test]
 fn a_value_that_is_nested_too_deeply_is_an_error_too() {
     let mut schema = json!({});
-    for _ in 0..400 {
+    for _ in 0..600 {
         schema = json!({ "items": schema });
     }
     for dialect in dialects() {
