@@ -24,10 +24,22 @@ pub(crate) const STEPS: &[Step] = &[
         run: || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     },
     Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "generated", run: generated::check },
     Step { name: "deny", run: deny },
 ];
+
+/// How long the fuzz targets run on their seeds and mutations of them.
+const SMOKE_SECONDS: &str = "15";
+
+fn fuzz() -> Result<()> {
+    let manifest = ["--manifest-path", "fuzz/Cargo.toml"];
+    cargo(
+        &[&["run", "--quiet", "--release"], &manifest[..], &["--bin", "smoke", "--", "--seconds", SMOKE_SECONDS]]
+            .concat(),
+    )
+}
 
 /// Runs all steps, or those that are named, and stops at the first that fails.
 pub(crate) fn run(only: &[&str]) -> Result<()> {

@@ -228,10 +228,12 @@ impl<'d> Lowerer<'d, '_> {
         let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
         self.objects -= 1;
         self.put_unknown_required(node, &rules, &wanted, &gone, &mut required);
-        if !properties.is_empty()
-            || self.caps.must(Demand::HasProperties)
-            || node.object.is_some() && !rules.properties.is_empty()
-        {
+        let demanded = self.caps.must(Demand::HasProperties);
+        if demanded && properties.is_empty() && rules.properties.is_empty() {
+            let code = self.demand_code(Demand::HasProperties);
+            self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
+        }
+        if !properties.is_empty() || demanded || !rules.properties.is_empty() {
             sheet.put(Kw::Properties, Json::Obj(properties));
         }
         let closes = self.caps.must(Demand::AllRequired);

@@ -87,6 +87,9 @@ impl<'d> Lowerer<'d, '_> {
             // Both booleans are the type itself.
             let mut sheet = Sheet::new();
             if let Some(name) = types.name().filter(|_| !self.asks_more_than_type(types)) {
+                if node.types.is_none() {
+                    self.note_type(node);
+                }
                 sheet.put(Kw::Type, Json::str(name));
             }
             if !(types == Types::BOOLEAN && values.len() == 2) {
@@ -119,10 +122,19 @@ impl<'d> Lowerer<'d, '_> {
         if self.asks_more_than_type(types) {
             return;
         }
+        if node.types.is_none() {
+            self.note_type(node);
+        }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
         let mut names: Vec<Json<'d>> = stated.names().map(|(name, _)| Json::str(name)).collect();
         let name = if names.len() == 1 { names.pop() } else { None };
         sheet.put(Kw::Type, name.unwrap_or(Json::Arr(names)));
+    }
+
+    /// Records that the type of listed values is written out (R-A15).
+    fn note_type(&mut self, node: &Rc<Node<'d>>) {
+        let code = self.demand_code(Demand::EnumTyped);
+        self.change(&code, node.place, Kw::Type, Action::Added, Effect::Same, "the type of the listed values");
     }
 
     /// Whether the dialect asks more of a typed array or object than a list of values can say, and takes it untyped.

@@ -102,12 +102,18 @@ impl<'d> Reader<'d> {
             | Kw::Vocabulary
             | Kw::Anchor
             | Kw::DynamicAnchor
-            | Kw::RecursiveAnchor
-            | Kw::Defs
-            | Kw::Definitions
-            | Kw::OpenDefs
-            | Kw::PropertyOrdering => true,
+            | Kw::RecursiveAnchor => {
+                let detail = "it names what needs no name: references are resolved".to_owned();
+                self.change("READ-NAME", place, kw.name(), Action::Dropped, Effect::Note, detail);
+                true
+            }
+            Kw::Defs | Kw::Definitions | Kw::OpenDefs => {
+                let detail = "only what is referred to is printed".to_owned();
+                self.change("READ-DEFS", place, kw.name(), Action::Rewritten, Effect::Note, detail);
+                true
+            }
             Kw::Comment
+            | Kw::PropertyOrdering
             | Kw::Title
             | Kw::Description
             | Kw::Discriminator
