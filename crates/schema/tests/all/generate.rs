@@ -146,7 +146,7 @@ fn schema(care: Care) -> BoxedStrategy<Value> {
         2 => select(REFERENCES.to_vec()).prop_map(|uri| json!({ "$ref": uri })),
     ];
     let grown = leaf.prop_recursive(4, 24, 3, move |inner| {
-        let member = prop_oneof![2 => leaf_member(care), 5 => grown_member(inner.boxed())];
+        let member = prop_oneof![2 => leaf_member(care), 5 => grown_member(&inner.boxed())];
         vec(member, 1..5).prop_map(object)
     });
     grown.boxed()
@@ -239,7 +239,7 @@ fn types() -> BoxedStrategy<(String, Value)> {
 }
 
 /// A keyword that holds schemas.
-fn grown_member(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
+fn grown_member(inner: &BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
     let one = || inner.clone();
     let list = || vec(inner.clone(), 1..4).prop_map(Value::from);
     let map = || vec((name(), inner.clone()), 1..4).prop_map(|members| object(owned(members)));

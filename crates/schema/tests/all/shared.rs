@@ -111,9 +111,10 @@ fn a_parsed_schema_fits_as_its_text_does() {
             let dialect = dialect(id).expect("a dialect");
             let options = FitOptions::default();
             let from_value = fit(schema, dialect, &options).expect("a fit");
+            let printed = from_value.schema.to_string();
             match fit_by_the_laws(&schema.to_string(), dialect, &options) {
                 Err(fault) => faults.push(format!("{} for {id}: {}", sample["name"], shortened(&fault.to_string()))),
-                Ok(text) if text.schema != from_value.schema.to_string() || text.changes != from_value.changes => {
+                Ok(text) if *text.schema != *printed || text.changes != from_value.changes => {
                     faults.push(format!("{} for {id}: text and value differ", sample["name"]));
                 }
                 Ok(_) => {}
