@@ -23,6 +23,7 @@ use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::unreadable;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
+use crate::values;
 
 /// A generous stack: the library bounds its depth, and reading the corpus is not to be what fails.
 const STACK: usize = 64 << 20;
@@ -209,7 +210,8 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions) -> (Outcome, 
         Ok(again) => (again.schema != fitted.schema).then(|| "fitting again changes it".to_owned()),
         Err(error) => Some(error),
     };
-    (Outcome::fitted(&fitted, time, objection, drift), Some(fitted))
+    let fates = guarded(|| Ok(values::judge(&fitted, &sample.instances))).unwrap_or_default();
+    (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates), Some(fitted))
 }
 
 /// Runs a step so that a panic in it fails this step alone.
@@ -230,10 +232,11 @@ fn emitted(name: &str, target: Option<&str>, outcome: &Outcome, fitted: Option<&
     let strict = fitted.is_some_and(FittedText::strict);
     let changes = json!(fitted.map(|fitted| &fitted.changes).into_iter().flatten().collect::<Vec<_>>());
     format!(
-        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"us\":{}}}\n",
+        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"values\":{},\"us\":{}}}\n",
         json!(name),
         outcome.error.is_none(),
         json!(outcome.error),
+        json!(outcome.fates.values),
         outcome.microseconds(),
     )
 }

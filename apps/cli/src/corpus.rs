@@ -9,12 +9,14 @@ use polywire_schema::read_tools;
 use serde_json::Value;
 
 use crate::input::{parse, unreadable};
+use crate::values::Instance;
 
 /// A schema of the corpus.
 pub(crate) struct Sample {
     pub(crate) name: String,
     /// The schema as text, printed before any clock runs.
     pub(crate) text: String,
+    pub(crate) instances: Vec<Instance>,
 }
 
 /// The lines of a corpus that say anything.
@@ -38,5 +40,10 @@ pub(crate) fn read_sample(line: &str, number: usize) -> Result<Sample, String> {
     let tool =
         || read_tools(&document).and_then(|list| list.tools.into_iter().next()).map(|tool| tool.schema.to_string());
     let text = document.get("schema").map(ToString::to_string).or_else(tool);
-    Ok(Sample { name, text: text.ok_or("the line has neither a schema nor a tool")? })
+    let instances =
+        document.get("tests").and_then(Value::as_array).into_iter().flatten().filter_map(|test| {
+            Some(Instance { valid: test.get("valid")?.as_bool()?, data: test.get("data")?.clone() })
+        });
+    let instances = instances.collect();
+    Ok(Sample { name, text: text.ok_or("the line has neither a schema nor a tool")?, instances })
 }

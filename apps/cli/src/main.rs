@@ -14,6 +14,7 @@ mod markdown;
 mod sarif;
 mod style;
 mod tally;
+mod values;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;

@@ -8,6 +8,7 @@ use polywire_schema::{Effect, FittedText};
 use serde::Serialize;
 
 use crate::style::{Style, Tone};
+use crate::values::{Counts, Fates};
 
 /// Failures told by name; the rest are only counted.
 const TOLD: usize = 20;
@@ -23,12 +24,19 @@ pub(crate) struct Outcome {
     drift: Option<String>,
     strict: bool,
     changes: Changes,
+    /// What became of the instances.
+    pub(crate) fates: Fates,
 }
 
 impl Outcome {
+    pub(crate) fn with_fates(mut self, fates: Fates) -> Self {
+        self.fates = fates;
+        self
+    }
+
     pub(crate) fn failed(error: String, time: Duration) -> Self {
         let changes = Changes::default();
-        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes }
+        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes, fates: Fates::default() }
     }
 
     pub(crate) fn fitted(
@@ -44,7 +52,8 @@ impl Outcome {
             narrower: count(Effect::Narrower),
             note: count(Effect::Note),
         };
-        Self { error: None, time, objection, drift, strict: fitted.strict(), changes }
+        let fates = Fates::default();
+        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, fates }
     }
 
     pub(crate) fn microseconds(&self) -> f64 {
@@ -80,6 +89,7 @@ pub(crate) struct Tally {
     idempotent: usize,
     strict: usize,
     changes: Changes,
+    values: Counts,
     us: Times,
     failures: Vec<String>,
     #[serde(skip)]
@@ -96,6 +106,7 @@ impl Tally {
             idempotent: 0,
             strict: 0,
             changes: Changes::default(),
+            values: Counts::default(),
             us: Times::default(),
             failures: Vec::new(),
             times: Vec::new(),
@@ -113,8 +124,10 @@ impl Tally {
         self.changes.wider += outcome.changes.wider;
         self.changes.narrower += outcome.changes.narrower;
         self.changes.note += outcome.changes.note;
+        self.values.add(outcome.fates.counts);
         self.times.extend(fitted.then_some(outcome.time));
         let failure = outcome.error.as_ref().or(outcome.objection.as_ref()).or(outcome.drift.as_ref());
+        let failure = failure.or(outcome.fates.silent.as_ref());
         if let Some(failure) = failure.filter(|_| self.failures.len() < TOLD) {
             self.failures.push(format!("{name}: {failure}"));
         }
@@ -133,7 +146,8 @@ impl Tally {
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        [self.fitted, self.accepted, self.idempotent].iter().all(|count| *count == self.schemas)
+        self.values.silent == 0
+            && [self.fitted, self.accepted, self.idempotent].iter().all(|count| *count == self.schemas)
     }
 
     pub(crate) fn write_table(out: &mut dyn Write, style: Style, tallies: &[Self]) -> Result<()> {
@@ -168,6 +182,23 @@ impl Tally {
             write!(out, "{strict:>8} {same:>8} {wider:>8} {narrower:>8} {note:>8} ")?;
             writeln!(out, "{:>9.1} {:>9.1} {:>9.1} {:>9.1}", us.p50, us.p99, us.mean, us.max)?;
         }
+        if tallies.iter().any(|tally| tally.values.valid + tally.values.invalid > 0) {
+            writeln!(
+                out,
+                "\n{:width$} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+                "target", "valid", "kept", "returned", "invalid", "caught", "silent"
+            )?;
+            for Self { target, values, .. } in tallies {
+                let Counts { valid, kept, returned, invalid, caught, silent } = values;
+                writeln!(
+                    out,
+                    "{target:width$} {valid:>8} {:>8} {:>8} {invalid:>8} {:>8} {silent:>8}",
+                    share(*kept, *valid),
+                    share(*returned, *valid),
+                    share(*caught, *invalid)
+                )?;
+            }
+        }
         for tally in tallies {
             for failure in &tally.failures {
                 writeln!(out, "{} {failure}", style.paint(Tone::Bad, &tally.target))?;
@@ -175,6 +206,13 @@ impl Tally {
         }
         Ok(())
     }
+}
+
+/// A part in percent.
+fn share(part: usize, whole: usize) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "counts of instances are small")]
+    let share = if whole == 0 { 100.0 } else { part as f64 * 100.0 / whole as f64 };
+    format!("{share:.2}%")
 }
 
 /// Microseconds to a tenth.

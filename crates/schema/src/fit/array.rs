@@ -200,8 +200,7 @@ impl<'d> Lowerer<'d, '_> {
             ..Node::default()
         };
         let lowered = self.emit(&Rc::new(carried), Pos::Other);
-        let fields = fields.into_iter().map(|(name, _)| (name, crate::lens::LensId::SAME)).collect();
-        let rest = rest.map(|name| (name, crate::lens::LensId::SAME));
+        let fields = fields.into_iter().map(|(name, _)| name).collect();
         let lens = self.lens.add(Shape::Tuple { fields, rest, object: lowered.lens });
         Some(Lowered { lens, ..lowered })
     }

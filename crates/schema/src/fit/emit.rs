@@ -115,10 +115,6 @@ impl<'d> Lowerer<'d, '_> {
         for note in &node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
-                // The schema of what a string contains has references of its own, which lead nowhere here.
-                NoteKey::Kw(Kw::ContentSchema) => {
-                    self.spill(Kw::ContentSchema, note.value, node.place, Effect::Note, facts);
-                }
                 NoteKey::Kw(kw) => {
                     // A sample of a value that travels in another shape would mislead there.
                     let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();
@@ -365,7 +361,18 @@ impl<'d> Lowerer<'d, '_> {
         let mut used = KwSet::default();
         for union in &logic.unions {
             let kw = self.union_keyword(node, union);
-            let branches = Json::Arr(union.branches.iter().map(|id| self.lower_here(*id)).collect());
+            let mut lenses = Vec::with_capacity(union.branches.len());
+            let mut list = Vec::with_capacity(union.branches.len());
+            for id in &union.branches {
+                let lowered = self.lower(*id, Pos::Branch);
+                let lowered = self.null_here(lowered);
+                lenses.push((*id, lowered.lens));
+                list.push(lowered.json);
+            }
+            if sheet.lens.is_same() {
+                sheet.lens = self.union_lens(&lenses);
+            }
+            let branches = Json::Arr(list);
             if used.has(kw) {
                 all.push(Json::Obj(vec![(kw.name().into(), branches)]));
             } else {

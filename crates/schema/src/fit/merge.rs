@@ -142,9 +142,9 @@ impl<'d> Lowerer<'d, '_> {
                     own.unions.push(union);
                 }
             }
-            own.all.extend(theirs.all);
-            own.nots.extend(theirs.nots);
-            own.conditions.extend(theirs.conditions);
+            extend_new(&mut own.all, theirs.all, |x, y| x == y);
+            extend_new(&mut own.nots, theirs.nots, |x, y| x == y);
+            extend_new(&mut own.conditions, theirs.conditions, |x, y| x.when == y.when && x.then == y.then);
         }
         for note in b.notes {
             if !a.notes.iter().any(|own| own.key == note.key) {
@@ -174,7 +174,7 @@ impl<'d> Lowerer<'d, '_> {
             (x, y) => x.or(y),
         };
         let mut contains = a.contains;
-        contains.extend(b.contains);
+        extend_new(&mut contains, b.contains, |x, y| x.node == y.node);
         ArrayRules {
             prefix,
             items,
@@ -240,9 +240,9 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         let (mut names, mut needs, mut dependents) = (a.names, a.needs, a.dependents);
-        names.extend(b.names);
-        needs.extend(b.needs);
-        dependents.extend(b.dependents);
+        extend_new(&mut names, b.names, |x, y| x == y);
+        extend_new(&mut needs, b.needs, |x, y| x == y);
+        extend_new(&mut dependents, b.dependents, |x, y| x == y);
         ObjectRules {
             properties,
             required,
@@ -290,6 +290,15 @@ impl Lowerer<'_, '_> {
 
 /// References and `allOf` within one another beyond this depth ask nothing more.
 const MAX_CHAIN: usize = 200;
+
+/// Adds what is not there yet: a schema that is merged with itself over and over must not grow.
+fn extend_new<T>(own: &mut Vec<T>, more: Vec<T>, same: impl Fn(&T, &T) -> bool) {
+    for item in more {
+        if !own.iter().any(|other| same(other, &item)) {
+            own.push(item);
+        }
+    }
+}
 
 fn join_rules<T>(a: Option<Box<T>>, b: Option<Box<T>>, meet: impl FnOnce(T, T) -> T) -> Option<Box<T>> {
     match (a, b) {

@@ -5,6 +5,7 @@ mod array;
 mod budget;
 mod disjoint;
 mod emit;
+mod guard;
 mod lower;
 mod merge;
 mod object;
@@ -29,7 +30,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Place};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{Lens, LensId};
+use crate::lens::{GuardId, Lens, LensError, LensId};
 use crate::read::{ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
@@ -58,6 +59,16 @@ impl Fitted {
     pub fn lens(&self) -> &Lens {
         &self.lens
     }
+
+    /// The caller's value as it travels: for history, examples and tests.
+    pub fn encode(&self, value: Value) -> Result<Value, LensError> {
+        self.lens.encode(value)
+    }
+
+    /// A value from the wire as the caller knows it.
+    pub fn decode(&self, value: Value) -> Result<Value, LensError> {
+        self.lens.decode(value)
+    }
 }
 
 /// A fitted schema as JSON text.
@@ -81,6 +92,16 @@ impl FittedText {
     /// How values travel.
     pub fn lens(&self) -> &Lens {
         &self.lens
+    }
+
+    /// The caller's value as it travels: for history, examples and tests.
+    pub fn encode(&self, value: Value) -> Result<Value, LensError> {
+        self.lens.encode(value)
+    }
+
+    /// A value from the wire as the caller knows it.
+    pub fn decode(&self, value: Value) -> Result<Value, LensError> {
+        self.lens.decode(value)
     }
 }
 
@@ -309,6 +330,7 @@ struct Lowerer<'d, 'c> {
     matchers: HashMap<String, Option<regex::Regex>>,
     types: HashMap<NodeId, Types>,
     recursive: HashMap<NodeId, bool>,
+    guards: HashMap<NodeId, GuardId>,
     depth: usize,
     /// Unions around the one whose types are asked for.
     typing: usize,
@@ -382,6 +404,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             matchers: HashMap::default(),
             types: HashMap::default(),
             recursive: HashMap::default(),
+            guards: HashMap::default(),
             depth: 0,
             typing: 0,
             objects: 0,

@@ -11,7 +11,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
-use crate::lens::{Absent, Field, LensId, Rest, Shape};
+use crate::lens::{Absent, Field, LensId, ObjectShape, Rest, Shape};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -111,7 +111,7 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         }
         sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
-        sheet.lens = lens;
+        sheet.lens = self.lens.add(Shape::Entries(lens));
         Some(self.finish(node, sheet))
     }
 
@@ -128,7 +128,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    /// A list of entries for what a map holds.
+    /// A list of entries for what a map holds, and how their values travel.
     fn entries(
         &mut self,
         rules: &ObjectRules<'d>,
@@ -187,8 +187,7 @@ impl<'d> Lowerer<'d, '_> {
             item.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
         }
         let list = vec![(Kw::Type.name().into(), Json::str("array")), (Kw::Items.name().into(), Json::Obj(item))];
-        let lens = self.lens.add(Shape::Entries(lowered.lens));
-        (Json::Obj(list), lens)
+        (Json::Obj(list), lowered.lens)
     }
 
     fn takes_pattern(&self, pattern: &str) -> bool {
@@ -227,7 +226,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
         self.objects -= 1;
-        self.put_unknown_required(node, &rules, &wanted, &gone, &mut required);
+        let carried = rest.carried.is_some();
+        self.put_unknown_required(node, &rules, carried, &wanted, &gone, &mut required);
         let demanded = self.caps.must(Demand::HasProperties);
         if demanded && properties.is_empty() && rules.properties.is_empty() {
             let code = self.demand_code(Demand::HasProperties);
@@ -247,8 +247,8 @@ impl<'d> Lowerer<'d, '_> {
             sheet.put(Kw::PatternProperties, json);
         }
         self.put_object_counts(node, &rules, sheet);
-        let shape = Shape::Object { fields, rest: rest.carried };
-        let object = self.lens.add(shape);
+        let shape = ObjectShape { fields, rest: rest.carried, others: rest.others };
+        let object = self.lens.add(Shape::Object(Box::new(shape)));
         if !object.is_same() {
             sheet.lens = object;
         }
@@ -284,6 +284,10 @@ impl<'d> Lowerer<'d, '_> {
         if !all {
             // R-A8: a nullable property leaves `required`.
             let code = self.demand_code(Demand::NoNull);
+            if !must && self.open == Open::Carry {
+                let list = self.null_here(lowered);
+                return (list.json, Absent::Kept, list.lens, false);
+            }
             let (effect, absent) =
                 if must { (Effect::Same, Absent::IsNull) } else { (Effect::Narrower, Absent::IsEither) };
             let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
@@ -298,6 +302,9 @@ impl<'d> Lowerer<'d, '_> {
             let nullable = self.types_of(id).meets(Types::NULL);
             // What a reference or a union of references means is known from the schema, not from the print.
             if nullable && (accepts_null(&lowered.json) || self.refers(&lowered.json)) {
+                if self.open == Open::Carry {
+                    return self.marked_null(id, lowered);
+                }
                 let detail = "absence travels as `null`, as `null` itself does".to_owned();
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
                 return (lowered.json, Absent::NullEither, lowered.lens, true);
@@ -312,8 +319,42 @@ impl<'d> Lowerer<'d, '_> {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list");
+        // The list is the field's; what is in it travels in a shape of its own.
+        let lens = lowered.lens;
         let list = self.at_most_one(lowered);
-        (list.json, Absent::EmptyList, list.lens, true)
+        (list.json, Absent::EmptyList, lens, true)
+    }
+
+    /// A property that may be absent and may be `null`, where absence travels as `null`: an empty list is `null`.
+    fn marked_null(&mut self, id: NodeId, lowered: Lowered<'d>) -> (Json<'d>, Absent, LensId, bool) {
+        let code = self.demand_code(Demand::AllRequired);
+        let place = self.graph[id].place;
+        let detail = "absence travels as `null`, and `null` as an empty list";
+        self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
+        let lists = self.types_of(id).meets(Types::ARRAY);
+        let lens = lowered.lens;
+        let none = Lowered {
+            json: Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))]),
+            lens: LensId::SAME,
+            null: false,
+        };
+        let mut mark = self.at_most_one(if lists { lowered.clone() } else { none });
+        if lists {
+            let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
+            return (said.json, Absent::NullList, lens, true);
+        }
+        if let Json::Obj(members) = &mut mark.json {
+            for (key, value) in members {
+                if key == Kw::MaxItems.name() {
+                    *value = Json::Num(0.into());
+                } else if key == Kw::Description.name() {
+                    *value = Json::str("(an empty list means null, null means that it is left out)");
+                }
+            }
+        }
+        let mut branches = super::union::spliced(lowered.json);
+        branches.push(mark.json);
+        (Json::Obj(vec![(Kw::AnyOf.name().into(), Json::Arr(branches))]), Absent::NullMark, lens, true)
     }
 
     /// What becomes of properties that are not declared.
@@ -358,7 +399,7 @@ impl<'d> Lowerer<'d, '_> {
             if self.caps.must(Demand::AllRequired) {
                 required.push(Json::str(key.clone()));
             }
-            out.carried = Some(Rest { wire: key, lens });
+            out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
         } else if extra == Extra::Open && closes {
             let code = self.demand_code(Demand::Closed);
             let detail = "closed: properties that are not declared are refused".to_owned();
@@ -377,7 +418,12 @@ impl<'d> Lowerer<'d, '_> {
         let mut out = RestOut::default();
         match extra {
             Extra::Closed => out.additional = Some(Json::Bool(false)),
-            Extra::Of(id) => out.additional = Some(self.lower_here(id)),
+            Extra::Of(id) => {
+                let lowered = self.lower(id, Pos::Other);
+                let lowered = self.null_here(lowered);
+                out.others = lowered.lens;
+                out.additional = Some(lowered.json);
+            }
             Extra::Open if self.caps.must(Demand::SaysOpen) => {
                 let carry = self.open == Open::Carry || rules.additional.is_some();
                 out.additional = Some(Json::Bool(carry || rules.properties.is_empty()));
@@ -410,6 +456,7 @@ impl<'d> Lowerer<'d, '_> {
         &mut self,
         node: &Rc<Node<'d>>,
         rules: &ObjectRules<'d>,
+        carried: bool,
         wanted: &Wanted<'_>,
         gone: &[&str],
         required: &mut Vec<Json<'d>>,
@@ -419,7 +466,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let declared = Wanted::new_from(&rules.properties);
         let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
-        let prune = self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
+        let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
         if unknown.peek().is_some() && prune {
             let names: Vec<&str> = unknown.map(AsRef::as_ref).collect();
             let code = self.demand_code(Demand::RequiredKnown);
@@ -551,6 +598,8 @@ struct RestOut<'d> {
     additional: Option<Json<'d>>,
     patterns: Option<Json<'d>>,
     carried: Option<Rest>,
+    /// How undeclared properties travel that stay in place.
+    others: LensId,
 }
 
 /// A set of names: a short list is scanned, a long one hashed.

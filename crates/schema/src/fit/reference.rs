@@ -347,9 +347,3 @@ fn height(json: &Json<'_>) -> u64 {
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => 0,
     }
 }
-
-impl Default for LensId {
-    fn default() -> Self {
-        Self::SAME
-    }
-}

@@ -9,7 +9,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
 use crate::json::Json;
 use crate::keyword::{Kw, KwSet};
-use crate::lens::Shape;
+use crate::lens::{Branch, LensId, Shape};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -210,14 +210,14 @@ impl<'d> Lowerer<'d, '_> {
                 lowered = self.boxed_text(lowered);
             }
             null |= lowered.null;
-            lenses.push(lowered.lens);
+            lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json) {
                 if !list.contains(&json) {
                     list.push(json);
                 }
             }
         }
-        let lens = self.lens.add(Shape::Union(lenses));
+        let lens = self.union_lens(&lenses);
         if let [_] = list.as_slice()
             && let Some(only) = list.pop()
         {
@@ -240,6 +240,15 @@ impl<'d> Lowerer<'d, '_> {
         members.push((Kw::AnyOf.name().into(), Json::Arr(list)));
         let lowered = Lowered { json: Json::Obj(members), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
+    }
+
+    /// How a value of one of several kinds travels. Nothing is asked of the value where all kinds travel as they are.
+    pub(super) fn union_lens(&mut self, branches: &[(NodeId, LensId)]) -> LensId {
+        if branches.iter().all(|(_, lens)| lens.is_same()) {
+            return LensId::SAME;
+        }
+        let branches = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
+        self.lens.add(Shape::Union(branches))
     }
 
     /// JSON text in an object of its own, so that it is not mistaken for a string.
@@ -294,8 +303,8 @@ impl<'d> Lowerer<'d, '_> {
             ..Node::default()
         };
         let lowered = self.emit(&Rc::new(choice), Pos::Other);
-        let branches = names.into_iter().map(|name| (name, lowered.lens)).collect();
-        let lens = self.lens.add(Shape::Choice(branches));
+        let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
+        let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
     }
@@ -405,6 +414,15 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
     pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let said = self.null_said(lowered);
+        if said.null {
+            return said;
+        }
+        let lens = self.lens.add(Shape::Nullable(said.lens));
+        Lowered { lens, ..said }
+    }
+
+    fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let Lowered { mut json, lens, null } = lowered;
         if super::object::accepts_null(&json) {
             return Lowered { json, lens, null };
@@ -422,6 +440,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
+            let code = self.demand_code(Demand::NoNull);
+            self.change(&code, None, Kw::Nullable, Action::Rewritten, Effect::Same, "`null` is said by `nullable`");
             let beside = self.caps.beside_union.has(Kw::Nullable);
             make_nullable(&mut json, beside);
             return Lowered { json, lens, null: false };
@@ -493,7 +513,7 @@ impl<'d> Lowerer<'d, '_> {
 
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
-fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
+pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
     let Json::Obj(mut members) = json else { return vec![json] };
     let annotated = members.iter().all(|(key, _)| Kw::of(key).is_some_and(|kw| kw == Kw::AnyOf || kw.annotates()));
     let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));

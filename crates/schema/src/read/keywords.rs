@@ -126,9 +126,13 @@ impl<'d> Reader<'d> {
             | Kw::Xml
             | Kw::ExternalDocs
             | Kw::ContentEncoding
-            | Kw::ContentMediaType
-            | Kw::ContentSchema => {
+            | Kw::ContentMediaType => {
                 node.notes.push(Note { key: NoteKey::Kw(kw), value });
+                true
+            }
+            Kw::ContentSchema => {
+                let detail = "the schema of what a string contains has references of its own".to_owned();
+                self.change("READ-CONTENT", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
             Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, node, scope)?,
@@ -199,6 +203,10 @@ impl<'d> Reader<'d> {
                         if !rules.required.iter().any(|own| own == name) || rules.required.len() > 64 {
                             rules.required.push(Cow::Borrowed(name));
                         }
+                    }
+                    if rules.required.len() < names.len() {
+                        let detail = "names that stand twice are written once".to_owned();
+                        self.change("READ-REQUIRED", place, kw.name(), Action::Rewritten, Effect::Same, detail);
                     }
                     names.iter().all(|name| name.as_str().is_some())
                 }
@@ -336,10 +344,13 @@ impl<'d> Reader<'d> {
             self.allow_null(node, place);
         }
         self.forget_siblings(node, place);
-        if let Some(values) = &mut node.values
-            && let Some(types) = node.types
-        {
+        if let (Some(values), Some(types)) = (&mut node.values, node.types) {
+            let count = values.len();
             values.retain(|value| types.meets(Types::of(value)));
+            if values.len() < count {
+                let detail = "values that the type refuses are left out".to_owned();
+                self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
+            }
         }
         Ok(())
     }
@@ -402,7 +413,11 @@ impl<'d> Reader<'d> {
                 return Ok(false);
             };
             let other = || OTHER_TYPE_NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|row| row.1);
-            if let Some(own) = Types::named(name).or_else(other) {
+            if let Some(own) = Types::named(name) {
+                types = types.or(own);
+            } else if let Some(own) = other() {
+                let detail = format!("`{name}` is taken for the type it stands for");
+                self.change("READ-TYPE", place, Kw::Type.name(), Action::Rewritten, Effect::Same, detail);
                 types = types.or(own);
             } else {
                 let detail = format!("`{name}` is not a type; any value is accepted");

@@ -1,0 +1,74 @@
+//! What the lens needs to tell the branches of a union apart: the caller's schema, as far as a guard can ask it.
+
+use std::rc::Rc;
+
+use super::Lowerer;
+use crate::graph::{Node, NodeId};
+use crate::json::Json;
+use crate::lens::{Guard, GuardId, Sized};
+
+/// Schemas within schemas beyond this depth are not asked.
+const MAX_DEPTH: usize = 12;
+
+impl<'d> Lowerer<'d, '_> {
+    /// The guard of a schema.
+    pub(super) fn guard(&mut self, id: NodeId) -> GuardId {
+        self.guard_below(id, MAX_DEPTH)
+    }
+
+    fn guard_below(&mut self, id: NodeId, depth: usize) -> GuardId {
+        if let Some(guard) = self.guards.get(&id) {
+            return *guard;
+        }
+        let guard = self.lens.add_guard(Guard::default());
+        let Some(depth) = depth.checked_sub(1) else { return guard };
+        self.guards.insert(id, guard);
+        let flat = self.flatten(id);
+        let node = Rc::clone(&self.graph[flat]);
+        let filled = self.fill(&node, depth);
+        self.lens.set_guard(guard, filled);
+        guard
+    }
+
+    fn fill(&mut self, node: &Rc<Node<'d>>, depth: usize) -> Guard {
+        let mut guard = Guard {
+            types: node.types.map(|types| types.names().map(|(name, _)| name.to_owned()).collect()),
+            values: node.values.as_ref().map(|values| values.iter().map(|value| Json::to_value(value)).collect()),
+            ..Guard::default()
+        };
+        if let Some(rules) = &node.number {
+            let bound = |bound: &Option<crate::graph::Bound>| {
+                bound.as_ref().map(|bound| (bound.value.as_f64().unwrap_or(0.0), bound.exclusive))
+            };
+            (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
+        }
+        if let Some(rules) = &node.text {
+            guard.sizes.push((Sized::Text, rules.min, rules.max));
+            guard.patterns = rules.patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        }
+        if let Some(rules) = &node.array {
+            guard.sizes.push((Sized::Array, rules.min, rules.max));
+            guard.prefix = rules.prefix.iter().map(|id| self.guard_below(*id, depth)).collect();
+            guard.items = rules.items.map(|id| self.guard_below(id, depth));
+        }
+        if let Some(rules) = &node.object {
+            guard.sizes.push((Sized::Object, rules.min, rules.max));
+            guard.required = rules.required.iter().map(|name| name.clone().into_owned()).collect();
+            let below = |lowerer: &mut Self, list: &[(std::borrow::Cow<'d, str>, NodeId)]| {
+                list.iter().map(|(key, id)| (key.clone().into_owned(), lowerer.guard_below(*id, depth))).collect()
+            };
+            guard.properties = below(self, &rules.properties);
+            guard.pattern_properties = below(self, &rules.patterns);
+            guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
+        }
+        if let Some(logic) = &node.logic {
+            guard.unions = logic
+                .unions
+                .iter()
+                .map(|union| union.branches.iter().map(|id| self.guard_below(*id, depth)).collect())
+                .collect();
+            guard.nots = logic.nots.iter().map(|id| self.guard_below(*id, depth)).collect();
+        }
+        guard
+    }
+}

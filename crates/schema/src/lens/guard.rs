@@ -1,0 +1,167 @@
+//! What a caller's value must be for a branch of a union to be the right one: as much of the schema as is needed to tell
+//! branches apart, and no more.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Lens;
+
+/// A guard of a [`Lens`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct GuardId(u32);
+
+/// What is asked of a value. Everything that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(crate) struct Guard {
+    /// Type names; a value of none of them is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) types: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) values: Option<Vec<Value>>,
+    /// The least and the greatest number, `true` where the bound itself is out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) min: Option<(f64, bool)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max: Option<(f64, bool)>,
+    /// The least and the greatest length of a string, count of items, count of properties.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sizes: Vec<(Sized, u64, Option<u64>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) patterns: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) required: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) properties: Vec<(String, GuardId)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pattern_properties: Vec<(String, GuardId)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) additional: Option<GuardId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prefix: Vec<GuardId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) items: Option<GuardId>,
+    /// Of each list, one must hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unions: Vec<Vec<GuardId>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nots: Vec<GuardId>,
+}
+
+/// What has a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Sized {
+    Text,
+    Array,
+    Object,
+}
+
+/// Values nested deeper than this are not looked into.
+const MAX_DEPTH: usize = 64;
+
+impl GuardId {
+    pub(super) fn at(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Lens {
+    /// Whether a value is what a guard asks for.
+    pub(super) fn admits(&self, id: GuardId, value: &Value) -> bool {
+        self.admits_below(id, value, MAX_DEPTH)
+    }
+
+    fn admits_below(&self, id: GuardId, value: &Value, depth: usize) -> bool {
+        let (Some(guard), Some(depth)) = (self.guards.get(id.index()), depth.checked_sub(1)) else { return true };
+        guard.types.as_ref().is_none_or(|types| types.iter().any(|name| is_of(value, name)))
+            && guard.values.as_ref().is_none_or(|values| values.iter().any(|own| same(own, value)))
+            && sizes_hold(guard, value)
+            && self.parts_hold(guard, value, depth)
+            && guard.unions.iter().all(|union| union.iter().any(|branch| self.admits_below(*branch, value, depth)))
+            && !guard.nots.iter().any(|not| self.admits_below(*not, value, depth))
+    }
+
+    fn parts_hold(&self, guard: &Guard, value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Object(map) => {
+                guard.required.iter().all(|name| map.contains_key(name))
+                    && map.iter().all(|(key, item)| self.property_holds(guard, key, item, depth))
+            }
+            Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
+                guard.prefix.get(index).or(guard.items.as_ref()).is_none_or(|own| self.admits_below(*own, item, depth))
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        }
+    }
+
+    fn property_holds(&self, guard: &Guard, key: &str, item: &Value, depth: usize) -> bool {
+        if let Some((_, own)) = guard.properties.iter().find(|(name, _)| name == key) {
+            return self.admits_below(*own, item, depth);
+        }
+        let mut matched = false;
+        for (pattern, own) in &guard.pattern_properties {
+            if crate::pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(key)) {
+                matched = true;
+                if !self.admits_below(*own, item, depth) {
+                    return false;
+                }
+            }
+        }
+        matched || guard.additional.is_none_or(|own| self.admits_below(own, item, depth))
+    }
+}
+
+fn sizes_hold(guard: &Guard, value: &Value) -> bool {
+    let size = match value {
+        Value::String(text) => Some((Sized::Text, text.chars().count())),
+        Value::Array(items) => Some((Sized::Array, items.len())),
+        Value::Object(map) => Some((Sized::Object, map.len())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    };
+    let fits = |(kind, min, max): &(Sized, u64, Option<u64>)| {
+        size.is_none_or(|(own, count)| {
+            let count = u64::try_from(count).unwrap_or(u64::MAX);
+            own != *kind || (count >= *min && max.is_none_or(|max| count <= max))
+        })
+    };
+    let within = value.as_f64().is_none_or(|number| {
+        let above = guard.min.is_none_or(|(bound, out)| number > bound || (!out && number >= bound));
+        let below = guard.max.is_none_or(|(bound, out)| number < bound || (!out && number <= bound));
+        above && below
+    });
+    let matches = |pattern: &String| {
+        value.as_str().is_none_or(|text| crate::pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(text)))
+    };
+    within && guard.sizes.iter().all(fits) && guard.patterns.iter().all(matches)
+}
+
+fn is_of(value: &Value, name: &str) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Number(number) => {
+            name == "number" || (name == "integer" && number.as_f64().is_none_or(|float| float.fract() == 0.0))
+        }
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+    }
+}
+
+/// Whether two values are equal as JSON Schema sees it.
+pub(super) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(key, own)| y.get(key).is_some_and(|other| same(own, other)))
+        }
+        _ => a == b,
+    }
+}

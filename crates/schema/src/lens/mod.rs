@@ -1,0 +1,203 @@
+//! Owns the value mapping that belongs to a fitted schema: what each rewrite did to the shape of values, and how a value goes
+//! to the wire and back. Rewrites add to it as they go; it knows neither dialects nor schemas.
+
+mod apply;
+mod guard;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use apply::LensError;
+pub(crate) use guard::{Guard, GuardId, Sized};
+
+/// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written
+/// as JSON, kept, and used in another process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lens {
+    shapes: Vec<Shape>,
+    guards: Vec<Guard>,
+    root: LensId,
+}
+
+/// A shape of a [`Lens`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct LensId(u32);
+
+/// How the value at one place travels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Shape {
+    /// As it is.
+    Same,
+    /// Another shape, by number: the way to a shape that was not known yet.
+    Link(LensId),
+    /// `null` as it is, anything else in a shape.
+    Nullable(LensId),
+    /// An object, field by field.
+    Object(Box<ObjectShape>),
+    /// An array whose items travel in a shape.
+    Array(LensId),
+    /// A tuple as an object with one field for each place, and the rest in a list.
+    Tuple { fields: Vec<String>, rest: Option<String>, object: LensId },
+    /// A map as a list of entries.
+    Entries(LensId),
+    /// Inside an object under this key.
+    Wrapped(String, LensId),
+    /// `null` as an empty list, anything else as a list of one.
+    AtMostOne(LensId),
+    /// As JSON text in a string.
+    Text,
+    /// One of these values, each under a label.
+    Labels(Vec<(String, Value)>),
+    /// The first branch that fits.
+    Union(Vec<Branch>),
+    /// An object with one of these keys, by branch.
+    Choice { branches: Vec<(String, GuardId)>, object: LensId },
+}
+
+/// An object whose properties travel in shapes of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ObjectShape {
+    pub(crate) fields: Vec<Field>,
+    /// Properties that are not declared, as a list of entries.
+    pub(crate) rest: Option<Rest>,
+    /// The shape of properties that are not declared and stay in place.
+    pub(crate) others: LensId,
+}
+
+/// A branch of a union.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Branch {
+    /// What the caller's value must be.
+    pub(crate) guard: GuardId,
+    pub(crate) lens: LensId,
+}
+
+/// A declared property.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) wire: String,
+    pub(crate) lens: LensId,
+    pub(crate) absent: Absent,
+}
+
+/// What the absence of a property becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Absent {
+    /// It stays absent.
+    Kept,
+    /// It travels as `null`.
+    Null,
+    /// It travels as `null`, and `null` itself cannot travel.
+    NullEither,
+    /// `null` travels as absence.
+    IsNull,
+    /// It stays absent, and `null` cannot travel.
+    IsEither,
+    /// It travels as an empty list, and a value as a list of one.
+    EmptyList,
+    /// It travels as `null`, and `null` as an empty list.
+    NullMark,
+    /// It travels as `null`, `null` as an empty list, and a value as a list of one.
+    NullList,
+}
+
+/// What happens to properties that are not declared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Rest {
+    pub(crate) wire: String,
+    pub(crate) lens: LensId,
+    /// Whether the list is there even when it is empty.
+    pub(crate) always: bool,
+}
+
+impl LensId {
+    /// The shape of what travels as it is.
+    pub(crate) const SAME: Self = Self(0);
+
+    pub(crate) fn is_same(self) -> bool {
+        self == Self::SAME
+    }
+}
+
+impl Lens {
+    /// Whether every value travels as it is.
+    pub fn is_identity(&self) -> bool {
+        self.root.is_same()
+    }
+
+    pub(crate) fn identity() -> Self {
+        Self { shapes: vec![Shape::Same], guards: Vec::new(), root: LensId::SAME }
+    }
+
+    /// Adds a shape. One that changes nothing is the identity.
+    pub(crate) fn add(&mut self, shape: Shape) -> LensId {
+        let same = match &shape {
+            Shape::Same => true,
+            Shape::Link(inner) | Shape::Array(inner) | Shape::Nullable(inner) => inner.is_same(),
+            Shape::Object(object) => {
+                let plain =
+                    |field: &Field| field.lens.is_same() && field.absent == Absent::Kept && field.name == field.wire;
+                object.rest.is_none() && object.others.is_same() && object.fields.iter().all(plain)
+            }
+            Shape::Union(branches) => branches.iter().all(|branch| branch.lens.is_same()),
+            Shape::Tuple { .. }
+            | Shape::Entries(_)
+            | Shape::Wrapped(..)
+            | Shape::AtMostOne(_)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Choice { .. } => false,
+        };
+        if same {
+            return LensId::SAME;
+        }
+        let id = LensId(u32::try_from(self.shapes.len()).unwrap_or(0));
+        self.shapes.push(shape);
+        id
+    }
+
+    /// Whether a value travels as JSON text.
+    pub(crate) fn is_text(&self, id: LensId) -> bool {
+        self.shapes.get(id.0 as usize) == Some(&Shape::Text)
+    }
+
+    /// A shape that is not known yet.
+    pub(crate) fn reserve(&mut self) -> LensId {
+        let id = LensId(u32::try_from(self.shapes.len()).unwrap_or(0));
+        self.shapes.push(Shape::Link(LensId::SAME));
+        id
+    }
+
+    /// Says what a reserved shape is.
+    pub(crate) fn settle(&mut self, id: LensId, known: LensId) {
+        if let Some(shape) = self.shapes.get_mut(id.0 as usize) {
+            *shape = Shape::Link(known);
+        }
+    }
+
+    /// Adds a guard, or the place for one that is set later.
+    pub(crate) fn add_guard(&mut self, guard: Guard) -> GuardId {
+        let id = GuardId::at(self.guards.len());
+        self.guards.push(guard);
+        id
+    }
+
+    pub(crate) fn set_guard(&mut self, id: GuardId, guard: Guard) {
+        if let Some(place) = self.guards.get_mut(id.index()) {
+            *place = guard;
+        }
+    }
+
+    pub(crate) fn with_root(mut self, root: LensId) -> Self {
+        self.root = root;
+        self
+    }
+
+    fn shape(&self, id: LensId) -> &Shape {
+        self.shapes.get(id.0 as usize).unwrap_or(&Shape::Same)
+    }
+}
