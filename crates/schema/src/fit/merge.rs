@@ -46,15 +46,12 @@ impl<'d> Lowerer<'d, '_> {
         }
         let single = target.is_none() && all.len() == 1;
         let place = own.place;
-        let mut merged: Option<Node<'d>> = None;
+        let mut parts = Vec::with_capacity(all.len() + 1);
         for part in target.into_iter().chain(all.iter().copied()) {
             let part = self.flatten(part);
-            let part = Node::clone(&self.graph[part]);
-            merged = Some(match merged {
-                Some(so_far) => self.meet(so_far, part),
-                None => part,
-            });
+            parts.push(Node::clone(&self.graph[part]));
         }
+        let merged = self.meet_all(parts);
         let merged = match merged {
             // R-A13: the keys of a lone entry win; R-A12: the siblings of a reference win.
             Some(entry) if single => self.meet(entry, own),
@@ -66,6 +63,23 @@ impl<'d> Lowerer<'d, '_> {
         self.flattening.pop();
         self.flat.insert(id, merged);
         merged
+    }
+
+    /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
+    /// number.
+    fn meet_all(&mut self, mut parts: Vec<Node<'d>>) -> Option<Node<'d>> {
+        while parts.len() > 1 {
+            let mut halves = Vec::with_capacity(parts.len().div_ceil(2));
+            let mut rest = parts.into_iter();
+            while let Some(first) = rest.next() {
+                halves.push(match rest.next() {
+                    Some(second) => self.meet(first, second),
+                    None => first,
+                });
+            }
+            parts = halves;
+        }
+        parts.pop()
     }
 
     /// A node that asks nothing.

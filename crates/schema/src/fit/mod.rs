@@ -8,6 +8,7 @@ mod emit;
 mod guard;
 mod lower;
 mod merge;
+mod names;
 mod object;
 mod options;
 mod reference;
@@ -35,6 +36,7 @@ use crate::read::{ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
+use names::Names;
 use reference::Definition;
 
 /// A fitted schema.
@@ -314,8 +316,7 @@ struct Lowerer<'d, 'c> {
     lens: Lens,
     definitions: Vec<Definition<'d>>,
     defined: HashMap<NodeId, usize>,
-    /// Names of definitions, and how many others were made from each.
-    names: HashMap<String, usize>,
+    names: Names,
     queue: Vec<usize>,
     opened: Vec<NodeId>,
     /// Unions that are being merged into one schema.
@@ -390,7 +391,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             lens: Lens::identity(),
             definitions: Vec::new(),
             defined: HashMap::default(),
-            names: HashMap::default(),
+            names: Names::default(),
             queue: Vec::new(),
             opened: Vec::new(),
             joining: Vec::new(),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::emit::Sheet;
+use super::names::Names;
 use super::{Lowered, Lowerer, Open, Pos, Refs};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
@@ -538,7 +539,7 @@ impl<'d> Lowerer<'d, '_> {
         node: &Rc<Node<'d>>,
         key: &Cow<'d, str>,
         pos: Pos,
-        taken: &mut Option<foldhash::HashSet<String>>,
+        taken: &mut Option<Names>,
     ) -> Cow<'d, str> {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
@@ -559,14 +560,10 @@ impl<'d> Lowerer<'d, '_> {
         }
         name.truncate(56);
         let names = taken.get_or_insert_with(|| {
-            node.object.iter().flat_map(|rules| &rules.properties).map(|(own, _)| own.clone().into_owned()).collect()
+            let declared = node.object.iter().flat_map(|rules| &rules.properties);
+            Names::of(declared.map(|(own, _)| own.clone().into_owned()))
         });
-        let mut unique = name.clone();
-        let mut count = 1;
-        while !names.insert(unique.clone()) {
-            count += 1;
-            unique = format!("{name}_{count}");
-        }
+        let unique = names.unique(name);
         let code = self.demand_code(demand);
         let detail = format!("the key `{key}` travels as `{unique}`");
         self.change(&code, node.place, Kw::Properties, Action::Renamed, Effect::Same, detail);

@@ -165,26 +165,12 @@ impl<'d> Lowerer<'d, '_> {
         if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             name.insert(0, '_');
         }
-        let unique = self.unique_name(name);
+        let unique = self.names.unique(name);
         let index = self.definitions.len();
         let lens = self.lens.reserve();
         self.definitions.push(Definition { node, name: unique, lens, json: None });
         self.defined.insert(node, index);
         (index, true)
-    }
-
-    /// A name that no definition has yet. The counter of each name goes on where it stopped, so that a thousand definitions of
-    /// one name cost no more than a thousand of different ones.
-    fn unique_name(&mut self, name: String) -> String {
-        let mut count = self.names.get(&name).copied().unwrap_or(0);
-        let mut unique = name.clone();
-        while self.names.contains_key(&unique) {
-            count += 1;
-            unique = format!("{name}_{}", count + 1);
-        }
-        self.names.insert(name, count);
-        self.names.entry(unique.clone()).or_insert(0);
-        unique
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.

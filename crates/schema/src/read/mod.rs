@@ -137,6 +137,7 @@ pub(crate) fn read<'d>(
         known: HashMap::default(),
         waiting: Vec::new(),
         index: None,
+        tables: HashMap::default(),
         bases: vec![String::new()],
         changes: Vec::new(),
     };
@@ -159,6 +160,8 @@ struct Reader<'d> {
     /// Targets of references, read after what refers to them so that a long chain needs no stack.
     waiting: Vec<(NodeId, &'d Json<'d>, Place, Scope<'d>)>,
     index: Option<Index<'d>>,
+    /// Positions of keys, by the address of the members they stand among.
+    tables: HashMap<usize, HashMap<&'d str, usize, FixedState>, FixedState>,
     bases: Vec<String>,
     changes: Vec<Change>,
 }

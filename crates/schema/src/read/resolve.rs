@@ -29,6 +29,9 @@ pub(super) struct Index<'d> {
     definitions: HashMap<&'d str, &'d Json<'d>, FixedState>,
 }
 
+/// Objects with fewer members are searched, those with more are indexed.
+const INDEXED_FROM: usize = 32;
+
 /// The URIs of other documents that a document refers to.
 pub(crate) fn remote_references(document: &Json<'_>) -> Vec<String> {
     let mut found = Vec::new();
@@ -150,7 +153,7 @@ impl<'d> Reader<'d> {
         let mut json = from;
         for token in pointer_tokens(pointer) {
             json = match json {
-                Json::Obj(members) => &members.iter().find(|(key, _)| *key == token)?.1,
+                Json::Obj(members) => &members.get(self.position(members, &token)?)?.1,
                 Json::Arr(items) => items.get(token.parse::<usize>().ok()?)?,
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
             };
@@ -160,6 +163,19 @@ impl<'d> Reader<'d> {
             at = self.graph.step(at, Step::Word(Cow::Owned(token.into_owned())));
         }
         Some((json, at))
+    }
+
+    /// Where a key stands among members. A long list, of definitions say, is indexed once.
+    fn position(&mut self, members: &'d [Member<'d>], token: &str) -> Option<usize> {
+        if members.len() < INDEXED_FROM {
+            return members.iter().position(|(key, _)| key == token);
+        }
+        let address = members.as_ptr() as usize;
+        let table = self
+            .tables
+            .entry(address)
+            .or_insert_with(|| members.iter().enumerate().map(|(index, (key, _))| (key.as_ref(), index)).collect());
+        table.get(token).copied()
     }
 
     /// A definition of that name anywhere: `$defs` that stand deeper than the reference believes.
