@@ -210,7 +210,7 @@ impl<'d> Lowerer<'d, '_> {
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
-                let shut = extra == Extra::Closed || self.caps.must(Demand::Closed);
+                let shut = extra == Extra::Closed || (self.caps.must(Demand::Closed) && self.open == Open::Close);
                 let effect = if must || !shut { Effect::Wider } else { Effect::Same };
                 self.drop_property(node, key, effect);
                 continue;

@@ -13,10 +13,10 @@ use crate::judge::{assert_no_faults, fit_by_the_laws};
 const LEAST: usize = 15;
 
 /// One line of the corpus.
-struct Case {
-    id: String,
+pub(crate) struct Case {
+    pub(crate) id: String,
     line: usize,
-    value: Value,
+    pub(crate) value: Value,
 }
 
 impl Case {
@@ -53,7 +53,7 @@ fn cases(id: &str) -> Vec<Case> {
         .collect()
 }
 
-fn every_case() -> impl Iterator<Item = Case> {
+pub(crate) fn every_case() -> impl Iterator<Item = Case> {
     dialects().iter().flat_map(|dialect| cases(dialect.id()))
 }
 

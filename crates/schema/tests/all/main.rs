@@ -14,5 +14,6 @@ mod corpus;
 mod generate;
 mod judge;
 mod laws;
+mod lens;
 mod requirements;
 mod shared;

@@ -1,0 +1,96 @@
+//! Values through the lens: the instances of our own cases go to the wire and come back, with the `jsonschema` crate as judge.
+
+use polywire_schema::{Effect, FitOptions, Fitted, Lens, Open, dialect, fit};
+use serde_json::{Value, json};
+
+use crate::corpus::every_case;
+
+fn fitted(schema: &Value, id: &str, open: Open) -> Fitted {
+    let dialect = dialect(id).expect("a dialect");
+    fit(schema, dialect, &FitOptions::default().with_open(open)).expect("a fit")
+}
+
+/// Encodes, has the fitted schema judge, and decodes.
+fn there_and_back(fitted: &Fitted, value: &Value) -> Result<Value, String> {
+    let wire = fitted.encode(value.clone()).map_err(|error| error.to_string())?;
+    let judge = jsonschema::draft202012::new(&fitted.schema).map_err(|error| error.to_string())?;
+    judge.validate(&wire).map_err(|error| format!("{wire}: {error}"))?;
+    fitted.decode(wire).map_err(|error| error.to_string())
+}
+
+/// Law 3, on the dialects whose schemas a validator reads as they are.
+#[test]
+fn law_3_valid_instances_go_to_the_wire_and_come_back() {
+    let mut faults = Vec::new();
+    for case in every_case() {
+        let (id, case) = (case.id, case.value);
+        if ["gemini-openapi", "vertex-openapi"].contains(&id.as_str()) {
+            continue;
+        }
+        for open in [Open::Carry, Open::Close] {
+            let fitted = fitted(&case["schema"], &id, open);
+            let narrower = fitted.changes.iter().any(|change| change.effect == Effect::Narrower);
+            for value in case["valid"].as_array().into_iter().flatten() {
+                match there_and_back(&fitted, value) {
+                    Ok(back) if back == *value => {}
+                    other if !narrower => faults.push(format!("{id}: {value} of {}: {other:?}", case["schema"])),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// R-E1.
+#[test]
+fn r_e1_what_was_carried_is_brought_back() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "unit": {"type": "string"},
+            "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "point": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "items": false, "minItems": 2},
+            "anything": {}
+        },
+        "required": ["labels"]
+    });
+    let fitted = fitted(&schema, "openai-strict", Open::Close);
+    let value = json!({"labels": {"a": 1}, "point": [1.5, "x"], "anything": {"deep": [null]}});
+    let wire = fitted.encode(value.clone()).expect("on the wire");
+    assert_eq!(
+        wire,
+        json!({
+            "unit": null,
+            "labels": [{"key": "a", "value": 1}],
+            "point": {"item_1": 1.5, "item_2": "x"},
+            "anything": "{\"deep\":[null]}"
+        })
+    );
+    assert_eq!(fitted.decode(wire).expect("back"), value);
+}
+
+#[test]
+fn a_lens_is_kept_as_json_and_used_again() {
+    let schema = json!({"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]});
+    let fitted = fitted(&schema, "openai-strict", Open::Close);
+    let text = serde_json::to_string(fitted.lens()).expect("JSON");
+    let lens: Lens = serde_json::from_str(&text).expect("a lens");
+    assert_eq!(&lens, fitted.lens());
+    let wire = lens.encode(json!({"a": "b"})).expect("on the wire");
+    assert_eq!(wire, json!({"value": [{"key": "a", "value": "b"}]}));
+    assert_eq!(lens.decode(wire).expect("back"), json!({"a": "b"}));
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_with_its_place() {
+    let schema = json!({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "string"}}}, "required": ["m"]});
+    let fitted = fitted(&schema, "openai-strict", Open::Close);
+    let twice = json!({"m": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]});
+    let error = fitted.decode(twice).expect_err("a key that stands twice");
+    assert_eq!(error.to_string(), "the key `a` appears twice (at `/m/1`)");
+    assert_eq!(
+        fitted.lens().decode_partial(json!({"m": [{"key": "a", "value": "1"}, {"key": "b"}]})),
+        Some(json!({"m": {"a": "1", "b": null}}))
+    );
+}
