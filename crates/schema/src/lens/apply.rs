@@ -189,10 +189,13 @@ impl Passage<'_> {
         };
         match field.absent {
             Absent::IsNull if value.is_null() => Ok(None),
-            Absent::Null if value.is_null() => match self.through(field.lens, value)? {
-                Value::Null => self.fail("`null` is no value here: absence travels as `null`"),
-                carried => Ok(Some(carried)),
-            },
+            Absent::Null if value.is_null() => {
+                let carried = self.through(field.lens, value)?;
+                if carried.is_null() {
+                    return self.fail("`null` is no value here: absence travels as `null`");
+                }
+                Ok(Some(carried))
+            }
             Absent::NullEither | Absent::IsEither if value.is_null() => {
                 self.fail("`null` cannot be told from absence on the wire")
             }
