@@ -2,6 +2,7 @@
 
 mod args;
 mod audit;
+mod carry;
 mod check;
 mod corpus;
 mod dialects;
@@ -48,6 +49,10 @@ enum Command {
     Explain(explain::Explain),
     Dialects(dialects::Dialects),
     Audit(audit::Audit),
+    /// Take a value of the caller's to the wire
+    EncodeValue(carry::Carry),
+    /// Bring a value from the wire back to the caller
+    DecodeValue(carry::Carry),
 }
 
 /// What a command has to say about its input.
@@ -84,6 +89,8 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Explain(explain) => explain.run(out, style),
         Command::Dialects(dialects) => dialects.run(out, style),
         Command::Audit(audit) => audit.run(out, style),
+        Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),
+        Command::DecodeValue(carry) => carry.run(out, carry::Direction::Decode),
     }
 }
 
