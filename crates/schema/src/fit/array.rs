@@ -12,6 +12,11 @@ use crate::lens::Shape;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
+/// Whether a printed schema is of objects.
+pub(super) fn is_object(json: &Json<'_>) -> bool {
+    json.get(Kw::Type.name()).and_then(Json::as_str) == Some("object")
+}
+
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_array(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
@@ -77,7 +82,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             let objects = kw == Kw::MaxItems
                 && self.caps.must(Demand::ObjectListsUnbounded)
-                && rules.items.is_some_and(|items| self.types_of(items) == Types::OBJECT);
+                && sheet.members.iter().any(|(key, items)| key == Kw::Items.name() && is_object(items));
             if objects {
                 let code = self.demand_code(Demand::ObjectListsUnbounded);
                 self.spill_as(&code, kw, &Json::Num(count.into()), node.place, &mut sheet.facts);

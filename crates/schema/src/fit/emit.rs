@@ -381,6 +381,12 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         let mut nots: Vec<Json<'d>> = logic.nots.iter().map(|id| self.lower_here(*id)).collect();
+        if nots.len() > 1 && self.caps.must(Demand::UnionTyped) {
+            // What is excluded need not have a type, which the branches of a union must.
+            nots.truncate(1);
+            let code = self.demand_code(Demand::UnionTyped);
+            self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "only one exclusion can be said");
+        }
         if nots.len() > 1 {
             // None of several is not any of them.
             nots = vec![Json::Obj(vec![(Kw::AnyOf.name().into(), Json::Arr(nots))])];

@@ -63,7 +63,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn carried_object(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
         let rules = self.object_rules(node);
         let rules = rules.as_ref();
-        if pos == Pos::Root || !rules.properties.is_empty() {
+        if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
             return None;
         }
         let extra = self.extra(rules);
@@ -97,7 +97,10 @@ impl<'d> Lowerer<'d, '_> {
             (Kw::MaxProperties, Kw::MaxItems, rules.max),
         ] {
             match count {
-                Some(count) if self.caps.accepts_count(entries, count) => {
+                Some(count)
+                    if self.caps.accepts_count(entries, count)
+                        && !(entries == Kw::MaxItems && self.caps.must(Demand::ObjectListsUnbounded)) =>
+                {
                     let code = self.refusal_code(kw);
                     let detail = format!("said by `{}`", entries.name());
                     self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);

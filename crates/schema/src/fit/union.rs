@@ -515,7 +515,8 @@ impl<'d> Lowerer<'d, '_> {
 /// branch: a union stands in no union.
 pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
     let Json::Obj(mut members) = json else { return vec![json] };
-    let annotated = members.iter().all(|(key, _)| Kw::of(key).is_some_and(|kw| kw == Kw::AnyOf || kw.annotates()));
+    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
+    let annotated = members.iter().all(|(key, _)| tells(key));
     let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
     let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
     let (_, Json::Arr(mut branches)) = members.swap_remove(index) else { return Vec::new() };

@@ -54,6 +54,7 @@ impl<'d> Lowerer<'d, '_> {
     fn splits_values(&self) -> bool {
         [
             Demand::Closed,
+            Demand::UnionTyped,
             Demand::EnumTyped,
             Demand::EnumStrings,
             Demand::EnumOneType,
@@ -71,7 +72,7 @@ impl<'d> Lowerer<'d, '_> {
         let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
         let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
             || (values.iter().any(composite)
-                && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed]
+                && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed, Demand::UnionTyped]
                     .into_iter()
                     .any(|demand| self.caps.must(demand)));
         if strings_only || unsayable {
