@@ -80,12 +80,12 @@ impl<'d> Reader<'d> {
             Holds::Text => value.as_str().is_none(),
             Holds::Flag => kw.annotates() && value.as_bool().is_none(),
             Holds::Values => kw.annotates() && value.as_arr().is_none(),
+            Holds::Names => kw.annotates() && !value.as_arr().is_some_and(are_distinct_names),
             Holds::Schema
             | Holds::SchemaList
             | Holds::SchemaMap
             | Holds::SchemaOrNamesMap
             | Holds::TypeNames
-            | Holds::Names
             | Holds::NamesMap
             | Holds::Count
             | Holds::Number
@@ -485,6 +485,11 @@ impl<'d> Reader<'d> {
         }
         Ok(true)
     }
+}
+
+fn are_distinct_names(names: &[Json<'_>]) -> bool {
+    let mut seen = foldhash::HashSet::default();
+    names.iter().all(|name| name.as_str().is_some_and(|name| seen.insert(name)))
 }
 
 /// What generators write for keys: they are strings, which they always are.
