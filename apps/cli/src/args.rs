@@ -182,7 +182,7 @@ mod tests {
 
     /// R-A17: an environment switch turns strict off globally.
     #[test]
-    fn the_environment_turns_strict_off() {
+    fn r_a17_the_environment_turns_strict_off() {
         let line = Line::try_parse_from(["fit", "--strict", "require"]).expect("options");
         let strict = |value: Option<&str>| line.how.options_under(value.map(OsStr::new)).strict;
         assert_eq!(strict(Some("1")), StrictMode::Off);

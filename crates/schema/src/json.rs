@@ -218,6 +218,14 @@ const ESCAPED: [bool; 256] = {
     table
 };
 
+/// A text of at most so many letters, with a mark where it was cut.
+pub(crate) fn cut(text: String, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');

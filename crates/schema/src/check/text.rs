@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::dialect::{ErrorText, Slot};
-use crate::json::Json;
+use crate::json::{Json, cut};
 
 /// The tool or format whose schema is checked.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +67,7 @@ pub(super) fn provider_text(
 
 fn shortened(value: &Json<'_>) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    cut(text, 80)
 }
 
 /// A path as Python prints a tuple of strings.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Lowered, Lowerer, Pos, Spill};
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
-use crate::json::{Json, Member};
+use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
 use crate::pattern;
@@ -424,9 +424,5 @@ impl<'d> Lowerer<'d, '_> {
 
 /// A value as a description shows it.
 fn shortened(value: &Json<'_>) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    cut(value.to_string(), 200)
 }

@@ -57,7 +57,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_merged(id, &node, pos);
         }
         if self.opened.contains(&id) {
-            return self.lower_loop(id, pos);
+            return self.lower_loop(id);
         }
         let code = self.refusal_code(Kw::AllOf);
         self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
@@ -101,7 +101,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             // Where unions are merged away, what is merged can contain the union again.
             if self.joining.contains(&id) {
-                return self.lower_loop(id, pos);
+                return self.lower_loop(id);
             }
             self.joining.push(id);
             let lowered = self.lower_unions(id, &node, pos);

@@ -228,7 +228,7 @@ impl<'d> Lowerer<'d, '_> {
             fields.push(Field { name: key.clone().into_owned(), wire: wire.clone().into_owned(), lens, absent });
             properties.push((wire, json));
         }
-        let rest = self.put_rest(node, &rules, extra, pos, &mut properties, &mut required, sheet);
+        let rest = self.put_rest(node, &rules, extra, &mut properties, &mut required, sheet);
         self.objects -= 1;
         let carried = rest.carried.is_some();
         self.put_unknown_required(node, &rules, carried, &wanted, &gone, &mut required);
@@ -362,13 +362,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What becomes of properties that are not declared.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one object under construction")]
     fn put_rest(
         &mut self,
         node: &Rc<Node<'d>>,
         rules: &ObjectRules<'d>,
         extra: Extra,
-        pos: Pos,
         properties: &mut Vec<Member<'d>>,
         required: &mut Vec<Json<'d>>,
         sheet: &mut Sheet<'d>,
@@ -414,7 +412,6 @@ impl<'d> Lowerer<'d, '_> {
         if says && (closes || map || extra == Extra::Closed) {
             out.additional = Some(Json::Bool(false));
         }
-        _ = pos;
         out
     }
 

@@ -195,7 +195,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.as_text(id, &code, "too large to repeat");
         }
         if self.opened.contains(&id) {
-            return self.lower_loop(id, pos);
+            return self.lower_loop(id);
         }
         let flat = self.flatten(id);
         let merged = Rc::clone(&self.graph[flat]);
@@ -234,7 +234,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn inline_target(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
         if self.opened.contains(&target) {
-            return self.lower_loop(target, pos);
+            return self.lower_loop(target);
         }
         let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
         // What is printed for any place may lack the type that a branch must have.
@@ -270,7 +270,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What stands where a schema would contain itself.
-    pub(super) fn lower_loop(&mut self, id: NodeId, _pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_loop(&mut self, id: NodeId) -> Lowered<'d> {
         if self.refs == Refs::Keep {
             let (index, _) = self.define(id);
             let found = self.definitions.get(index).map(|own| (own.name.clone(), own.lens));
@@ -295,7 +295,7 @@ impl<'d> Lowerer<'d, '_> {
             return lowered;
         }
         self.settle(index, lowered);
-        self.lower_loop(id, Pos::Other)
+        self.lower_loop(id)
     }
 
     /// Whether a schema can be reached from itself.
