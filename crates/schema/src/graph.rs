@@ -16,7 +16,7 @@ use crate::types::Types;
 pub(crate) struct NodeId(u32);
 
 /// A place in the caller's schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place(u32);
 
 /// The place of the root.
@@ -27,6 +27,23 @@ pub(crate) const ROOT: Place = Place(0);
 pub(crate) enum Step<'d> {
     Word(Cow<'d, str>),
     Index(usize),
+}
+
+impl Step<'_> {
+    fn spell(&self, pointer: &mut String) {
+        match self {
+            Self::Word(word) => push_token(pointer, word),
+            Self::Index(index) => push_token(pointer, &index.to_string()),
+        }
+    }
+
+    /// About how many bytes the step takes.
+    fn room(&self) -> usize {
+        match self {
+            Self::Word(word) => word.len(),
+            Self::Index(_) => 4,
+        }
+    }
 }
 
 /// A schema, read.
@@ -241,16 +258,41 @@ pub(crate) struct Graph<'d> {
     /// Nodes that several references lead to.
     shared: foldhash::HashSet<NodeId>,
     places: Vec<(Place, Step<'d>)>,
+    /// The place whose pointer was needed last, and that pointer.
+    spelled: (Place, String),
+}
+
+/// A size that a graph had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    nodes: usize,
+    places: usize,
 }
 
 impl<'d> Graph<'d> {
     pub(crate) fn new() -> Self {
+        let mut places = Vec::with_capacity(128);
+        places.push((ROOT, Step::Index(0)));
         Self {
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(64),
             unknown: Rc::default(),
             shared: foldhash::HashSet::default(),
-            places: vec![(ROOT, Step::Index(0))],
+            places,
+            spelled: (ROOT, String::new()),
         }
+    }
+
+    /// How large the graph is, for [`Graph::shrink_to`].
+    pub(crate) fn size(&self) -> Size {
+        Size { nodes: self.nodes.len(), places: self.places.len() }
+    }
+
+    /// Forgets what was added since the graph had that size.
+    pub(crate) fn shrink_to(&mut self, size: Size) {
+        self.nodes.truncate(size.nodes);
+        self.places.truncate(size.places);
+        self.spelled = (ROOT, String::new());
+        self.shared.retain(|id| (id.0 as usize) < size.nodes);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -321,20 +363,21 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// The JSON Pointer of a place.
-    pub(crate) fn pointer(&self, place: Option<Place>) -> String {
-        let mut pointer = String::with_capacity(48);
-        self.write_pointer(place.unwrap_or(ROOT), &mut pointer);
-        pointer
-    }
-
-    fn write_pointer(&self, place: Place, pointer: &mut String) {
-        let Some((parent, step)) = self.places.get(place.0 as usize).filter(|_| place != ROOT) else { return };
-        self.write_pointer(*parent, pointer);
-        match step {
-            Step::Word(word) => push_token(pointer, word),
-            Step::Index(index) => push_token(pointer, &index.to_string()),
+    /// The JSON Pointer of a place. The way to the place around it is kept: neighbours are often asked for in turn.
+    pub(crate) fn pointer(&mut self, place: Option<Place>) -> String {
+        let Some((parent, step)) = place.filter(|own| *own != ROOT).and_then(|own| self.places.get(own.0 as usize))
+        else {
+            return String::new();
+        };
+        if self.spelled.0 != *parent {
+            self.spelled.0 = *parent;
+            self.spelled.1.clear();
+            spell(&self.places, *parent, &mut self.spelled.1);
         }
+        let mut pointer = String::with_capacity(self.spelled.1.len() + 1 + step.room());
+        pointer.push_str(&self.spelled.1);
+        step.spell(&mut pointer);
+        pointer
     }
 
     /// The last word on the way to a place: the name of a definition or property.
@@ -349,6 +392,12 @@ impl<'d> Graph<'d> {
         }
         None
     }
+}
+
+fn spell(places: &[(Place, Step<'_>)], place: Place, pointer: &mut String) {
+    let Some((parent, step)) = places.get(place.0 as usize).filter(|_| place != ROOT) else { return };
+    spell(places, *parent, pointer);
+    step.spell(pointer);
 }
 
 impl<'d> Index<NodeId> for Graph<'d> {

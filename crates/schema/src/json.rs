@@ -34,16 +34,14 @@ impl<'a> Json<'a> {
     pub(crate) fn from_text(text: &'a str, bounds: Bounds) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit();
-        let mut left = bounds.values;
-        let json = Seed { depth: bounds.depth, left: &mut left }.deserialize(&mut deserializer)?;
+        let json = Seed { depth: bounds.depth, desk: &mut Desk::new(bounds) }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(json)
     }
 
     /// Borrows a value that is already parsed.
     pub(crate) fn from_value(value: &'a Value, bounds: Bounds) -> Result<Self, serde_json::Error> {
-        let mut left = bounds.values;
-        Seed { depth: bounds.depth, left: &mut left }.deserialize(value)
+        Seed { depth: bounds.depth, desk: &mut Desk::new(bounds) }.deserialize(value)
     }
 
     pub(crate) fn str(text: impl Into<Cow<'a, str>>) -> Self {
@@ -182,9 +180,10 @@ impl fmt::Display for Json<'_> {
 
 /// A string as JSON text.
 pub(crate) fn write_str(text: &str, out: &mut String) {
+    out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| ESCAPED.get(usize::from(byte)).copied().unwrap_or(false)) {
+    while let Some(at) = first_escaped(rest.as_bytes()) {
         let (clean, from) = rest.split_at(at);
         out.push_str(clean);
         let mut letters = from.chars();
@@ -204,6 +203,35 @@ pub(crate) fn write_str(text: &str, out: &mut String) {
     }
     out.push_str(rest);
     out.push('"');
+}
+
+/// Where the first byte stands that JSON text writes with a backslash. Eight bytes are looked at in one step.
+fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut at = 0;
+    for word in words {
+        if may_be_escaped(u64::from_ne_bytes(*word))
+            && let Some(found) = word.iter().position(|byte| is_escaped(*byte))
+        {
+            return Some(at + found);
+        }
+        at += 8;
+    }
+    rest.iter().position(|byte| is_escaped(*byte)).map(|found| at + found)
+}
+
+/// Whether one of eight bytes is a quote, a backslash or a control character. A byte after such a one may be taken for
+/// another, never the other way round.
+fn may_be_escaped(word: u64) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 32) | equal(b'"') | equal(b'\\')) & HIGH != 0
+}
+
+fn is_escaped(byte: u8) -> bool {
+    ESCAPED.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
 /// The bytes that JSON text writes with a backslash.
@@ -229,12 +257,10 @@ pub(crate) fn cut(text: String, letters: usize) -> String {
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    let start = pointer.len();
-    pointer.push_str(token);
-    let added = pointer.as_bytes().get(start..).unwrap_or_default();
-    if added.contains(&b'~') || added.contains(&b'/') {
-        pointer.truncate(start);
+    if token.bytes().any(|byte| byte == b'~' || byte == b'/') {
         pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+    } else {
+        pointer.push_str(token);
     }
 }
 
@@ -266,21 +292,36 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-struct Seed<'s> {
-    depth: usize,
-    left: &'s mut usize,
+/// Where containers wait until they are whole, so that each is allocated once and at its size.
+struct Desk<'de> {
+    /// How many values may still come.
+    left: usize,
+    items: Vec<Json<'de>>,
+    members: Vec<Member<'de>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl Desk<'_> {
+    fn new(bounds: Bounds) -> Self {
+        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(32) }
+    }
+}
+
+struct Seed<'s, 'de> {
+    depth: usize,
+    desk: &'s mut Desk<'de>,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
-        *self.left = self.left.checked_sub(1).ok_or_else(|| de::Error::custom("the document has too many values"))?;
+        let left = self.desk.left.checked_sub(1);
+        self.desk.left = left.ok_or_else(|| de::Error::custom("the document has too many values"))?;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for Seed<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -316,23 +357,26 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
-        let depth = deeper(self.depth)?;
-        let mut items = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1024));
-        while let Some(item) = seq.next_element_seed(Seed { depth, left: self.left })? {
-            items.push(item);
+        let (depth, desk) = (deeper(self.depth)?, self.desk);
+        let start = desk.items.len();
+        while let Some(item) = seq.next_element_seed(Seed { depth, desk: &mut *desk })? {
+            desk.items.push(item);
         }
-        Ok(Json::Arr(items))
+        Ok(Json::Arr(desk.items.split_off(start)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
-        let depth = deeper(self.depth)?;
-        let mut members: Vec<Member<'de>> = Vec::with_capacity(map.size_hint().unwrap_or(4).min(1024));
+        let (depth, desk) = (deeper(self.depth)?, self.desk);
+        let start = desk.members.len();
         while let Some(key) = map.next_key_seed(Key)? {
-            if members.len() < SCANNED_FOR_DUPLICATES && members.iter().any(|(other, _)| *other == key) {
+            let before = desk.members.get(start..).unwrap_or_default();
+            if before.len() < SCANNED_FOR_DUPLICATES && before.iter().any(|(other, _)| *other == key) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
-            members.push((key, map.next_value_seed(Seed { depth, left: self.left })?));
+            let value = map.next_value_seed(Seed { depth, desk: &mut *desk })?;
+            desk.members.push((key, value));
         }
+        let members = desk.members.split_off(start);
         if members.len() >= SCANNED_FOR_DUPLICATES {
             let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
             keys.sort_unstable();

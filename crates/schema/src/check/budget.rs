@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::node::Seen;
 use super::text::Blanks;
-use super::{Checker, Spot, Stand};
+use super::{Checker, Spot, Stand, Violation};
 use crate::dialect::{Demand, Dialect, Slot};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -62,23 +62,28 @@ impl Totals {
     }
 }
 
+/// The verdict on a budget that is overdrawn, before there is a document.
+pub(crate) fn overdrawn(dialect: &Dialect, slot: Slot, demand: Demand, count: u64) -> Option<Violation> {
+    let mut checker = Checker::new(&Json::Null, dialect, slot, super::Subject::default(), super::Depth::One);
+    let (_, keyword, _) = BUDGETS.iter().find(|(own, ..)| *own == demand)?;
+    checker.judge_budget(demand, *keyword, count);
+    checker.violations.pop()
+}
+
 impl Checker<'_, '_> {
     pub(super) fn judge_totals(&mut self) {
         for (demand, keyword, count) in BUDGETS {
             if !self.caps.must(*demand) {
                 continue;
             }
-            let count = count(&self.totals, self.document);
-            for row in self.rows(*demand) {
-                if row.limit.is_some_and(|limit| count > limit) {
-                    self.violate(
-                        row,
-                        &Spot::ROOT,
-                        keyword.map_or("", Kw::name),
-                        &Blanks { count, ..Blanks::default() },
-                    );
-                }
-            }
+            self.judge_budget(*demand, *keyword, count(&self.totals, self.document));
+        }
+    }
+
+    fn judge_budget(&mut self, demand: Demand, keyword: Option<Kw>, count: u64) {
+        let keyword = keyword.map_or("", Kw::name);
+        for row in self.rows(demand).filter(|row| row.limit.is_some_and(|limit| count > limit)) {
+            self.violate(row, &Spot::ROOT, keyword, &Blanks { count, ..Blanks::default() });
         }
     }
 }

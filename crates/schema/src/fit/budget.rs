@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Printed;
 use crate::check::{Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
@@ -40,21 +41,20 @@ pub(super) fn meet_budgets<'d>(
     if dialect.fallback().is_none() {
         trim_enums(&mut json, caps, &code(Demand::MaxEnumValues), changes);
     }
-    if caps.must(Demand::CycleOptional) {
-        soften_loops(&mut json, dialect, slot, changes);
-    }
     json
 }
 
-/// A schema with so many optional properties and nothing else: what the verdict on an overdrawn budget is read from.
-pub(super) fn overdrawn<'d>(optionals: u64) -> Json<'d> {
-    let string = || Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))]);
-    let properties = (0..optionals).map(|index| (Cow::Owned(format!("p{index}")), string())).collect();
-    Json::Obj(vec![
-        (Kw::Type.name().into(), Json::str("object")),
-        (Kw::Properties.name().into(), Json::Obj(properties)),
-        (Kw::AdditionalProperties.name().into(), Json::Bool(false)),
-    ])
+/// The budgets that no rewrite meets once they are overdrawn. Properties may be counted that are not printed in the end, as
+/// when two branches turn out to be one, so hope is given up late.
+pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
+    let optionals = caps.limit(Demand::MaxOptionals).map(|limit| (Demand::MaxOptionals, limit));
+    let properties = caps.limit(Demand::MaxProperties).map(|limit| (Demand::MaxProperties, limit + limit / 4));
+    optionals.into_iter().chain(properties).collect()
+}
+
+/// How much was printed of what a budget is for.
+pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
+    if demand == Demand::MaxOptionals { printed.optionals } else { printed.properties }
 }
 
 /// What is sent when no rung is left: a dialect that closes objects gets the value as JSON text, any other an object of any
@@ -292,7 +292,10 @@ fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<
 }
 
 /// Gives every loop of required properties a way out, by making one of them optional.
-fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
+pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
+    if !dialect.caps(slot).must(Demand::CycleOptional) {
+        return;
+    }
     for _ in 0..64 {
         let broken = check_json(json, dialect, slot, &Subject::default()).into_iter().find(|violation| {
             dialect

@@ -73,6 +73,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(description) = self.description(written, &facts, node.place) {
             members.insert(first, (Kw::Description.name().into(), description));
         }
+        self.spend(&members);
         Lowered { json: Json::Obj(members), lens, null: false }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::emit::Sheet;
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Pos, Refs, Spill};
+use super::{Lowered, Lowerer, Pos, Refs, Spill, budget};
 use crate::dialect::Demand;
 use crate::graph::{Condition, Node, NodeId};
 use crate::json::Json;
@@ -28,7 +28,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
-        if self.is_hopeless() {
+        if self.hopeless().is_some() {
             // The next rung will be taken whatever else is printed.
             return Lowered { json: Json::Obj(Vec::new()), lens: LensId::SAME, null: false };
         }
@@ -42,9 +42,12 @@ impl<'d> Lowerer<'d, '_> {
         lowered
     }
 
-    /// Whether a budget that cannot be mended is overdrawn, and another rung of the ladder is left.
-    pub(super) fn is_hopeless(&self) -> bool {
-        self.optionals_left.is_some_and(|limit| self.optionals > limit)
+    /// The budget that is overdrawn and cannot be mended, where another rung of the ladder is left, and the count so far.
+    pub(super) fn hopeless(&self) -> Option<(Demand, u64)> {
+        self.budgets.iter().find_map(|(demand, limit)| {
+            let count = budget::printed_of(*demand, self.printed);
+            (count > *limit).then_some((*demand, count))
+        })
     }
 
     fn lower_node(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {

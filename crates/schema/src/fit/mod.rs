@@ -25,14 +25,14 @@ use serde_json::Value;
 
 pub use options::{FitOptions, Open, Spill, StrictMode};
 
-use crate::check::{first_violation, is_clean};
+use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Place};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId};
-use crate::read::{ReadOptions, Unresolved, read, remote_references};
+use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
@@ -186,27 +186,24 @@ fn fit_json<T>(
     if is_clean(&json, &rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
+    let mut read = read(&json, &remote, &reading)?;
+    let size = read.graph.size();
     loop {
-        let read = read(&json, &remote, &reading)?;
-        let mut lowerer = Lowerer::new(read.graph, read.root, &rung, options, read.changes);
-        let (mut fitted, lens) = lowerer.run();
-        if lowerer.is_hopeless() {
-            fitted = budget::overdrawn(lowerer.optionals);
-        }
-        let mut changes = std::mem::take(&mut lowerer.changes);
-        let fitted = budget::meet_budgets(fitted, lowerer.deepest, &rung, options.slot, &mut changes);
-        let stuck =
-            if is_clean(&fitted, &rung, options.slot) { None } else { first_violation(&fitted, &rung, options.slot) };
-        let next = stuck.as_ref().and_then(|_| next_rung(&rung)).filter(|_| options.strict != StrictMode::Require);
-        let (Some(violation), Some(next)) = (&stuck, next) else {
-            fell.append(&mut changes);
-            if let Some(stuck) = &stuck {
+        let mut tried = try_rung(&mut read, &rung, options);
+        let next = tried.stuck.as_ref().and_then(|_| next_rung(&rung));
+        let next = next.filter(|_| options.strict != StrictMode::Require);
+        let (Some(violation), Some(next)) = (&tried.stuck, next) else {
+            fell.append(&mut tried.changes);
+            if let Some(stuck) = &tried.stuck {
                 let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot));
                 fell.push(change);
                 let strict = strict && is_clean(&last, &rung, options.slot);
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
             }
-            return Ok((print(&fitted), Outcome { changes: fell, strict, lens }));
+            if wants_strict && !strict && options.strict != StrictMode::Off {
+                return Ok(again_strictly(tried, fell, dialect, options, print));
+            }
+            return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
         };
         fell.push(Change {
             code: violation.code.as_str().into(),
@@ -216,11 +213,63 @@ fn fit_json<T>(
             effect: Effect::Note,
             detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()).into(),
         });
+        read.graph.shrink_to(size);
         strict = false;
         rung = next;
         if is_clean(&json, &rung, options.slot) {
             return Ok((print(&json), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
         }
+    }
+}
+
+/// A schema as one rung of the ladder says it.
+struct Tried<'d> {
+    json: Json<'d>,
+    lens: Lens,
+    changes: Vec<Change>,
+    /// What the rung does not take of it.
+    stuck: Option<Violation>,
+}
+
+fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
+    let graph = std::mem::take(&mut read.graph);
+    let mut lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone());
+    let (json, lens) = lowerer.run();
+    let mut changes = std::mem::take(&mut lowerer.changes);
+    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
+    let stuck = if let Some((demand, count)) = lowerer.hopeless() {
+        check::overdrawn(rung, options.slot, demand, count)
+    } else if is_clean(&json, rung, options.slot) {
+        None
+    } else {
+        budget::soften_loops(&mut json, rung, options.slot, &mut changes);
+        first_violation(&json, rung, options.slot)
+    };
+    read.graph = lowerer.graph;
+    Tried { json, lens, changes, stuck }
+}
+
+/// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another
+/// thing (law 2). If so, that is the result: it is strict, and its values go through both lenses.
+fn again_strictly<T>(
+    first: Tried<'_>,
+    mut changes: Vec<Change>,
+    dialect: &Dialect,
+    options: &FitOptions,
+    print: impl Fn(&Json<'_>) -> T,
+) -> (T, Outcome) {
+    if is_clean(&first.json, dialect, options.slot) {
+        return (print(&first.json), Outcome { changes, strict: true, lens: first.lens });
+    }
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
+    let second = read(&first.json, &[], &reading).ok().map(|mut read| try_rung(&mut read, dialect, options));
+    match second.filter(|second| second.stuck.is_none()) {
+        Some(mut second) => {
+            changes.append(&mut second.changes);
+            let lens = first.lens.then(second.lens);
+            (print(&second.json), Outcome { changes, strict: true, lens })
+        }
+        None => (print(&first.json), Outcome { changes, strict: false, lens: first.lens }),
     }
 }
 
@@ -244,16 +293,6 @@ fn fetch(json: &Json<'_>, options: &FitOptions) -> Result<Vec<(String, Json<'sta
         found.push((uri, read.into_owned()));
     }
     Ok(found)
-}
-
-/// About how many bytes a schema takes as text.
-fn weight(json: &Json<'_>) -> usize {
-    match json {
-        Json::Null | Json::Bool(_) | Json::Num(_) => 5,
-        Json::Str(text) => text.len() + 3,
-        Json::Arr(items) => 2 + items.iter().map(weight).sum::<usize>(),
-        Json::Obj(members) => 2 + members.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>(),
-    }
 }
 
 /// Where a schema is printed.
@@ -302,6 +341,14 @@ struct Inlined<'d> {
     size: usize,
 }
 
+/// Counts of what was printed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Printed {
+    properties: u64,
+    /// Properties that are not required.
+    optionals: u64,
+}
+
 struct Lowerer<'d, 'c> {
     graph: Graph<'d>,
     root: NodeId,
@@ -322,7 +369,11 @@ struct Lowerer<'d, 'c> {
     /// Unions that are being merged into one schema.
     joining: Vec<NodeId>,
     inlined: HashMap<NodeId, Inlined<'d>>,
-    inline_left: usize,
+    /// About how many bytes were printed within what is repeated, and how many may be.
+    repeated: usize,
+    repeated_limit: usize,
+    /// How many repeated schemas stand around the node that is being printed.
+    repeating: usize,
     flat: HashMap<NodeId, NodeId>,
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,
@@ -339,10 +390,10 @@ struct Lowerer<'d, 'c> {
     objects: u64,
     /// The most objects that stand around each other.
     deepest: u64,
-    /// Properties printed so far that are not required.
-    optionals: u64,
-    /// How many of them the dialect takes, where there is a rung below it.
-    optionals_left: Option<u64>,
+    /// What was printed so far of what has a budget.
+    printed: Printed,
+    /// The budgets that cannot be mended, where there is a rung below: what they are of, and when hope is given up.
+    budgets: Vec<(Demand, u64)>,
     /// Merging makes no more nodes once there are this many.
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
@@ -355,7 +406,7 @@ struct Lowerer<'d, 'c> {
 }
 
 /// About how many bytes a node takes as text.
-const NODE_BYTES: usize = 64;
+const NODE_BYTES: usize = 32;
 
 /// What inlining may add, in bytes, whatever the size of the schema.
 const INLINE_BYTES: usize = 24 * 1024;
@@ -396,7 +447,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             opened: Vec::new(),
             joining: Vec::new(),
             inlined: HashMap::default(),
-            inline_left: INLINE_BYTES + nodes_limit * NODE_BYTES,
+            repeated: 0,
+            repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
+            repeating: 0,
             flat: HashMap::default(),
             flattening: Vec::new(),
             pairs: HashMap::default(),
@@ -410,8 +463,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             typing: 0,
             objects: 0,
             deepest: 0,
-            optionals: 0,
-            optionals_left: caps.limit(Demand::MaxOptionals).filter(|_| dialect.fallback().is_some()),
+            printed: Printed::default(),
+            budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { Vec::new() },
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,

@@ -223,9 +223,11 @@ impl<'d> Lowerer<'d, '_> {
             if needed {
                 required.push(Json::Str(wire.clone()));
             } else {
-                self.optionals += 1;
+                self.printed.optionals += 1;
             }
-            fields.push(Field { name: key.clone().into_owned(), wire: wire.clone().into_owned(), lens, absent });
+            let renamed = (wire != *key).then(|| wire.clone().into_owned());
+            fields.push(Field { name: key.clone().into_owned(), renamed, lens, absent });
+            self.printed.properties += 1;
             properties.push((wire, json));
         }
         let rest = self.put_rest(node, &rules, extra, &mut properties, &mut required, sheet);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{Lowered, Lowerer, Pos, Refs};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
-use crate::json::Json;
+use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::LensId;
 use crate::report::{Action, Effect};
@@ -17,6 +17,9 @@ pub(super) struct Definition<'d> {
     pub(super) lens: LensId,
     pub(super) json: Option<Json<'d>>,
 }
+
+/// About how many bytes a value takes that is not counted.
+const VALUE_BYTES: usize = 8;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_reference(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
@@ -43,7 +46,7 @@ impl<'d> Lowerer<'d, '_> {
             // The dialect takes anything beside a reference.
             return self.refer_beside(target, node, pos);
         }
-        if bare && (self.is_recursive(target) || self.inline_left == 0) {
+        if bare && (self.is_recursive(target) || self.may_not_repeat()) {
             let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
             let referred = self.refer(target, None);
             if wrap && let Some(description) = node.note(Kw::Description) {
@@ -191,7 +194,7 @@ impl<'d> Lowerer<'d, '_> {
         {
             return noted;
         }
-        if self.inline_left == 0 {
+        if self.may_not_repeat() {
             return self.as_text(id, &code, "too large to repeat");
         }
         if self.opened.contains(&id) {
@@ -200,9 +203,8 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let merged = Rc::clone(&self.graph[flat]);
         self.opened.push(id);
-        let lowered = self.lower_merged(flat, &merged, pos);
+        let lowered = self.repeat(|own| own.lower_merged(flat, &merged, pos));
         self.opened.pop();
-        self.spend(&lowered);
         self.close_loop(id, lowered)
     }
 
@@ -244,17 +246,18 @@ impl<'d> Lowerer<'d, '_> {
             && let Some(known) = self.inlined.get(&target)
             && room.is_none_or(|room| height(&known.lowered.json) <= room)
         {
-            if known.size > self.inline_left {
+            if self.repeated + known.size > self.repeated_limit {
                 let code = self.refusal_code(self.words.reference);
                 return self.as_text(target, &code, "too large to repeat");
             }
-            self.inline_left -= known.size;
+            self.repeated += known.size;
             return known.lowered.clone();
         }
         self.opened.push(target);
-        let lowered = self.lower_definition(target, if typed { pos } else { Pos::Other });
+        let before = self.repeated;
+        let lowered = self.repeat(|own| own.lower_definition(target, if typed { pos } else { Pos::Other }));
+        let size = self.repeated - before;
         self.opened.pop();
-        let size = self.spend(&lowered);
         let lowered = self.close_loop(target, lowered);
         if typed || !self.graph.is_shared(target) {
             return lowered;
@@ -263,10 +266,31 @@ impl<'d> Lowerer<'d, '_> {
         lowered
     }
 
-    fn spend(&mut self, lowered: &Lowered<'d>) -> usize {
-        let size = super::weight(&lowered.json);
-        self.inline_left = self.inline_left.saturating_sub(size);
-        size
+    /// Prints what may be printed again elsewhere, at the expense of what repetition may add.
+    pub(super) fn repeat(&mut self, print: impl FnOnce(&mut Self) -> Lowered<'d>) -> Lowered<'d> {
+        self.repeating += 1;
+        let lowered = print(self);
+        self.repeating -= 1;
+        lowered
+    }
+
+    /// Whether everything that may be printed again has been.
+    pub(super) fn may_not_repeat(&self) -> bool {
+        self.repeated >= self.repeated_limit
+    }
+
+    /// Counts the keywords of one node that is printed within something repeated.
+    pub(super) fn spend(&mut self, members: &[Member<'d>]) {
+        if self.repeating == 0 {
+            return;
+        }
+        let of_value = |json: &Json<'_>| match json {
+            Json::Str(text) => text.len(),
+            Json::Arr(items) => items.len() * VALUE_BYTES,
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => VALUE_BYTES,
+        };
+        let bytes: usize = members.iter().map(|(key, value)| key.len() + 4 + of_value(value)).sum();
+        self.repeated += bytes;
     }
 
     /// What stands where a schema would contain itself.

@@ -275,7 +275,11 @@ impl<'d> Lowerer<'d, '_> {
                 joined.notes.retain(|own| own.key != note.key);
             }
             joined.notes.splice(0..0, about.notes.iter().cloned());
-            return self.lower_merged_plain(&Rc::new(joined), pos);
+            let joined = self.graph.add(joined);
+            if self.may_not_repeat() {
+                return self.as_text(joined, &code, "too large to repeat");
+            }
+            return self.repeat(|own| own.lower(joined, pos));
         }
         if let Some(text) = self.too_deep(about) {
             return text;

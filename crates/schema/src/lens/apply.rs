@@ -59,11 +59,17 @@ impl Lens {
     }
 
     fn pass(&self, value: Value, way: Way) -> Result<Value, LensError> {
-        if self.is_identity() {
-            return Ok(value);
+        let own = |value| {
+            if self.root.is_same() {
+                return Ok(value);
+            }
+            Passage { lens: self, way, at: Vec::new() }.through(self.root, value)
+        };
+        match (&self.next, way) {
+            (None, _) => own(value),
+            (Some(next), Way::Encode) => next.pass(own(value)?, way),
+            (Some(next), Way::Decode | Way::Partial) => own(next.pass(value, way)?),
         }
-        let mut passage = Passage { lens: self, way, at: Vec::new() };
-        passage.through(self.root, value)
     }
 }
 
@@ -161,7 +167,7 @@ impl Passage<'_> {
             let value = map.shift_remove(&field.name);
             let sent = self.below(&field.name, |passage| passage.encode_field(field, value))?;
             if let Some(value) = sent {
-                out.insert(field.wire.clone(), value);
+                out.insert(field.wire().to_owned(), value);
             }
         }
         match &shape.rest {
@@ -223,8 +229,8 @@ impl Passage<'_> {
     fn decode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Result<Value, LensError> {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
-            let value = map.shift_remove(&field.wire);
-            match self.below(&field.wire, |passage| passage.decode_field(field, value)) {
+            let value = map.shift_remove(field.wire());
+            match self.below(field.wire(), |passage| passage.decode_field(field, value)) {
                 Ok(Some(value)) => {
                     out.insert(field.name.clone(), value);
                 }

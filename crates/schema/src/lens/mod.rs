@@ -17,6 +17,9 @@ pub struct Lens {
     shapes: Vec<Shape>,
     guards: Vec<Guard>,
     root: LensId,
+    /// What values go through after this, on their way to the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<Box<Lens>>,
 }
 
 /// A shape of a [`Lens`].
@@ -78,9 +81,17 @@ pub(crate) struct Branch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Field {
     pub(crate) name: String,
-    pub(crate) wire: String,
+    /// What it is called on the wire, where that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) renamed: Option<String>,
     pub(crate) lens: LensId,
     pub(crate) absent: Absent,
+}
+
+impl Field {
+    pub(crate) fn wire(&self) -> &str {
+        self.renamed.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// What the absence of a property becomes.
@@ -126,11 +137,17 @@ impl LensId {
 impl Lens {
     /// Whether every value travels as it is.
     pub fn is_identity(&self) -> bool {
-        self.root.is_same()
+        self.root.is_same() && self.next.is_none()
+    }
+
+    /// This lens, and another one after it.
+    pub(crate) fn then(mut self, next: Self) -> Self {
+        self.next = Some(Box::new(next));
+        self
     }
 
     pub(crate) fn identity() -> Self {
-        Self { shapes: vec![Shape::Same], guards: Vec::new(), root: LensId::SAME }
+        Self { shapes: vec![Shape::Same], guards: Vec::new(), root: LensId::SAME, next: None }
     }
 
     /// Adds a shape. One that changes nothing is the identity.
@@ -140,7 +157,7 @@ impl Lens {
             Shape::Link(inner) | Shape::Array(inner) | Shape::Nullable(inner) => inner.is_same(),
             Shape::Object(object) => {
                 let plain =
-                    |field: &Field| field.lens.is_same() && field.absent == Absent::Kept && field.name == field.wire;
+                    |field: &Field| field.lens.is_same() && field.absent == Absent::Kept && field.renamed.is_none();
                 object.rest.is_none() && object.others.is_same() && object.fields.iter().all(plain)
             }
             Shape::Union(branches) => branches.iter().all(|branch| branch.lens.is_same()),

@@ -134,7 +134,7 @@ pub(crate) fn read<'d>(
         remote,
         draft: options.draft.or(stated),
         unresolved: options.unresolved,
-        known: HashMap::default(),
+        known: HashMap::with_capacity_and_hasher(64, FixedState::default()),
         waiting: Vec::new(),
         index: None,
         tables: HashMap::default(),
