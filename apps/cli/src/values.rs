@@ -51,7 +51,7 @@ pub(crate) struct Fates {
 pub(crate) fn judge(fitted: &FittedText, instances: &[Instance]) -> Fates {
     let mut fates = Fates::default();
     let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return fates };
-    let judge = jsonschema::draft202012::options().should_validate_formats(true).build(&as_json_schema(schema)).ok();
+    let judge = jsonschema::options().should_validate_formats(true).build(&as_json_schema(schema)).ok();
     let has = |effect| fitted.changes.iter().any(|change| change.effect == effect);
     let (narrower, wider) = (has(Effect::Narrower), has(Effect::Wider));
     for instance in instances {

@@ -381,7 +381,7 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(kw, branches);
             }
         }
-        let mut nots: Vec<Json<'d>> = logic.nots.iter().map(|id| self.lower_here(*id)).collect();
+        let mut nots: Vec<Json<'d>> = logic.nots.iter().map(|id| self.lower_excluded(*id)).collect();
         if nots.len() > 1 && self.caps.must(Demand::UnionTyped) {
             // What is excluded need not have a type, which the branches of a union must.
             nots.truncate(1);
@@ -396,7 +396,7 @@ impl<'d> Lowerer<'d, '_> {
             sheet.put(Kw::Not, not);
         }
         for (index, condition) in logic.conditions.iter().enumerate() {
-            let mut members = vec![(Kw::If.name().into(), self.lower_here(condition.when))];
+            let mut members = vec![(Kw::If.name().into(), self.lower_excluded(condition.when))];
             for (kw, branch) in [(Kw::Then, condition.then), (Kw::Else, condition.otherwise)] {
                 if let Some(branch) = branch {
                     members.push((kw.name().into(), self.lower_here(branch)));
@@ -414,6 +414,14 @@ impl<'d> Lowerer<'d, '_> {
         if !all.is_empty() {
             sheet.put(Kw::AllOf, Json::Arr(all));
         }
+    }
+
+    /// A subschema that says what a value must not be, or when more is asked of it.
+    fn lower_excluded(&mut self, id: crate::graph::NodeId) -> Json<'d> {
+        self.excluded = !self.excluded;
+        let json = self.lower_here(id);
+        self.excluded = !self.excluded;
+        json
     }
 
     /// A subschema that must say `null` itself.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Lowerer;
 use crate::graph::{Node, NodeId};
 use crate::json::Json;
-use crate::lens::{Guard, GuardId, Sized};
+use crate::lens::{Guard, GuardId, Pattern, Sized};
 
 /// Schemas within schemas beyond this depth are not asked.
 const MAX_DEPTH: usize = 12;
@@ -44,7 +44,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if let Some(rules) = &node.text {
             guard.sizes.push((Sized::Text, rules.min, rules.max));
-            guard.patterns = rules.patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+            guard.patterns = rules.patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
         }
         if let Some(rules) = &node.array {
             guard.sizes.push((Sized::Array, rules.min, rules.max));
@@ -54,11 +54,9 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(rules) = &node.object {
             guard.sizes.push((Sized::Object, rules.min, rules.max));
             guard.required = rules.required.iter().map(|name| name.clone().into_owned()).collect();
-            let below = |lowerer: &mut Self, list: &[(std::borrow::Cow<'d, str>, NodeId)]| {
-                list.iter().map(|(key, id)| (key.clone().into_owned(), lowerer.guard_below(*id, depth))).collect()
-            };
-            guard.properties = below(self, &rules.properties);
-            guard.pattern_properties = below(self, &rules.patterns);
+            let mut below = |id: &NodeId| self.guard_below(*id, depth);
+            guard.properties = rules.properties.iter().map(|(key, id)| (key.clone().into_owned(), below(id))).collect();
+            guard.pattern_properties = rules.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }
         if let Some(logic) = &node.logic {

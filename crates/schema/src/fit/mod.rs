@@ -399,6 +399,8 @@ struct Lowerer<'d, 'c> {
     /// How many more nodes are printed before the rest travels as text.
     steps_left: usize,
     root_in_place: bool,
+    /// Whether the node in hand says what a value must not be: what lets more through there lets less through on the whole.
+    excluded: bool,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -468,6 +470,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,
+            excluded: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             told: Vec::new(),
@@ -509,6 +512,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     ) {
         let at = self.graph.pointer(place);
         let keyword = Cow::Borrowed(kw.name());
+        let effect = if self.excluded { effect.reversed() } else { effect };
         self.changes.push(Change { code: Arc::clone(code), at, keyword, action, effect, detail: detail.into() });
     }
 

@@ -172,7 +172,11 @@ impl<'d> Lowerer<'d, '_> {
         let lowered = self.lower(value, Pos::Property);
         self.objects -= 1;
         let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
-        let lowered = if may_lack { lowered } else { self.null_here(lowered) };
+        let lowered = if may_lack {
+            Lowered { lens: self.lens.add(Shape::NullIsAbsent(lowered.lens)), ..lowered }
+        } else {
+            self.null_here(lowered)
+        };
         let mut key = vec![(Kw::Type.name().into(), Json::str("string"))];
         if let Some(pattern) = key_pattern {
             key.push((Kw::Pattern.name().into(), Json::Str(pattern)));

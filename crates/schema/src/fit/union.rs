@@ -279,7 +279,9 @@ impl<'d> Lowerer<'d, '_> {
             if self.may_not_repeat() {
                 return self.as_text(joined, &code, "too large to repeat");
             }
-            return self.repeat(|own| own.lower(joined, pos));
+            let lowered = self.repeat(|own| own.lower(joined, pos));
+            let null = branches.iter().any(|branch| self.types_of(*branch).meets(Types::NULL));
+            return if null { self.with_null(lowered) } else { lowered };
         }
         if let Some(text) = self.too_deep(about) {
             return text;
@@ -368,8 +370,23 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
-        for ((_, id), list) in joined.properties.iter_mut().zip(kinds) {
+        let mut open = None;
+        for ((key, id), mut list) in joined.properties.iter_mut().zip(kinds) {
+            for node in nodes {
+                let rules = node.object.as_deref().unwrap_or(&none);
+                match rules.additional {
+                    _ if rules.properties.iter().any(|(own, _)| own == key) => {}
+                    Some(other) if self.is_never(other) => {}
+                    Some(other) if !self.graph[other].is_any() => list.push(other),
+                    Some(_) | None => open = open.or(Some(node.place)),
+                }
+            }
             *id = self.either(list);
+        }
+        if let Some(place) = open {
+            let code = self.refusal_code(Kw::AnyOf);
+            let detail = "what another branch says of a property holds here too";
+            self.change(&code, place, Kw::AdditionalProperties, Action::Merged, Effect::Narrower, detail);
         }
         let required = |node: &Rc<Node<'d>>| node.object.as_ref().map_or_else(Vec::new, |rules| rules.required.clone());
         joined.required = nodes.first().map_or_else(Vec::new, required);

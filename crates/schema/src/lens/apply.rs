@@ -1,21 +1,28 @@
 //! A value through the lens: `encode` from the caller to the wire, `decode` from the wire to the caller.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::guard::same;
-use super::{Absent, Branch, Field, Lens, LensId, ObjectShape, Rest, Shape};
-use crate::json::push_token;
+use super::{Absent, Field, Lens, LensId, ObjectShape, Shape};
+use crate::json::{Bounds, Json, push_token};
 
 /// The key and the value of an entry.
 const ENTRY: (&str, &str) = ("key", "value");
+
+/// Values within values beyond this depth do not go through a lens that changes them.
+const DEEPEST: usize = 2_000;
+
+/// How often a value of a union may be tried as another branch before the first one that looks right is taken.
+const MOST_TRIES: usize = 4_096;
 
 /// Why a value does not go through the lens, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LensError {
     at: String,
-    reason: String,
+    reason: Cow<'static, str>,
 }
 
 impl LensError {
@@ -33,9 +40,30 @@ impl fmt::Display for LensError {
 
 impl std::error::Error for LensError {}
 
+/// A [`LensError`] on its way up: the steps to the place are added as it passes them, innermost first.
+#[derive(Debug)]
+pub(super) struct Fault {
+    reason: Cow<'static, str>,
+    steps: Vec<String>,
+}
+
+pub(super) type Passed<T = Value> = Result<T, Box<Fault>>;
+
+pub(super) fn fail<T>(reason: impl Into<Cow<'static, str>>) -> Passed<T> {
+    Err(Box::new(Fault { reason: reason.into(), steps: Vec::new() }))
+}
+
+/// Says that a fault is below a key or an index.
+fn below<T>(passed: Passed<T>, step: impl fmt::Display) -> Passed<T> {
+    passed.map_err(|mut fault| {
+        fault.steps.push(step.to_string());
+        fault
+    })
+}
+
 /// Which way a value goes, and how much of it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     Encode,
     Decode,
     /// From the wire, where the end of the value has not arrived yet: what cannot be read is left out.
@@ -60,10 +88,12 @@ impl Lens {
 
     fn pass(&self, value: Value, way: Way) -> Result<Value, LensError> {
         let own = |value| {
-            if self.root.is_same() {
-                return Ok(value);
-            }
-            Passage { lens: self, way, at: Vec::new() }.through(self.root, value)
+            let mut passage = Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0 };
+            passage.through(self.root, value).map_err(|fault| {
+                let mut at = String::new();
+                fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
+                LensError { at, reason: fault.reason }
+            })
         };
         match (&self.next, way) {
             (None, _) => own(value),
@@ -74,136 +104,133 @@ impl Lens {
 }
 
 /// A value on its way.
-struct Passage<'l> {
-    lens: &'l Lens,
-    way: Way,
-    at: Vec<String>,
+pub(super) struct Passage<'l> {
+    pub(super) lens: &'l Lens,
+    pub(super) way: Way,
+    depth: usize,
+    pub(super) tries_left: usize,
+    /// Whether a branch was chosen, further up, by looking at all of the value.
+    pub(super) vouched: bool,
+    /// Unions in which no branch was right and one was taken all the same.
+    pub(super) doubts: usize,
 }
 
 impl Passage<'_> {
-    fn through(&mut self, id: LensId, value: Value) -> Result<Value, LensError> {
-        match self.lens.shape(id) {
-            Shape::Same => Ok(value),
-            Shape::Link(inner) => self.through(*inner, value),
-            Shape::Nullable(inner) => {
-                if value.is_null() {
-                    Ok(value)
-                } else {
-                    self.through(*inner, value)
-                }
+    pub(super) fn through(&mut self, id: LensId, value: Value) -> Passed {
+        if id.is_same() {
+            return Ok(value);
+        }
+        if self.depth == DEEPEST {
+            return fail("the value is nested too deeply");
+        }
+        self.depth += 1;
+        let passed = self.shaped(self.lens.shape(id), value);
+        self.depth -= 1;
+        passed
+    }
+
+    fn shaped(&mut self, shape: &Shape, value: Value) -> Passed {
+        let encodes = self.way == Way::Encode;
+        match (shape, value) {
+            (Shape::Same, value) => Ok(value),
+            (Shape::Link(inner), value) => self.through(*inner, value),
+            (Shape::Nullable(_) | Shape::NullIsAbsent(_), Value::Null) => Ok(Value::Null),
+            (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => self.through(*inner, value),
+            (Shape::Object(shape), Value::Object(map)) if encodes => self.encode_object(shape, map),
+            (Shape::Object(shape), Value::Object(map)) => self.decode_object(shape, map),
+            (Shape::Array(inner), Value::Array(items)) => self.items(*inner, items),
+            (Shape::Object(_) | Shape::Array(_), other) => Ok(other),
+            (Shape::Tuple { fields, rest, object }, value) => self.tuple(fields, rest.as_deref(), *object, value),
+            (Shape::Entries(inner), Value::Object(map)) if encodes => self.entries_of(*inner, map).map(Value::Array),
+            (Shape::Entries(inner), Value::Array(entries)) if !encodes => {
+                let mut map = Map::new();
+                self.take_entries(*inner, entries, &mut map)?;
+                Ok(Value::Object(map))
             }
-            Shape::Object(shape) => match (value, self.way) {
-                (Value::Object(map), Way::Encode) => self.encode_object(shape, map),
-                (Value::Object(map), Way::Decode | Way::Partial) => self.decode_object(shape, map),
-                (other, _) => Ok(other),
-            },
-            Shape::Array(inner) => match value {
-                Value::Array(items) => self.items(*inner, items),
-                other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                    Ok(other)
-                }
-            },
-            Shape::Tuple { fields, rest, object } => self.tuple(fields, rest.as_deref(), *object, value),
-            Shape::Entries(inner) => match (value, self.way) {
-                (Value::Object(map), Way::Encode) => self.entries_of(*inner, map).map(Value::Array),
-                (Value::Array(entries), Way::Decode | Way::Partial) => {
-                    let mut map = Map::new();
-                    self.take_entries(*inner, entries, &mut map)?;
-                    Ok(Value::Object(map))
-                }
-                (_, Way::Encode) => self.fail("a map is an object"),
-                (_, Way::Decode | Way::Partial) => self.fail("entries are a list"),
-            },
-            Shape::Wrapped(key, inner) => match (value, self.way) {
-                (value, Way::Encode) => {
-                    let inner = self.through(*inner, value)?;
-                    Ok(Value::Object(Map::from_iter([(key.clone(), inner)])))
-                }
-                (Value::Object(mut map), Way::Decode | Way::Partial) => match map.shift_remove(key) {
-                    Some(inside) => self.below(key, |passage| passage.through(*inner, inside)),
-                    None => self.fail("the wrapped value is missing"),
-                },
-                (_, Way::Decode | Way::Partial) => self.fail("a wrapped value is an object"),
-            },
-            Shape::AtMostOne(inner) => self.at_most_one(*inner, value),
-            Shape::Text => match (value, self.way) {
-                (value, Way::Encode) => Ok(Value::String(value.to_string())),
-                (Value::String(text), Way::Decode | Way::Partial) => {
-                    serde_json::from_str(&text).or_else(|error| self.fail(&format!("not JSON text: {error}")))
-                }
-                (_, Way::Decode | Way::Partial) => self.fail("JSON text is a string"),
-            },
-            Shape::Labels(labels) => {
-                let found = match self.way {
-                    Way::Encode => {
-                        labels.iter().find(|(_, own)| same(own, &value)).map(|(label, _)| label.clone().into())
-                    }
-                    Way::Decode | Way::Partial => {
-                        labels.iter().find(|(label, _)| value.as_str() == Some(label)).map(|(_, own)| own.clone())
-                    }
-                };
-                found.map_or_else(|| self.fail("not one of the listed values"), Ok)
+            (Shape::Entries(_), _) => fail(if encodes { "a map is an object" } else { "entries are a list" }),
+            (Shape::Wrapped(key, inner), value) if encodes => {
+                Ok(Value::Object(Map::from_iter([(key.clone(), self.through(*inner, value)?)])))
             }
-            Shape::Union(branches) => self.union(branches, value),
-            Shape::Choice { branches, object } => self.choice(branches, *object, value),
+            (Shape::Wrapped(key, inner), Value::Object(mut map)) => match map.remove(key) {
+                Some(inside) => below(self.through(*inner, inside), key),
+                None => fail("the wrapped value is missing"),
+            },
+            (Shape::Wrapped(..), _) => fail("a wrapped value is an object"),
+            (Shape::AtMostOne(_), Value::Null) if encodes => Ok(Value::Array(Vec::new())),
+            (Shape::AtMostOne(inner), value) if encodes => Ok(Value::Array(vec![self.through(*inner, value)?])),
+            (Shape::AtMostOne(inner), Value::Array(list)) => match at_most_one(list)? {
+                Some(only) => self.through(*inner, only),
+                None => Ok(Value::Null),
+            },
+            (Shape::AtMostOne(_), _) => fail("a list of at most one item was expected"),
+            (Shape::Text, value) if encodes => Ok(Value::String(value.to_string())),
+            (Shape::Text, Value::String(text)) => read_text(&text),
+            (Shape::Text, _) => fail("JSON text is a string"),
+            (Shape::Labels(labels), value) => labelled(labels, &value, self.way),
+            (Shape::Union(branches), value) if encodes => self.encode_union(branches, value),
+            (Shape::Union(branches), value) => self.decode_union(branches, value),
+            (Shape::Choice { branches, object }, value) => self.choice(branches, *object, value),
         }
     }
 
-    fn items(&mut self, inner: LensId, items: Vec<Value>) -> Result<Value, LensError> {
+    fn items(&mut self, inner: LensId, items: Vec<Value>) -> Passed {
         let mut out = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            match self.below(&index.to_string(), |passage| passage.through(inner, item)) {
+            match below(self.through(inner, item), index) {
                 Ok(item) => out.push(item),
                 Err(_) if self.way == Way::Partial => {}
-                Err(error) => return Err(error),
+                Err(fault) => return Err(fault),
             }
         }
         Ok(Value::Array(out))
     }
 
-    fn encode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Result<Value, LensError> {
+    fn encode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Passed {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
-            let value = map.shift_remove(&field.name);
-            let sent = self.below(&field.name, |passage| passage.encode_field(field, value))?;
-            if let Some(value) = sent {
+            let value = map.swap_remove(&field.name);
+            if let Some(value) = below(self.encode_field(field, value), &field.name)? {
                 out.insert(field.wire().to_owned(), value);
             }
         }
-        match &shape.rest {
-            Some(rest) => self.encode_rest(rest, map, &mut out)?,
-            None => {
-                for (key, value) in map {
-                    let value = self.below(&key, |passage| passage.through(shape.others, value))?;
-                    if out.insert(key.clone(), value).is_some() {
-                        return self
-                            .below(&key, |passage| passage.fail("the key is taken by another property on the wire"));
-                    }
-                }
+        if let Some(rest) = &shape.rest {
+            let entries = self.entries_of(rest.lens, map)?;
+            if rest.always || !entries.is_empty() {
+                out.insert(rest.wire.clone(), Value::Array(entries));
             }
+            return Ok(Value::Object(out));
+        }
+        for (key, value) in map {
+            let value = below(self.through(shape.others, value), &key)?;
+            let wire = if shape.takes(&key) { format!("{key}_") } else { key };
+            if out.contains_key(&wire) {
+                return below(fail("the key is taken by another property on the wire"), wire);
+            }
+            out.insert(wire, value);
         }
         Ok(Value::Object(out))
     }
 
-    fn encode_field(&mut self, field: &Field, value: Option<Value>) -> Result<Option<Value>, LensError> {
+    fn encode_field(&mut self, field: &Field, value: Option<Value>) -> Passed<Option<Value>> {
         let Some(value) = value else {
-            return Ok(match field.absent {
-                Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList => Some(Value::Null),
-                Absent::EmptyList => Some(Value::Array(Vec::new())),
-                Absent::Kept | Absent::IsNull | Absent::IsEither => None,
-            });
+            return match field.absent {
+                Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList => Ok(Some(Value::Null)),
+                Absent::EmptyList => Ok(Some(Value::Array(Vec::new()))),
+                Absent::Kept | Absent::IsEither => Ok(None),
+                Absent::IsNull => fail("required: absence on the wire means `null`"),
+            };
         };
         match field.absent {
             Absent::IsNull if value.is_null() => Ok(None),
             Absent::Null if value.is_null() => {
                 let carried = self.through(field.lens, value)?;
                 if carried.is_null() {
-                    return self.fail("`null` is no value here: absence travels as `null`");
+                    return fail("`null` is no value here: absence travels as `null`");
                 }
                 Ok(Some(carried))
             }
             Absent::NullEither | Absent::IsEither if value.is_null() => {
-                self.fail("`null` cannot be told from absence on the wire")
+                fail("`null` cannot be told from absence on the wire")
             }
             Absent::NullMark | Absent::NullList if value.is_null() => Ok(Some(Value::Array(Vec::new()))),
             Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.through(field.lens, value)?]))),
@@ -213,100 +240,72 @@ impl Passage<'_> {
         }
     }
 
-    fn encode_rest(
-        &mut self,
-        rest: &Rest,
-        map: Map<String, Value>,
-        out: &mut Map<String, Value>,
-    ) -> Result<(), LensError> {
-        let entries = self.entries_of(rest.lens, map)?;
-        if rest.always || !entries.is_empty() {
-            out.insert(rest.wire.clone(), Value::Array(entries));
-        }
-        Ok(())
-    }
-
-    fn decode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Result<Value, LensError> {
+    fn decode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Passed {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
-            let value = map.shift_remove(field.wire());
-            match self.below(field.wire(), |passage| passage.decode_field(field, value)) {
-                Ok(Some(value)) => {
-                    out.insert(field.name.clone(), value);
-                }
+            let value = map.swap_remove(field.wire());
+            match below(self.decode_field(field, value), field.wire()) {
+                Ok(Some(value)) => _ = out.insert(field.name.clone(), value),
                 Ok(None) => {}
                 Err(_) if self.way == Way::Partial => {}
-                Err(error) => return Err(error),
+                Err(fault) => return Err(fault),
             }
         }
         if let Some(rest) = &shape.rest {
-            match map.shift_remove(&rest.wire) {
-                Some(Value::Array(entries)) => {
-                    self.below(&rest.wire, |passage| passage.take_entries(rest.lens, entries, &mut out))?;
-                }
+            match map.swap_remove(&rest.wire) {
+                Some(Value::Array(entries)) => below(self.take_entries(rest.lens, entries, &mut out), &rest.wire)?,
                 Some(Value::Null) | None => {}
-                Some(_) => return self.below(&rest.wire, |passage| passage.fail("entries are a list")),
+                Some(_) => return below(fail("entries are a list"), &rest.wire),
             }
         }
-        for (key, value) in map {
-            let value = self.below(&key, |passage| passage.through(shape.others, value))?;
+        for (mut key, value) in map {
+            let value = below(self.through(shape.others, value), &key)?;
+            if key.ends_with('_') && shape.takes(&key) {
+                key.pop();
+            }
             out.insert(key, value);
         }
         Ok(Value::Object(out))
     }
 
-    fn decode_field(&mut self, field: &Field, value: Option<Value>) -> Result<Option<Value>, LensError> {
+    fn decode_field(&mut self, field: &Field, value: Option<Value>) -> Passed<Option<Value>> {
         let Some(value) = value else {
             let null = field.absent == Absent::IsNull && self.way == Way::Decode;
             return Ok(null.then_some(Value::Null));
         };
         match (field.absent, value) {
             (Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList, Value::Null) => Ok(None),
-            (Absent::NullMark | Absent::NullList, Value::Array(list)) if list.is_empty() => Ok(Some(Value::Null)),
-            (Absent::NullList, Value::Array(mut list)) => match (list.pop(), list.is_empty()) {
-                (Some(only), true) => self.through(field.lens, only).map(Some),
-                (_, _) => self.fail("more than one item where at most one may be"),
+            (Absent::NullMark, Value::Array(list)) if list.is_empty() => Ok(Some(Value::Null)),
+            (Absent::NullList, Value::Array(list)) => match at_most_one(list)? {
+                Some(only) => self.through(field.lens, only).map(Some),
+                None => Ok(Some(Value::Null)),
             },
-            (Absent::EmptyList, Value::Array(mut list)) => match (list.pop(), list.is_empty()) {
-                (None, _) => Ok(None),
-                (Some(only), true) => self.through(field.lens, only).map(Some),
-                (Some(_), false) => self.fail("more than one item where at most one may be"),
+            (Absent::EmptyList, Value::Array(list)) => match at_most_one(list)? {
+                Some(only) => self.through(field.lens, only).map(Some),
+                None => Ok(None),
             },
-            (Absent::EmptyList, _) => self.fail("a list of at most one item was expected"),
+            (Absent::EmptyList, _) => fail("a list of at most one item was expected"),
             (_, value) => self.through(field.lens, value).map(Some),
         }
     }
 
-    fn entries_of(&mut self, inner: LensId, map: Map<String, Value>) -> Result<Vec<Value>, LensError> {
+    fn entries_of(&mut self, inner: LensId, map: Map<String, Value>) -> Passed<Vec<Value>> {
+        let absent = matches!(self.lens.shape(inner), Shape::NullIsAbsent(_));
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map {
-            let value = self.below(&key, |passage| passage.through(inner, value))?;
-            let entry = [(ENTRY.0.to_owned(), Value::String(key)), (ENTRY.1.to_owned(), value)];
-            entries.push(Value::Object(Map::from_iter(entry)));
+            let value = below(self.through(inner, value), &key)?;
+            let mut entry = Map::from_iter([(ENTRY.0.to_owned(), Value::String(key))]);
+            if !(absent && value.is_null()) {
+                entry.insert(ENTRY.1.to_owned(), value);
+            }
+            entries.push(Value::Object(entry));
         }
         Ok(entries)
     }
 
-    fn take_entries(
-        &mut self,
-        inner: LensId,
-        entries: Vec<Value>,
-        out: &mut Map<String, Value>,
-    ) -> Result<(), LensError> {
+    fn take_entries(&mut self, inner: LensId, entries: Vec<Value>, out: &mut Map<String, Value>) -> Passed<()> {
         for (index, entry) in entries.into_iter().enumerate() {
-            let taken = self.below(&index.to_string(), |passage| {
-                let Value::Object(mut entry) = entry else { return passage.fail("an entry is an object") };
-                let Some(Value::String(key)) = entry.shift_remove(ENTRY.0) else {
-                    return passage.fail("an entry has a key");
-                };
-                let value = entry.shift_remove(ENTRY.1).unwrap_or(Value::Null);
-                let value = passage.below(ENTRY.1, |passage| passage.through(inner, value))?;
-                if out.contains_key(&key) {
-                    return passage.fail(&format!("the key `{key}` appears twice"));
-                }
-                out.insert(key, value);
-                Ok(())
-            });
+            let taken = below(self.take_entry(inner, entry, out), index);
             if self.way != Way::Partial {
                 taken?;
             }
@@ -314,113 +313,62 @@ impl Passage<'_> {
         Ok(())
     }
 
-    fn tuple(
-        &mut self,
-        fields: &[String],
-        rest: Option<&str>,
-        object: LensId,
-        value: Value,
-    ) -> Result<Value, LensError> {
+    fn take_entry(&mut self, inner: LensId, entry: Value, out: &mut Map<String, Value>) -> Passed<()> {
+        let Value::Object(mut entry) = entry else { return fail("an entry is an object") };
+        let Some(Value::String(key)) = entry.swap_remove(ENTRY.0) else { return fail("an entry has a key") };
+        let value = entry.swap_remove(ENTRY.1).unwrap_or(Value::Null);
+        let value = below(self.through(inner, value), ENTRY.1)?;
+        if out.contains_key(&key) {
+            return fail(format!("the key `{key}` appears twice"));
+        }
+        out.insert(key, value);
+        Ok(())
+    }
+
+    fn tuple(&mut self, fields: &[String], rest: Option<&str>, object: LensId, value: Value) -> Passed {
         if self.way == Way::Encode {
-            let Value::Array(items) = value else { return self.fail("a tuple is an array") };
+            let Value::Array(items) = value else { return fail("a tuple is an array") };
             let mut items = items.into_iter();
             let mut map: Map<String, Value> = fields.iter().cloned().zip(items.by_ref()).collect();
             let more: Vec<Value> = items.collect();
             match rest {
                 Some(rest) if !more.is_empty() => _ = map.insert(rest.to_owned(), Value::Array(more)),
-                None if !more.is_empty() => return self.fail("more items than the tuple has places"),
+                None if !more.is_empty() => return fail("more items than the tuple has places"),
                 Some(_) | None => {}
             }
             return self.through(object, Value::Object(map));
         }
         let Value::Object(mut map) = self.through(object, value)? else {
-            return self.fail("a tuple travels as an object");
+            return fail("a tuple travels as an object");
         };
-        let mut items = Vec::with_capacity(map.len());
-        for field in fields {
-            match map.shift_remove(field) {
-                Some(item) => items.push(item),
-                None => break,
-            }
-        }
-        if let Some(Value::Array(more)) = rest.and_then(|rest| map.shift_remove(rest)) {
+        let mut items: Vec<Value> = fields.iter().map_while(|field| map.swap_remove(field)).collect();
+        if let Some(Value::Array(more)) = rest.and_then(|rest| map.swap_remove(rest)) {
             items.extend(more);
         }
         Ok(Value::Array(items))
     }
+}
 
-    fn at_most_one(&mut self, inner: LensId, value: Value) -> Result<Value, LensError> {
-        match (value, self.way) {
-            (Value::Null, Way::Encode) => Ok(Value::Array(Vec::new())),
-            (value, Way::Encode) => Ok(Value::Array(vec![self.through(inner, value)?])),
-            (Value::Array(mut list), Way::Decode | Way::Partial) => match (list.pop(), list.is_empty()) {
-                (None, _) => Ok(Value::Null),
-                (Some(only), true) => self.through(inner, only),
-                (Some(_), false) => self.fail("more than one item where at most one may be"),
-            },
-            (_, Way::Decode | Way::Partial) => self.fail("a list of at most one item was expected"),
-        }
-    }
+/// What a list of at most one item holds.
+fn at_most_one(mut list: Vec<Value>) -> Passed<Option<Value>> {
+    let last = list.pop();
+    if list.is_empty() { Ok(last) } else { fail("more than one item where at most one may be") }
+}
 
-    fn union(&mut self, branches: &[Branch], value: Value) -> Result<Value, LensError> {
-        if self.way == Way::Encode {
-            let right = branches.iter().find(|branch| self.lens.admits(branch.guard, &value));
-            return match right {
-                Some(branch) => self.through(branch.lens, value),
-                None => self.fail("no branch of the union fits"),
-            };
-        }
-        // What comes back must be what the caller's branch accepts; failing that, whatever can be read.
-        let mut readable = None;
-        let mut reason = None;
-        for branch in branches {
-            match self.through(branch.lens, value.clone()) {
-                Ok(back) if self.lens.admits(branch.guard, &back) => return Ok(back),
-                Ok(back) => readable = readable.or(Some(back)),
-                Err(error) => reason = reason.or(Some(error)),
-            }
-        }
-        match (readable, reason) {
-            (Some(back), _) => Ok(back),
-            (None, Some(error)) => Err(error),
-            (None, None) => self.fail("no branch of the union fits"),
-        }
+fn read_text(text: &str) -> Passed {
+    let bounds = Bounds { depth: DEEPEST, values: usize::MAX };
+    match Json::from_text(text, bounds) {
+        Ok(json) => Ok(json.to_value()),
+        Err(error) => fail(format!("not JSON text: {error}")),
     }
+}
 
-    fn choice(
-        &mut self,
-        branches: &[(String, super::GuardId)],
-        object: LensId,
-        value: Value,
-    ) -> Result<Value, LensError> {
-        if self.way == Way::Encode {
-            let right = branches.iter().find(|(_, guard)| self.lens.admits(*guard, &value));
-            let Some((name, _)) = right else { return self.fail("no branch of the union fits") };
-            return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+fn labelled(labels: &[(String, Value)], value: &Value, way: Way) -> Passed {
+    let found = match way {
+        Way::Encode => labels.iter().find(|(_, own)| same(own, value)).map(|(label, _)| label.clone().into()),
+        Way::Decode | Way::Partial => {
+            labels.iter().find(|(label, _)| value.as_str() == Some(label)).map(|(_, own)| own.clone())
         }
-        let Value::Object(map) = self.through(object, value)? else {
-            return self.fail("a choice travels as an object");
-        };
-        let mut chosen = map.into_iter().filter(|(key, _)| branches.iter().any(|(name, _)| name == key));
-        match (chosen.next(), chosen.next()) {
-            (Some((_, value)), None) => Ok(value),
-            (Some(_), Some(_)) => self.fail("more than one choice was made"),
-            (None, _) => self.fail("no choice was made"),
-        }
-    }
-
-    fn below<T>(&mut self, token: &str, work: impl FnOnce(&mut Self) -> T) -> T {
-        self.at.push(token.to_owned());
-        let done = work(self);
-        self.at.pop();
-        done
-    }
-
-    fn fail<T>(&self, reason: &str) -> Result<T, LensError> {
-        let mut at = String::new();
-        for token in &self.at {
-            push_token(&mut at, token);
-        }
-        Err(LensError { at, reason: reason.to_owned() })
-    }
+    };
+    found.map_or_else(|| fail("not one of the listed values"), Ok)
 }

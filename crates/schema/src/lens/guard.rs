@@ -1,6 +1,9 @@
 //! What a caller's value must be for a branch of a union to be the right one: as much of the schema as is needed to tell
 //! branches apart, and no more.
 
+use std::sync::OnceLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,13 +32,13 @@ pub(crate) struct Guard {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sizes: Vec<(Sized, u64, Option<u64>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) patterns: Vec<String>,
+    pub(crate) patterns: Vec<Pattern>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) required: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) properties: Vec<(String, GuardId)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) pattern_properties: Vec<(String, GuardId)>,
+    pub(crate) pattern_properties: Vec<(Pattern, GuardId)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) additional: Option<GuardId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,6 +52,41 @@ pub(crate) struct Guard {
     pub(crate) nots: Vec<GuardId>,
 }
 
+/// A regular expression, compiled when it is first needed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Pattern {
+    text: String,
+    #[serde(skip)]
+    matcher: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), matcher: OnceLock::new() }
+    }
+
+    /// Whether a text matches; a pattern that cannot be used matches everything.
+    fn matches(&self, text: &str) -> bool {
+        let matcher = self.matcher.get_or_init(|| crate::pattern::matcher(&self.text));
+        matcher.as_ref().is_none_or(|matcher| matcher.is_match(text))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// How far into a value is looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The value and what stands right inside it; exclusions are not asked.
+    Near,
+    Far,
+}
+
 /// What has a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -58,8 +96,22 @@ pub(crate) enum Sized {
     Object,
 }
 
-/// Values nested deeper than this are not looked into.
-const MAX_DEPTH: usize = 64;
+impl Reach {
+    /// Values nested deeper than this are not looked into.
+    fn depth(self) -> usize {
+        match self {
+            Self::Near => 3,
+            Self::Far => 64,
+        }
+    }
+}
+
+impl Guard {
+    /// Whether no value is admitted.
+    pub(super) fn is_never(&self) -> bool {
+        self.types.as_ref().is_some_and(Vec::is_empty)
+    }
+}
 
 impl GuardId {
     pub(super) fn at(index: usize) -> Self {
@@ -72,48 +124,54 @@ impl GuardId {
 }
 
 impl Lens {
-    /// Whether a value is what a guard asks for.
-    pub(super) fn admits(&self, id: GuardId, value: &Value) -> bool {
-        self.admits_below(id, value, MAX_DEPTH)
+    pub(super) fn guard(&self, id: GuardId) -> Option<&Guard> {
+        self.guards.get(id.index())
     }
 
-    fn admits_below(&self, id: GuardId, value: &Value, depth: usize) -> bool {
-        let (Some(guard), Some(depth)) = (self.guards.get(id.index()), depth.checked_sub(1)) else { return true };
+    /// Whether a value is what a guard asks for, as far as is looked.
+    pub(super) fn admits(&self, id: GuardId, value: &Value, reach: Reach) -> bool {
+        self.admits_below(id, value, reach, reach.depth())
+    }
+
+    fn admits_below(&self, id: GuardId, value: &Value, reach: Reach, depth: usize) -> bool {
+        let (Some(guard), Some(depth)) = (self.guard(id), depth.checked_sub(1)) else { return true };
         guard.types.as_ref().is_none_or(|types| types.iter().any(|name| is_of(value, name)))
             && guard.values.as_ref().is_none_or(|values| values.iter().any(|own| same(own, value)))
             && sizes_hold(guard, value)
-            && self.parts_hold(guard, value, depth)
-            && guard.unions.iter().all(|union| union.iter().any(|branch| self.admits_below(*branch, value, depth)))
-            && !guard.nots.iter().any(|not| self.admits_below(*not, value, depth))
+            && self.parts_hold(guard, value, reach, depth)
+            && guard
+                .unions
+                .iter()
+                .all(|union| union.iter().any(|branch| self.admits_below(*branch, value, reach, depth)))
+            && (reach == Reach::Near || !guard.nots.iter().any(|not| self.admits_below(*not, value, reach, depth)))
     }
 
-    fn parts_hold(&self, guard: &Guard, value: &Value, depth: usize) -> bool {
+    fn parts_hold(&self, guard: &Guard, value: &Value, reach: Reach, depth: usize) -> bool {
         match value {
             Value::Object(map) => {
                 guard.required.iter().all(|name| map.contains_key(name))
-                    && map.iter().all(|(key, item)| self.property_holds(guard, key, item, depth))
+                    && map.iter().all(|(key, item)| self.property_holds(guard, key, item, reach, depth))
             }
             Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
-                guard.prefix.get(index).or(guard.items.as_ref()).is_none_or(|own| self.admits_below(*own, item, depth))
+                let own = guard.prefix.get(index).or(guard.items.as_ref());
+                own.is_none_or(|own| self.admits_below(*own, item, reach, depth))
             }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
         }
     }
 
-    fn property_holds(&self, guard: &Guard, key: &str, item: &Value, depth: usize) -> bool {
+    fn property_holds(&self, guard: &Guard, key: &str, item: &Value, reach: Reach, depth: usize) -> bool {
         if let Some((_, own)) = guard.properties.iter().find(|(name, _)| name == key) {
-            return self.admits_below(*own, item, depth);
+            return self.admits_below(*own, item, reach, depth);
         }
         let mut matched = false;
-        for (pattern, own) in &guard.pattern_properties {
-            if crate::pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(key)) {
-                matched = true;
-                if !self.admits_below(*own, item, depth) {
-                    return false;
-                }
+        for (_, own) in guard.pattern_properties.iter().filter(|(pattern, _)| pattern.matches(key)) {
+            matched = true;
+            if !self.admits_below(*own, item, reach, depth) {
+                return false;
             }
         }
-        matched || guard.additional.is_none_or(|own| self.admits_below(own, item, depth))
+        matched || guard.additional.is_none_or(|own| self.admits_below(own, item, reach, depth))
     }
 }
 
@@ -135,9 +193,7 @@ fn sizes_hold(guard: &Guard, value: &Value) -> bool {
         let below = guard.max.is_none_or(|(bound, out)| number < bound || (!out && number <= bound));
         above && below
     });
-    let matches = |pattern: &String| {
-        value.as_str().is_none_or(|text| crate::pattern::matcher(pattern).is_none_or(|matcher| matcher.is_match(text)))
-    };
+    let matches = |pattern: &Pattern| value.as_str().is_none_or(|text| pattern.matches(text));
     within && guard.sizes.iter().all(fits) && guard.patterns.iter().all(matches)
 }
 

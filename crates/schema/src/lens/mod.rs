@@ -2,13 +2,14 @@
 //! to the wire and back. Rewrites add to it as they go; it knows neither dialects nor schemas.
 
 mod apply;
+mod choose;
 mod guard;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use apply::LensError;
-pub(crate) use guard::{Guard, GuardId, Sized};
+pub(crate) use guard::{Guard, GuardId, Pattern, Sized};
 
 /// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written
 /// as JSON, kept, and used in another process.
@@ -37,6 +38,8 @@ pub(crate) enum Shape {
     Link(LensId),
     /// `null` as it is, anything else in a shape.
     Nullable(LensId),
+    /// The value of an entry: `null` by its absence, anything else in a shape.
+    NullIsAbsent(LensId),
     /// An object, field by field.
     Object(Box<ObjectShape>),
     /// An array whose items travel in a shape.
@@ -67,6 +70,17 @@ pub(crate) struct ObjectShape {
     pub(crate) rest: Option<Rest>,
     /// The shape of properties that are not declared and stay in place.
     pub(crate) others: LensId,
+}
+
+impl ObjectShape {
+    /// Whether an undeclared key could be taken for a renamed property: it is the new name of one, with any number of
+    /// underscores behind it. Such keys travel with one underscore more.
+    fn takes(&self, key: &str) -> bool {
+        self.fields
+            .iter()
+            .filter_map(|field| field.renamed.as_deref())
+            .any(|wire| key.strip_prefix(wire).is_some_and(|more| more.bytes().all(|byte| byte == b'_')))
+    }
 }
 
 /// A branch of a union.
@@ -161,7 +175,8 @@ impl Lens {
                 object.rest.is_none() && object.others.is_same() && object.fields.iter().all(plain)
             }
             Shape::Union(branches) => branches.iter().all(|branch| branch.lens.is_same()),
-            Shape::Tuple { .. }
+            Shape::NullIsAbsent(_)
+            | Shape::Tuple { .. }
             | Shape::Entries(_)
             | Shape::Wrapped(..)
             | Shape::AtMostOne(_)

@@ -24,6 +24,20 @@ const OTHER_TYPE_NAMES: &[(&str, Types)] = &[
     ("any", Types::ANY),
 ];
 
+/// Keywords and the draft that brought them. In a schema that says it is of an earlier one a validator passes them over, but
+/// their writer meant them.
+const LATER: &[(Kw, Draft)] = &[
+    (Kw::Const, Draft::Draft06),
+    (Kw::Contains, Draft::Draft06),
+    (Kw::PropertyNames, Draft::Draft06),
+    (Kw::If, Draft::Draft07),
+    (Kw::DependentRequired, Draft::Draft2019),
+    (Kw::DependentSchemas, Draft::Draft2019),
+    (Kw::UnevaluatedItems, Draft::Draft2019),
+    (Kw::UnevaluatedProperties, Draft::Draft2019),
+    (Kw::PrefixItems, Draft::Draft2020),
+];
+
 /// The parts of a node that need each other before they mean anything.
 #[derive(Default)]
 struct Parts<'d> {
@@ -57,6 +71,10 @@ impl<'d> Reader<'d> {
             };
             let shadowed = Kw::of(key).is_some()
                 && members.iter().any(|(other, _)| other != key && Kw::of_snake_case(other) == Some(kw));
+            if let Some((_, draft)) = LATER.iter().find(|(own, draft)| *own == kw && self.is_before(*draft)) {
+                let detail = format!("not a keyword before {draft:?}, but taken to be meant");
+                self.change("READ-LATER", place, kw.name(), Action::Rewritten, Effect::Narrower, detail);
+            }
             if !shadowed {
                 self.keyword(kw, value, &mut node, &mut parts, scope)?;
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::{Reader, Unresolved};
+use super::{Draft, Reader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Node, Place, ROOT, Step};
 use crate::json::{Json, Member, pointer_tokens};
@@ -61,10 +61,7 @@ fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
 impl<'d> Reader<'d> {
     /// The scope inside a schema, which may begin a resource of its own.
     pub(super) fn enter(&mut self, members: &'d [Member<'d>], place: Place, scope: Scope<'d>) -> Scope<'d> {
-        let id = members.iter().find_map(|(key, value)| match Kw::of(key) {
-            Some(Kw::Id | Kw::LegacyId) => value.as_str(),
-            _ => None,
-        });
+        let id = members.iter().find_map(|(key, value)| value.as_str().filter(|_| self.names_itself_by(Kw::of(key))));
         let Some(id) = id.filter(|id| !id.starts_with('#')) else { return scope };
         let base = join(self.bases.get(scope.base).map_or("", String::as_str), id.trim_end_matches('#'));
         self.bases.push(base);
@@ -80,6 +77,15 @@ impl<'d> Reader<'d> {
             return Scope { resource, place, base };
         }
         Scope { base, ..scope }
+    }
+
+    /// Whether a keyword gives a schema its name: `id` up to draft 4, `$id` after it, either where no draft is stated.
+    fn names_itself_by(&self, kw: Option<Kw>) -> bool {
+        match kw {
+            Some(Kw::Id) => !self.is_before(Draft::Draft06),
+            Some(Kw::LegacyId) => self.draft.is_none() || self.is_before(Draft::Draft06),
+            _ => false,
+        }
     }
 
     pub(super) fn reference(

@@ -1,0 +1,169 @@
+//! The right branch of a union: by shape where that is enough, by looking into the value where several branches look right.
+
+use serde_json::{Map, Value};
+
+use super::apply::{Passage, Passed, Way, fail};
+use super::guard::Reach;
+use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape};
+
+/// Shapes within shapes beyond this depth are taken to fit.
+const DEEPEST: usize = 32;
+
+impl Passage<'_> {
+    /// The caller's value, by the first branch that accepts it. The whole value is looked at once: within a branch that was
+    /// chosen so, the outside of a value is enough where only one branch looks right.
+    pub(super) fn encode_union(&mut self, branches: &[Branch], value: Value) -> Passed {
+        let (lens, vouched) = (self.lens, self.vouched);
+        let near = |branch: &&Branch| lens.admits(branch.guard, &value, Reach::Near);
+        let right = match only(branches.iter().filter(near)) {
+            Only::One(branch) if vouched => Some(branch),
+            Only::None => None,
+            Only::One(_) | Only::Several => {
+                branches.iter().find(|branch| lens.admits(branch.guard, &value, Reach::Far))
+            }
+        };
+        let Some(branch) = right else { return fail("no branch of the union fits") };
+        self.vouched = true;
+        let passed = self.through(branch.lens, value);
+        self.vouched = vouched;
+        passed
+    }
+
+    /// A value from the wire, by the branch whose wire shape it has; where several may be meant, by the first that gives what
+    /// the caller's branch accepts. Failing that, whatever can be read.
+    pub(super) fn decode_union(&mut self, branches: &[Branch], value: Value) -> Passed {
+        let (lens, way) = (self.lens, self.way);
+        let fits = |branch: &&Branch| lens.may_be(branch.lens, branch.guard, &value, way, DEEPEST);
+        if let Only::One(branch) = only(branches.iter().filter(fits)) {
+            return self.through(branch.lens, value);
+        }
+        let looks_right: Vec<&Branch> = branches.iter().filter(fits).collect();
+        if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
+            return Ok(value);
+        }
+        let tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
+        let mut readable = None;
+        let mut fault = None;
+        for branch in tried {
+            let Some(left) = self.tries_left.checked_sub(1) else { break };
+            self.tries_left = left;
+            let doubts = self.doubts;
+            match self.through(branch.lens, value.clone()) {
+                Ok(back) if self.doubts == doubts && lens.admits(branch.guard, &back, Reach::Far) => return Ok(back),
+                Ok(back) => readable = readable.or(Some(back)),
+                Err(error) => fault = fault.or(Some(error)),
+            }
+            self.doubts = doubts;
+        }
+        self.doubts += 1;
+        match (readable, fault) {
+            (Some(back), _) => Ok(back),
+            (None, Some(fault)) => Err(fault),
+            (None, None) => fail("no branch of the union fits"),
+        }
+    }
+
+    pub(super) fn choice(&mut self, branches: &[(String, GuardId)], object: LensId, value: Value) -> Passed {
+        if self.way == Way::Encode {
+            let lens = self.lens;
+            let right = branches.iter().find(|(_, guard)| lens.admits(*guard, &value, Reach::Far));
+            let Some((name, _)) = right else { return fail("no branch of the union fits") };
+            return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+        }
+        let Value::Object(map) = self.through(object, value)? else {
+            return fail("a choice travels as an object");
+        };
+        let mut chosen = map.into_iter().filter(|(key, _)| branches.iter().any(|(name, _)| name == key));
+        match (chosen.next(), chosen.next()) {
+            (Some((_, value)), None) => Ok(value),
+            (Some(_), Some(_)) => fail("more than one choice was made"),
+            (None, _) => fail("no choice was made"),
+        }
+    }
+}
+
+/// How many there are.
+enum Only<T> {
+    None,
+    One(T),
+    Several,
+}
+
+fn only<T>(mut of: impl Iterator<Item = T>) -> Only<T> {
+    match (of.next(), of.next()) {
+        (None, _) => Only::None,
+        (Some(one), None) => Only::One(one),
+        (Some(_), Some(_)) => Only::Several,
+    }
+}
+
+impl Lens {
+    /// Whether a value from the wire can be what a shape makes of a value that a guard admits, as far as its outside tells.
+    fn may_be(&self, id: LensId, guard: GuardId, value: &Value, way: Way, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        match (self.shape(id), value) {
+            (Shape::Same, value) => way == Way::Partial || self.admits(guard, value, Reach::Near),
+            (Shape::Link(inner), value) => self.may_be(*inner, guard, value, way, depth),
+            (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
+                value.is_null() || self.may_be(*inner, guard, value, way, depth)
+            }
+            (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way),
+            (Shape::Array(_), Value::Array(_))
+            | (Shape::Tuple { .. }, Value::Object(_))
+            | (Shape::Text, Value::String(_)) => true,
+            (Shape::Entries(_), Value::Array(entries)) => {
+                entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))
+            }
+            (Shape::Wrapped(key, _), Value::Object(map)) => map.contains_key(key),
+            (Shape::AtMostOne(_), Value::Array(list)) => list.len() < 2,
+            (Shape::Labels(labels), Value::String(text)) => labels.iter().any(|(label, _)| label == text),
+            (Shape::Union(branches), value) => {
+                branches.iter().any(|branch| self.may_be(branch.lens, branch.guard, value, way, depth))
+            }
+            (Shape::Choice { branches, .. }, Value::Object(map)) => {
+                branches.iter().any(|(name, _)| map.contains_key(name))
+            }
+            (
+                Shape::Object(_)
+                | Shape::Array(_)
+                | Shape::Tuple { .. }
+                | Shape::Entries(_)
+                | Shape::Wrapped(..)
+                | Shape::AtMostOne(_)
+                | Shape::Text
+                | Shape::Labels(_)
+                | Shape::Choice { .. },
+                _,
+            ) => false,
+        }
+    }
+
+    fn may_be_object(&self, shape: &ObjectShape, guard: GuardId, map: &Map<String, Value>, way: Way) -> bool {
+        let Some(guard) = self.guard(guard) else { return true };
+        let mut known = 0;
+        for (index, field) in shape.fields.iter().enumerate() {
+            let Some(value) = map.get(field.wire()) else {
+                let needed = guard.required.contains(&field.name) && field.absent != Absent::IsNull;
+                if needed && way != Way::Partial {
+                    return false;
+                }
+                continue;
+            };
+            known += 1;
+            let says = property_of(guard, index, &field.name);
+            let plain = field.lens.is_same() && field.absent == Absent::Kept && way != Way::Partial;
+            if plain && says.is_some_and(|own| !self.admits(own, value, Reach::Near)) {
+                return false;
+            }
+        }
+        let rest = shape.rest.as_ref().is_some_and(|rest| map.contains_key(&rest.wire));
+        let closed = guard.additional.and_then(|own| self.guard(own)).is_some_and(Guard::is_never);
+        !closed || !guard.pattern_properties.is_empty() || known + usize::from(rest) == map.len()
+    }
+}
+
+/// What a guard asks of a property; it usually stands where the property stands among the fields.
+fn property_of(guard: &Guard, index: usize, name: &str) -> Option<GuardId> {
+    let here = guard.properties.get(index).filter(|(own, _)| own == name);
+    here.or_else(|| guard.properties.iter().find(|(own, _)| own == name)).map(|(_, id)| *id)
+}
