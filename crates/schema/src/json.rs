@@ -88,6 +88,15 @@ impl<'a> Json<'a> {
         self.as_obj()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
+    /// Whether an object anywhere within has that key.
+    pub(crate) fn holds_key(&self, key: &str) -> bool {
+        match self {
+            Self::Obj(members) => members.iter().any(|(own, value)| own == key || value.holds_key(key)),
+            Self::Arr(items) => items.iter().any(|item| item.holds_key(key)),
+            Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) => false,
+        }
+    }
+
     /// Whether two values are equal as JSON Schema sees it: `1` and `1.0` are one number, key order does not count.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {

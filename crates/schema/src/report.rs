@@ -39,17 +39,6 @@ pub enum Effect {
     Note,
 }
 
-impl Effect {
-    /// The effect of a change on what excludes the thing that was changed.
-    pub(crate) fn reversed(self) -> Self {
-        match self {
-            Self::Wider => Self::Narrower,
-            Self::Narrower => Self::Wider,
-            Self::Same | Self::Note => self,
-        }
-    }
-}
-
 /// What a change did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -216,10 +216,10 @@ impl<'d> Lowerer<'d, '_> {
         if rest.iter().all(|id| id == first) {
             return true;
         }
-        let recorded = self.changes.len();
+        let mark = self.mark();
         let model = self.lower(*first, Pos::Other).json;
         let alike = rest.iter().all(|id| self.lower(*id, Pos::Other).json == model);
-        self.changes.truncate(recorded);
+        self.take_back(mark);
         alike
     }
 

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Lowered, Lowerer, Pos, Spill};
+use super::{Lowered, Lowerer, Pos, Relied, Spill, Trust, Wanting};
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
@@ -358,20 +358,39 @@ impl<'d> Lowerer<'d, '_> {
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
     fn put_logic(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
         let Some(logic) = &node.logic else { return };
-        let mut all: Vec<Json<'d>> = logic.all.iter().map(|id| self.lower_here(*id)).collect();
+        let mut all: Vec<Json<'d>> = Vec::with_capacity(logic.all.len());
+        for part in &logic.all {
+            let lowered = self.lower(*part, Pos::Other);
+            let lowered = self.null_here(lowered);
+            // What all parts speak of is one value: it cannot travel in the shape of one of them.
+            if !self.keeps_values(lowered.lens) {
+                self.parts = Wanting::Several;
+            }
+            all.push(lowered.json);
+        }
         let mut used = KwSet::default();
         for union in &logic.unions {
-            let kw = self.union_keyword(node, union);
+            let mut kw = self.union_keyword(node, union);
+            let before = self.changes.len();
             let mut lenses = Vec::with_capacity(union.branches.len());
             let mut list = Vec::with_capacity(union.branches.len());
+            let strings = union.branches.iter().any(|id| self.types_of(*id).meets(Types::STRING));
             for id in &union.branches {
-                let lowered = self.lower(*id, Pos::Branch);
+                let lowered = self.lower_branch(*id, strings);
                 let lowered = self.null_here(lowered);
                 lenses.push((*id, lowered.lens));
                 list.push(lowered.json);
             }
-            if sheet.lens.is_same() {
+            if kw == Kw::OneOf && !self.stays_exact(&list, before) {
+                // What lets more through in one branch would shut out what another one takes.
+                self.note_one_of(node, union);
+                kw = Kw::AnyOf;
+            }
+            let alone = node.is_bare() && logic.all.is_empty() && logic.unions.len() == 1;
+            if alone {
                 sheet.lens = self.union_lens(&lenses);
+            } else if !lenses.iter().all(|(_, lens)| self.keeps_values(*lens)) {
+                self.parts = Wanting::Several;
             }
             let branches = Json::Arr(list);
             if used.has(kw) {
@@ -381,7 +400,13 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(kw, branches);
             }
         }
-        let mut nots: Vec<Json<'d>> = logic.nots.iter().map(|id| self.lower_excluded(*id)).collect();
+        let mut nots: Vec<Json<'d>> = Vec::with_capacity(logic.nots.len());
+        for not in &logic.nots {
+            match self.lower_exactly(*not) {
+                Some(json) => nots.push(json),
+                None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
+            }
+        }
         if nots.len() > 1 && self.caps.must(Demand::UnionTyped) {
             // What is excluded need not have a type, which the branches of a union must.
             nots.truncate(1);
@@ -395,14 +420,27 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(not) = nots.pop() {
             sheet.put(Kw::Not, not);
         }
-        for (index, condition) in logic.conditions.iter().enumerate() {
-            let mut members = vec![(Kw::If.name().into(), self.lower_excluded(condition.when))];
+        for condition in &logic.conditions {
+            let Some(when) = self.lower_exactly(condition.when) else {
+                self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
+                continue;
+            };
+            let mut members = vec![(Kw::If.name().into(), when)];
+            let mut plain = true;
             for (kw, branch) in [(Kw::Then, condition.then), (Kw::Else, condition.otherwise)] {
                 if let Some(branch) = branch {
-                    members.push((kw.name().into(), self.lower_here(branch)));
+                    let lowered = self.lower(branch, Pos::Other);
+                    let lowered = self.null_here(lowered);
+                    plain &= self.keeps_values(lowered.lens);
+                    members.push((kw.name().into(), lowered.json));
                 }
             }
-            if index == 0 {
+            if !plain {
+                self.drop_exclusion(node.place, Kw::If, "what follows from the condition travels in another shape");
+                continue;
+            }
+            if !used.has(Kw::If) {
+                used.insert(Kw::If);
                 sheet.members.append(&mut members);
             } else if self.caps.accepts(Kw::AllOf) {
                 all.push(Json::Obj(members));
@@ -416,12 +454,33 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    /// A subschema that says what a value must not be, or when more is asked of it.
-    fn lower_excluded(&mut self, id: crate::graph::NodeId) -> Json<'d> {
-        self.excluded = !self.excluded;
-        let json = self.lower_here(id);
-        self.excluded = !self.excluded;
-        json
+    /// A subschema that says what a value must not be, or when more is asked of it: what lets more through there lets less
+    /// through on the whole, so that it is said exactly or not at all.
+    fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+        let mark = self.mark();
+        let lowered = self.lower(id, Pos::Other);
+        let printed = std::slice::from_ref(&lowered.json);
+        if !lowered.null && self.keeps_values(lowered.lens) && self.stays_exact(printed, mark.changes) {
+            return Some(lowered.json);
+        }
+        self.take_back(mark);
+        None
+    }
+
+    /// Whether what was printed since there were so many changes accepts just what the caller's schema does. What stands behind a
+    /// reference is not printed yet, so that this is taken for granted, or not.
+    fn stays_exact(&mut self, printed: &[Json<'d>], changes: usize) -> bool {
+        let reference = self.words.reference.name();
+        let refers = printed.iter().any(|json| json.holds_key(reference));
+        if refers && self.trust == Trust::Definitions {
+            self.relied = Relied::Meaning;
+        }
+        (!refers || self.trust == Trust::Definitions) && self.is_exact_since(changes)
+    }
+
+    fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
+        let code = self.refusal_code(kw);
+        self.change(&code, place, kw, Action::Dropped, Effect::Wider, why);
     }
 
     /// A subschema that must say `null` itself.

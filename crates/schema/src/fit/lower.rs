@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::emit::Sheet;
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Pos, Refs, Spill, budget};
+use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
 use crate::graph::{Condition, Node, NodeId};
 use crate::json::Json;
@@ -51,26 +51,50 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn lower_node(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
+        let defined_here = self.defining.take() == Some(id);
         let node = Rc::clone(&self.graph[id]);
         if node.target.is_some() {
             return self.lower_reference(id, &node, pos);
         }
         let all = node.logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
-        if !all || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
+        if !all {
             return self.lower_merged(id, &node, pos);
         }
-        if self.opened.contains(&id) {
+        if self.says(Kw::AllOf, pos)
+            && !self.wants_type(pos)
+            && let Some(lowered) = self.in_one_shape(|own| own.lower_merged(id, &node, pos))
+        {
+            return lowered;
+        }
+        if self.opened.contains(&id) && !defined_here {
             return self.lower_loop(id);
         }
         let code = self.refusal_code(Kw::AllOf);
         self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
         let flat = self.flatten(id);
         let node = Rc::clone(&self.graph[flat]);
+        if defined_here {
+            return self.lower_merged(flat, &node, pos);
+        }
         // A merged node can contain itself, by way of the references it was merged from.
         self.opened.push(id);
         let lowered = self.lower_merged(flat, &node, pos);
         self.opened.pop();
         self.close_loop(id, lowered)
+    }
+
+    /// What is printed, unless it holds parts that want the value in different shapes.
+    pub(super) fn in_one_shape(&mut self, print: impl FnOnce(&mut Self) -> Lowered<'d>) -> Option<Lowered<'d>> {
+        let around = std::mem::replace(&mut self.parts, Wanting::OneShape);
+        let mark = self.mark();
+        let lowered = print(self);
+        match std::mem::replace(&mut self.parts, around) {
+            Wanting::OneShape => Some(lowered),
+            Wanting::Several => {
+                self.take_back(mark);
+                None
+            }
+        }
     }
 
     /// Whether a keyword may be used at a position.

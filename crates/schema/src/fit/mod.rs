@@ -232,9 +232,16 @@ struct Tried<'d> {
 }
 
 fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
+    let size = read.graph.size();
     let graph = std::mem::take(&mut read.graph);
-    let mut lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone());
-    let (json, lens) = lowerer.run();
+    let mut lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Definitions);
+    let (mut json, mut lens) = lowerer.run();
+    if lowerer.relied_in_vain(&lens) {
+        let mut graph = lowerer.graph;
+        graph.shrink_to(size);
+        lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Nothing);
+        (json, lens) = lowerer.run();
+    }
     let mut changes = std::mem::take(&mut lowerer.changes);
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
@@ -341,6 +348,37 @@ struct Inlined<'d> {
     size: usize,
 }
 
+/// Whether a definition that is not printed yet is taken to be what the caller's schema says, to the letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    Definitions,
+    Nothing,
+}
+
+/// What was taken for granted of definitions that were not printed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Relied {
+    Nothing,
+    /// That their values travel as they are.
+    Shape,
+    /// That they accept exactly what the caller's schema does, too.
+    Meaning,
+}
+
+/// In how many shapes the parts of what is printed want the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanting {
+    OneShape,
+    Several,
+}
+
+/// How far printing had come, for taking back what was printed since.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    changes: usize,
+    definitions: usize,
+}
+
 /// Counts of what was printed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Printed {
@@ -366,6 +404,8 @@ struct Lowerer<'d, 'c> {
     names: Names,
     queue: Vec<usize>,
     opened: Vec<NodeId>,
+    /// The definition that is printed next: it stands on the list of opened ones, but not because it contains itself.
+    defining: Option<NodeId>,
     /// Unions that are being merged into one schema.
     joining: Vec<NodeId>,
     inlined: HashMap<NodeId, Inlined<'d>>,
@@ -399,8 +439,11 @@ struct Lowerer<'d, 'c> {
     /// How many more nodes are printed before the rest travels as text.
     steps_left: usize,
     root_in_place: bool,
-    /// Whether the node in hand says what a value must not be: what lets more through there lets less through on the whole.
-    excluded: bool,
+    trust: Trust,
+    parts: Wanting,
+    relied: Relied,
+    /// A definition that accepts something else than the caller's schema.
+    inexact: Option<NodeId>,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -414,7 +457,14 @@ const NODE_BYTES: usize = 32;
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(graph: Graph<'d>, root: NodeId, dialect: &'c Dialect, options: &FitOptions, changes: Vec<Change>) -> Self {
+    fn new(
+        graph: Graph<'d>,
+        root: NodeId,
+        dialect: &'c Dialect,
+        options: &FitOptions,
+        changes: Vec<Change>,
+        trust: Trust,
+    ) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -447,6 +497,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             names: Names::default(),
             queue: Vec::new(),
             opened: Vec::new(),
+            defining: None,
             joining: Vec::new(),
             inlined: HashMap::default(),
             repeated: 0,
@@ -470,7 +521,10 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,
-            excluded: false,
+            trust,
+            parts: Wanting::OneShape,
+            relied: Relied::Nothing,
+            inexact: None,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             told: Vec::new(),
@@ -487,12 +541,49 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         if let Json::Obj(members) = &mut json
             && !self.definitions.is_empty()
         {
-            let definitions = std::mem::take(&mut self.definitions);
-            let map = definitions.into_iter().filter_map(|own| Some((Cow::Owned(own.name), own.json?))).collect();
+            let printed = |own: &mut Definition<'d>| Some((Cow::Owned(own.name.clone()), own.json.take()?));
+            let map = self.definitions.iter_mut().filter_map(printed).collect();
             members.push((self.words.defs.name().into(), Json::Obj(map)));
         }
-        let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens);
+        let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens).settled();
         (json, lens)
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { changes: self.changes.len(), definitions: self.definitions.len() }
+    }
+
+    /// Takes back what was printed since a mark, and with it everything whose changes would be missing. A definition that only
+    /// waits to be printed has none yet.
+    fn take_back(&mut self, mark: Mark) {
+        self.changes.truncate(mark.changes);
+        self.inlined.clear();
+        if self.refs == Refs::Acyclic {
+            for taken in self.definitions.drain(mark.definitions..) {
+                self.defined.remove(&taken.node);
+                self.names.release(&taken.name);
+            }
+        }
+    }
+
+    /// Whether something was taken for granted of definitions that does not hold.
+    fn relied_in_vain(&self, lens: &Lens) -> bool {
+        let changes_shape = || self.definitions.iter().any(|own| !lens.keeps(own.lens));
+        match self.relied {
+            Relied::Nothing => false,
+            Relied::Shape => changes_shape(),
+            Relied::Meaning => self.inexact.is_some() || changes_shape(),
+        }
+    }
+
+    /// Whether values travel as they are in a shape, as far as is known.
+    fn keeps_values(&mut self, lens: LensId) -> bool {
+        let defined = self.trust == Trust::Definitions
+            && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens));
+        if defined && !lens.is_same() {
+            self.relied = self.relied.max(Relied::Shape);
+        }
+        lens.is_same() || defined
     }
 
     /// Says a node that is not in the graph.
@@ -512,7 +603,6 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     ) {
         let at = self.graph.pointer(place);
         let keyword = Cow::Borrowed(kw.name());
-        let effect = if self.excluded { effect.reversed() } else { effect };
         self.changes.push(Change { code: Arc::clone(code), at, keyword, action, effect, detail: detail.into() });
     }
 

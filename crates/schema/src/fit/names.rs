@@ -25,4 +25,9 @@ impl Names {
         self.0.entry(unique.clone()).or_insert(0);
         unique
     }
+
+    /// Gives a name back.
+    pub(super) fn release(&mut self, name: &str) {
+        self.0.remove(name);
+    }
 }

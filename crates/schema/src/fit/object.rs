@@ -12,7 +12,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
-use crate::lens::{Absent, Field, LensId, ObjectShape, Rest, Shape};
+use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -152,7 +152,7 @@ impl<'d> Lowerer<'d, '_> {
             [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(pattern.clone()),
             _ => None,
         };
-        if key_pattern.is_some() {
+        if key_pattern.is_some() && rules.properties.is_empty() {
             effect = Effect::Same;
         }
         if !rules.names.is_empty() {
@@ -257,7 +257,7 @@ impl<'d> Lowerer<'d, '_> {
             sheet.put(Kw::PatternProperties, json);
         }
         self.put_object_counts(node, &rules, sheet);
-        let shape = ObjectShape { fields, rest: rest.carried, others: rest.others };
+        let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
         let object = self.lens.add(Shape::Object(Box::new(shape)));
         if !object.is_same() {
             sheet.lens = object;
@@ -341,7 +341,7 @@ impl<'d> Lowerer<'d, '_> {
         let place = self.graph[id].place;
         let detail = "absence travels as `null`, and `null` as an empty list";
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
-        let lists = self.types_of(id).meets(Types::ARRAY);
+        let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
         let lens = lowered.lens;
         let none = Lowered {
             json: Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))]),
@@ -451,7 +451,21 @@ impl<'d> Lowerer<'d, '_> {
         if !rules.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.patterns.len());
             for (pattern, id) in &rules.patterns {
-                map.push((pattern.clone(), self.lower_here(*id)));
+                let lowered = self.lower(*id, Pos::Other);
+                let lowered = self.null_here(lowered);
+                if rules.patterns.len() > 1 && !self.keeps_values(lowered.lens) {
+                    // A key may match several patterns, and its value travel in one shape only.
+                    let code = self.refusal_code(Kw::PatternProperties);
+                    let detail = format!("anything may stand under `{pattern}`, which would travel in another shape");
+                    self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Wider, detail);
+                    let any = self.any();
+                    map.push((pattern.clone(), self.lower_here(any)));
+                    continue;
+                }
+                if !lowered.lens.is_same() {
+                    out.matching.push((Pattern::new(pattern), lowered.lens));
+                }
+                map.push((pattern.clone(), lowered.json));
             }
             out.patterns = Some(Json::Obj(map));
         }
@@ -601,7 +615,8 @@ struct RestOut<'d> {
     additional: Option<Json<'d>>,
     patterns: Option<Json<'d>>,
     carried: Option<Rest>,
-    /// How undeclared properties travel that stay in place.
+    /// How undeclared properties travel that stay in place, by their keys.
+    matching: Vec<(Pattern, LensId)>,
     others: LensId,
 }
 

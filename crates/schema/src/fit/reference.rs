@@ -42,9 +42,13 @@ impl<'d> Lowerer<'d, '_> {
             return self.refer(target, Some(node));
         }
         let beside_ok = self.caps.beside_ref.has(Kw::Properties);
-        if !bare && beside_ok && self.caps.accepts(Kw::AllOf) {
-            // The dialect takes anything beside a reference.
-            return self.refer_beside(target, node, pos);
+        // Some dialects take anything beside a reference.
+        if !bare
+            && beside_ok
+            && self.caps.accepts(Kw::AllOf)
+            && let Some(referred) = self.refer_beside(target, node, pos)
+        {
+            return referred;
         }
         if bare && (self.is_recursive(target) || self.may_not_repeat()) {
             let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
@@ -105,16 +109,20 @@ impl<'d> Lowerer<'d, '_> {
         Lowered { json: Json::Obj(members), lens, null: false }
     }
 
-    fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
         let referred = self.refer(target, None);
         let mut own = Node::clone(node);
         own.target = None;
+        let mark = self.mark();
         let own = self.lower_merged_plain(&Rc::new(own), pos);
-        let (Json::Obj(mut members), Json::Obj(more)) = (referred.json, own.json) else {
-            return self.inline_target(target, pos);
+        let plain =
+            self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
+        let (Json::Obj(mut members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
+            self.take_back(mark);
+            return None;
         };
         members.extend(more);
-        Lowered { json: Json::Obj(members), lens: referred.lens, null: false }
+        Some(Lowered { json: Json::Obj(members), lens: referred.lens, null: false })
     }
 
     /// Lowers everything that was referred to and is not lowered yet.
@@ -122,10 +130,19 @@ impl<'d> Lowerer<'d, '_> {
         while let Some(index) = self.queue.pop() {
             let Some(target) = self.definitions.get(index).map(|own| own.node) else { continue };
             self.opened.push(target);
+            let before = self.changes.len();
             let lowered = self.lower_definition(target, Pos::Other);
+            if !self.is_exact_since(before) {
+                self.inexact = Some(target);
+            }
             self.opened.pop();
             self.settle(index, lowered);
         }
+    }
+
+    /// Whether nothing that was changed since there were so many changes lets more or less through.
+    pub(super) fn is_exact_since(&self, changes: usize) -> bool {
+        self.changes.iter().skip(changes).all(|change| matches!(change.effect, Effect::Same | Effect::Note))
     }
 
     fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
@@ -139,6 +156,7 @@ impl<'d> Lowerer<'d, '_> {
     fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
         let merged = self.graph[target].logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
         if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
+            self.defining = Some(target);
             return self.lower(target, pos);
         }
         let flat = self.flatten(target);

@@ -18,8 +18,10 @@ const MAX_PRODUCT: usize = 32;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_unions(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        if self.unions_are_free(node, pos) {
-            return self.emit(node, pos);
+        if self.unions_are_free(node, pos)
+            && let Some(lowered) = self.in_one_shape(|own| own.emit(node, pos))
+        {
+            return lowered;
         }
         let mut base = Node::clone(node);
         let notes = std::mem::take(&mut base.notes);
@@ -97,7 +99,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that a `oneOf` becomes an `anyOf`, and whether that lets more through.
-    fn note_one_of(&mut self, node: &Rc<Node<'d>>, union: &Union) {
+    pub(super) fn note_one_of(&mut self, node: &Rc<Node<'d>>, union: &Union) {
         if !union.exactly_one {
             return;
         }
@@ -199,16 +201,9 @@ impl<'d> Lowerer<'d, '_> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
-        let mut strings = false;
+        let strings = branches.iter().any(|branch| self.types_of(*branch).meets(Types::STRING));
         for branch in branches {
-            strings |= self.types_of(*branch).meets(Types::STRING);
-        }
-        for branch in branches {
-            let mut lowered = self.lower(*branch, Pos::Branch);
-            if strings && self.lens.is_text(lowered.lens) {
-                // A string beside JSON text could be either.
-                lowered = self.boxed_text(lowered);
-            }
+            let lowered = self.lower_branch(*branch, strings);
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json) {
@@ -249,6 +244,13 @@ impl<'d> Lowerer<'d, '_> {
         }
         let branches = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
         self.lens.add(Shape::Union(branches))
+    }
+
+    /// A branch of a union, among others that may be strings.
+    pub(super) fn lower_branch(&mut self, branch: NodeId, strings: bool) -> Lowered<'d> {
+        let lowered = self.lower(branch, Pos::Branch);
+        // A string beside JSON text could be either.
+        if strings && self.lens.is_text(lowered.lens) { self.boxed_text(lowered) } else { lowered }
     }
 
     /// JSON text in an object of its own, so that it is not mistaken for a string.

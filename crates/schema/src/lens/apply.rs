@@ -133,9 +133,10 @@ impl Passage<'_> {
         let encodes = self.way == Way::Encode;
         match (shape, value) {
             (Shape::Same, value) => Ok(value),
-            (Shape::Link(inner), value) => self.through(*inner, value),
             (Shape::Nullable(_) | Shape::NullIsAbsent(_), Value::Null) => Ok(Value::Null),
-            (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => self.through(*inner, value),
+            (Shape::Link(inner) | Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
+                self.through(*inner, value)
+            }
             (Shape::Object(shape), Value::Object(map)) if encodes => self.encode_object(shape, map),
             (Shape::Object(shape), Value::Object(map)) => self.decode_object(shape, map),
             (Shape::Array(inner), Value::Array(items)) => self.items(*inner, items),
@@ -201,7 +202,7 @@ impl Passage<'_> {
             return Ok(Value::Object(out));
         }
         for (key, value) in map {
-            let value = below(self.through(shape.others, value), &key)?;
+            let value = below(self.through(shape.other(&key), value), &key)?;
             let wire = if shape.takes(&key) { format!("{key}_") } else { key };
             if out.contains_key(&wire) {
                 return below(fail("the key is taken by another property on the wire"), wire);
@@ -233,6 +234,7 @@ impl Passage<'_> {
                 fail("`null` cannot be told from absence on the wire")
             }
             Absent::NullMark | Absent::NullList if value.is_null() => Ok(Some(Value::Array(Vec::new()))),
+            Absent::NullMark if value.is_array() => fail("a list stands for `null` here"),
             Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.through(field.lens, value)?]))),
             Absent::NullMark | Absent::Kept | Absent::Null | Absent::NullEither | Absent::IsNull | Absent::IsEither => {
                 self.through(field.lens, value).map(Some)
@@ -259,10 +261,11 @@ impl Passage<'_> {
             }
         }
         for (mut key, value) in map {
-            let value = below(self.through(shape.others, value), &key)?;
+            let wire = key.clone();
             if key.ends_with('_') && shape.takes(&key) {
                 key.pop();
             }
+            let value = below(self.through(shape.other(&key), value), &wire)?;
             out.insert(key, value);
         }
         Ok(Value::Object(out))
@@ -276,6 +279,7 @@ impl Passage<'_> {
         match (field.absent, value) {
             (Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList, Value::Null) => Ok(None),
             (Absent::NullMark, Value::Array(list)) if list.is_empty() => Ok(Some(Value::Null)),
+            (Absent::NullMark, Value::Array(_)) => fail("only an empty list may stand here: it means `null`"),
             (Absent::NullList, Value::Array(list)) => match at_most_one(list)? {
                 Some(only) => self.through(field.lens, only).map(Some),
                 None => Ok(Some(Value::Null)),
@@ -351,8 +355,8 @@ impl Passage<'_> {
 
 /// What a list of at most one item holds.
 fn at_most_one(mut list: Vec<Value>) -> Passed<Option<Value>> {
-    let last = list.pop();
-    if list.is_empty() { Ok(last) } else { fail("more than one item where at most one may be") }
+    let only = list.pop();
+    if list.is_empty() { Ok(only) } else { fail("more than one item where at most one may be") }
 }
 
 fn read_text(text: &str) -> Passed {

@@ -67,7 +67,7 @@ impl Pattern {
     }
 
     /// Whether a text matches; a pattern that cannot be used matches everything.
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         let matcher = self.matcher.get_or_init(|| crate::pattern::matcher(&self.text));
         matcher.as_ref().is_none_or(|matcher| matcher.is_match(text))
     }

@@ -68,11 +68,62 @@ pub(crate) struct ObjectShape {
     pub(crate) fields: Vec<Field>,
     /// Properties that are not declared, as a list of entries.
     pub(crate) rest: Option<Rest>,
-    /// The shape of properties that are not declared and stay in place.
+    /// The shapes of properties that are not declared and stay in place, by the first pattern that the key matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) matching: Vec<(Pattern, LensId)>,
+    /// The shape of those that match none.
     pub(crate) others: LensId,
 }
 
+impl Shape {
+    /// Whether values change whatever the shapes inside are.
+    fn changes_values(&self) -> bool {
+        match self {
+            Self::Same | Self::Link(_) | Self::Nullable(_) | Self::Array(_) | Self::Union(_) => false,
+            Self::Object(object) => {
+                let kept = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none();
+                object.rest.is_some() || !object.fields.iter().all(kept)
+            }
+            Self::NullIsAbsent(_)
+            | Self::Tuple { .. }
+            | Self::Entries(_)
+            | Self::Wrapped(..)
+            | Self::AtMostOne(_)
+            | Self::Text
+            | Self::Labels(_)
+            | Self::Choice { .. } => true,
+        }
+    }
+
+    fn each_inner(&self, visit: &mut dyn FnMut(LensId)) {
+        match self {
+            Self::Same | Self::Text | Self::Labels(_) => {}
+            Self::Link(inner)
+            | Self::Nullable(inner)
+            | Self::NullIsAbsent(inner)
+            | Self::Array(inner)
+            | Self::Entries(inner)
+            | Self::Wrapped(_, inner)
+            | Self::AtMostOne(inner)
+            | Self::Tuple { object: inner, .. }
+            | Self::Choice { object: inner, .. } => visit(*inner),
+            Self::Object(object) => {
+                object.fields.iter().for_each(|field| visit(field.lens));
+                visit(object.others);
+                object.matching.iter().for_each(|(_, lens)| visit(*lens));
+                object.rest.iter().for_each(|rest| visit(rest.lens));
+            }
+            Self::Union(branches) => branches.iter().for_each(|branch| visit(branch.lens)),
+        }
+    }
+}
+
 impl ObjectShape {
+    /// The shape of a property that is not declared.
+    fn other(&self, key: &str) -> LensId {
+        self.matching.iter().find(|(pattern, _)| pattern.matches(key)).map_or(self.others, |(_, lens)| *lens)
+    }
+
     /// Whether an undeclared key could be taken for a renamed property: it is the new name of one, with any number of
     /// underscores behind it. Such keys travel with one underscore more.
     fn takes(&self, key: &str) -> bool {
@@ -166,24 +217,8 @@ impl Lens {
 
     /// Adds a shape. One that changes nothing is the identity.
     pub(crate) fn add(&mut self, shape: Shape) -> LensId {
-        let same = match &shape {
-            Shape::Same => true,
-            Shape::Link(inner) | Shape::Array(inner) | Shape::Nullable(inner) => inner.is_same(),
-            Shape::Object(object) => {
-                let plain =
-                    |field: &Field| field.lens.is_same() && field.absent == Absent::Kept && field.renamed.is_none();
-                object.rest.is_none() && object.others.is_same() && object.fields.iter().all(plain)
-            }
-            Shape::Union(branches) => branches.iter().all(|branch| branch.lens.is_same()),
-            Shape::NullIsAbsent(_)
-            | Shape::Tuple { .. }
-            | Shape::Entries(_)
-            | Shape::Wrapped(..)
-            | Shape::AtMostOne(_)
-            | Shape::Text
-            | Shape::Labels(_)
-            | Shape::Choice { .. } => false,
-        };
+        let mut same = !shape.changes_values();
+        shape.each_inner(&mut |inner| same &= inner.is_same());
         if same {
             return LensId::SAME;
         }
@@ -195,6 +230,24 @@ impl Lens {
     /// Whether a value travels as JSON text.
     pub(crate) fn is_text(&self, id: LensId) -> bool {
         self.shapes.get(id.0 as usize) == Some(&Shape::Text)
+    }
+
+    /// Whether something that is no list may travel as one.
+    pub(crate) fn makes_lists(&self, id: LensId) -> bool {
+        match self.shape(id) {
+            Shape::Entries(_) | Shape::AtMostOne(_) => true,
+            Shape::Link(inner) => inner.is_same() || self.makes_lists(*inner),
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.makes_lists(*inner),
+            Shape::Union(branches) => branches.iter().any(|branch| self.makes_lists(branch.lens)),
+            Shape::Same
+            | Shape::Object(_)
+            | Shape::Array(_)
+            | Shape::Tuple { .. }
+            | Shape::Wrapped(..)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Choice { .. } => false,
+        }
     }
 
     /// A shape that is not known yet.
@@ -227,6 +280,44 @@ impl Lens {
     pub(crate) fn with_root(mut self, root: LensId) -> Self {
         self.root = root;
         self
+    }
+
+    /// Finds the shapes that change nothing, which is known of a loop only when all of it is there, and makes them the identity.
+    pub(crate) fn settled(mut self) -> Self {
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.shapes.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for (index, shape) in self.shapes.iter().enumerate() {
+            if shape.changes_values() {
+                open.push(index);
+            }
+            shape.each_inner(&mut |inner| {
+                if let Some(list) = users.get_mut(inner.0 as usize) {
+                    list.push(index);
+                }
+            });
+        }
+        let mut changes = vec![false; self.shapes.len()];
+        while let Some(index) = open.pop() {
+            if let Some(seen) = changes.get_mut(index)
+                && !std::mem::replace(seen, true)
+            {
+                open.extend(users.get(index).into_iter().flatten());
+            }
+        }
+        for (shape, changes) in self.shapes.iter_mut().zip(&changes) {
+            if !changes {
+                *shape = Shape::Same;
+            }
+        }
+        if !changes.get(self.root.0 as usize).copied().unwrap_or(false) {
+            self.root = LensId::SAME;
+        }
+        self
+    }
+
+    /// Whether a shape of a settled lens changes nothing.
+    pub(crate) fn keeps(&self, id: LensId) -> bool {
+        matches!(self.shape(id), Shape::Same)
     }
 
     fn shape(&self, id: LensId) -> &Shape {
