@@ -210,7 +210,8 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions) -> (Outcome, 
         Ok(again) => (again.schema != fitted.schema).then(|| "fitting again changes it".to_owned()),
         Err(error) => Some(error),
     };
-    let fates = guarded(|| Ok(values::judge(&fitted, &sample.instances))).unwrap_or_default();
+    let fates =
+        guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
     (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates), Some(fitted))
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod carry;
 mod check;
 mod corpus;
+mod cover;
 mod dialects;
 mod diff;
 mod explain;

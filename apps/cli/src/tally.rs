@@ -185,17 +185,18 @@ impl Tally {
         if tallies.iter().any(|tally| tally.values.valid + tally.values.invalid > 0) {
             writeln!(
                 out,
-                "\n{:width$} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-                "target", "valid", "kept", "returned", "invalid", "caught", "silent"
+                "\n{:width$} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+                "target", "valid", "kept", "returned", "invalid", "caught", "made", "sound", "silent"
             )?;
             for Self { target, values, .. } in tallies {
-                let Counts { valid, kept, returned, invalid, caught, silent } = values;
+                let Counts { valid, kept, returned, invalid, caught, made, sound, silent } = values;
                 writeln!(
                     out,
-                    "{target:width$} {valid:>8} {:>8} {:>8} {invalid:>8} {:>8} {silent:>8}",
+                    "{target:width$} {valid:>8} {:>8} {:>8} {invalid:>8} {:>8} {made:>8} {:>8} {silent:>8}",
                     share(*kept, *valid),
                     share(*returned, *valid),
-                    share(*caught, *invalid)
+                    share(*caught, *invalid),
+                    share(*sound, *made)
                 )?;
             }
         }

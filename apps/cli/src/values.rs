@@ -2,9 +2,11 @@
 //! the `jsonschema` crate, never our own code.
 
 use jsonschema::Validator;
-use polywire_schema::{Effect, FittedText};
+use polywire_schema::{Effect, FittedText, ToolShape, sample};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use crate::cover::{Cover, Place, Root};
 
 /// An instance of the corpus.
 pub(crate) struct Instance {
@@ -23,9 +25,16 @@ pub(crate) struct Counts {
     pub(crate) invalid: usize,
     /// Invalid ones that cannot be encoded or are refused on the wire.
     pub(crate) caught: usize,
-    /// Losses that no change accounts for.
+    /// Values made up from the fitted schema, and accepted by it.
+    pub(crate) made: usize,
+    /// Made-up ones that came back as something the caller's schema accepts.
+    pub(crate) sound: usize,
+    /// Losses that no change at their place accounts for.
     pub(crate) silent: usize,
 }
+
+/// How many values are made up for each schema.
+const MADE: u64 = 8;
 
 impl Counts {
     pub(crate) fn add(&mut self, other: Self) {
@@ -34,6 +43,8 @@ impl Counts {
         self.returned += other.returned;
         self.invalid += other.invalid;
         self.caught += other.caught;
+        self.made += other.made;
+        self.sound += other.sound;
         self.silent += other.silent;
     }
 }
@@ -48,32 +59,75 @@ pub(crate) struct Fates {
     pub(crate) silent: Option<String>,
 }
 
-pub(crate) fn judge(fitted: &FittedText, instances: &[Instance]) -> Fates {
+/// Sends the instances of a schema to the wire and back, and values made up on the wire to the caller.
+pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instances: &[Instance]) -> Fates {
     let mut fates = Fates::default();
     let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return fates };
-    let judge = jsonschema::options().should_validate_formats(true).build(&as_json_schema(schema)).ok();
-    let has = |effect| fitted.changes.iter().any(|change| change.effect == effect);
-    let (narrower, wider) = (has(Effect::Narrower), has(Effect::Wider));
+    let build = |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).ok();
+    let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
+    let caller = serde_json::from_str::<Value>(asked).ok();
+    // A schema that states no draft may be meant as the `OpenAPI` slots mean it.
+    let caller = caller.map(|asked| match asked.get("$schema") {
+        None if shape == ToolShape::GeminiOpenapi => as_json_schema(asked),
+        _ => asked,
+    });
+    // A root that is referred to may stand anywhere in the value, as a definition may.
+    let root = if asked.contains("\"#\"") { Root::Anywhere } else { Root::AtTheTop };
+    let court = Court {
+        fitted,
+        wire: build(&schema),
+        caller: caller.and_then(|schema| build(&schema)),
+        narrower: Cover::of(&fitted.changes, Effect::Narrower, root),
+        wider: Cover::of(&fitted.changes, Effect::Wider, root),
+    };
     for instance in instances {
-        let (fate, value) = pass(fitted, judge.as_ref(), &instance.data);
+        let (fate, places, value) = court.pass(&instance.data);
         fates.values.push(value);
         let counts = &mut fates.counts;
         let loss = if instance.valid {
             counts.valid += 1;
             counts.kept += usize::from(fate != Fate::Refused);
             counts.returned += usize::from(fate == Fate::Returned);
-            (fate != Fate::Returned && !narrower).then_some("a valid instance was lost")
+            (fate != Fate::Returned && !court.narrower.any(&places)).then_some("a valid instance was lost")
         } else {
             counts.invalid += 1;
             counts.caught += usize::from(fate == Fate::Refused);
-            (fate != Fate::Refused && !wider).then_some("an invalid instance passes")
+            let passes = fate != Fate::Refused && !court.wider.any(&court.objections(&instance.data));
+            passes.then_some("an invalid instance passes")
         };
-        if let Some(loss) = loss {
-            counts.silent += 1;
-            fates.silent = fates.silent.take().or_else(|| Some(format!("{loss}: {}", shortened(&instance.data))));
+        fates.tell(loss, &instance.data);
+    }
+    for made in (0..MADE).filter_map(|seed| sample(&schema, seed)) {
+        if !court.wire.as_ref().is_some_and(|judge| judge.is_valid(&made)) {
+            continue;
         }
+        fates.counts.made += 1;
+        // An error is no silence: it names the place.
+        let Ok(back) = fitted.decode(made.clone()) else { continue };
+        let places = court.objections(&back);
+        fates.counts.sound += usize::from(places.is_empty());
+        let slips = !places.is_empty() && !court.wider.any(&places);
+        let why = || {
+            court
+                .caller
+                .as_ref()?
+                .iter_errors(&back)
+                .next()
+                .map(|error| format!("{} at `{}`", error.masked(), error.instance_path()))
+        };
+        let told = slips.then(|| format!("not what was asked for ({})", why().unwrap_or_default()));
+        fates.tell(told.as_deref(), &made);
     }
     fates
+}
+
+impl Fates {
+    fn tell(&mut self, loss: Option<&str>, value: &Value) {
+        if let Some(loss) = loss {
+            self.counts.silent += 1;
+            self.silent = self.silent.take().or_else(|| Some(format!("{loss}: {}", shortened(value))));
+        }
+    }
 }
 
 /// What became of an instance.
@@ -87,24 +141,45 @@ enum Fate {
     Returned,
 }
 
-fn pass(fitted: &FittedText, judge: Option<&Validator>, data: &Value) -> (Fate, Value) {
-    let wire = match fitted.encode(data.clone()) {
-        Ok(wire) => wire,
-        Err(error) => return (Fate::Refused, json!({ "error": error.to_string() })),
-    };
-    let back = match fitted.decode(wire.clone()) {
-        Ok(back) => back,
-        Err(error) => return (Fate::Changed, json!({ "error": error.to_string() })),
-    };
-    let fate = match judge {
-        Some(judge) if !judge.is_valid(&wire) => {
-            let why = judge.iter_errors(&wire).next().map(|error| format!("{error} at `{}`", error.instance_path()));
-            return (Fate::Refused, json!({ "wire": wire, "back": back, "refused": why }));
+/// Who judges, and what is on record.
+struct Court<'f> {
+    fitted: &'f FittedText,
+    wire: Option<Validator>,
+    caller: Option<Validator>,
+    narrower: Cover,
+    wider: Cover,
+}
+
+impl Court<'_> {
+    /// There and back: what became of a value, at which places, and what `--emit` says of it.
+    fn pass(&self, data: &Value) -> (Fate, Vec<Place>, Value) {
+        let wire = match self.fitted.encode(data.clone()) {
+            Ok(wire) => wire,
+            Err(error) => {
+                return (Fate::Refused, vec![Place::of_caller(error.at())], json!({ "error": error.to_string() }));
+            }
+        };
+        let back = match self.fitted.decode(wire.clone()) {
+            Ok(back) => back,
+            Err(error) => {
+                return (Fate::Changed, vec![Place::on_the_wire(error.at())], json!({ "error": error.to_string() }));
+            }
+        };
+        if let Some(judge) = self.wire.as_ref().filter(|judge| !judge.is_valid(&wire)) {
+            let errors: Vec<_> = judge.iter_errors(&wire).collect();
+            let why = errors.first().map(|error| format!("{error} at `{}`", error.instance_path()));
+            let places = errors.iter().map(|error| Place::on_the_wire(error.instance_path().as_str())).collect();
+            return (Fate::Refused, places, json!({ "wire": wire, "back": back, "refused": why }));
         }
-        _ if equal(&back, data) => Fate::Returned,
-        _ => Fate::Changed,
-    };
-    (fate, json!({ "wire": wire, "back": back }))
+        let fate = if equal(&back, data) { Fate::Returned } else { Fate::Changed };
+        (fate, Vec::new(), json!({ "wire": wire, "back": back }))
+    }
+
+    /// The places where the caller's schema refuses a value.
+    fn objections(&self, value: &Value) -> Vec<Place> {
+        let Some(judge) = &self.caller else { return Vec::new() };
+        judge.iter_errors(value).map(|error| Place::of_caller(error.instance_path().as_str())).collect()
+    }
 }
 
 /// A fitted schema as the judge reads it: `nullable` and the references of the `OpenAPI` slots in the words of JSON Schema.

@@ -45,6 +45,7 @@ mod lens;
 mod pattern;
 mod read;
 mod report;
+mod sample;
 pub mod targets;
 mod tools;
 mod types;
@@ -62,6 +63,7 @@ pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_
 pub use lens::{Lens, LensError};
 pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
+pub use sample::sample;
 pub use tools::{
     FittedTool, FittedTools, OutputSchema, ToolEntry, ToolList, check_tools, fit_tools, read_output, read_tools,
 };

@@ -126,13 +126,18 @@ impl<'d> Lowerer<'d, '_> {
                         self.spill(kw, note.value, node.place, Effect::Note, facts);
                     }
                 }
-                NoteKey::Unknown(name) if self.caps.unknown => members.push((name.into(), note.value.clone())),
+                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name.into(), note.value.clone())),
                 NoteKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
                 }
             }
         }
         members
+    }
+
+    /// Whether a key that no draft knows may stay. One that reads like a keyword elsewhere would be taken for it.
+    fn takes_unknown(&self, name: &str) -> bool {
+        self.caps.unknown && Kw::of(name).is_none()
     }
 
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
@@ -147,7 +152,7 @@ impl<'d> Lowerer<'d, '_> {
                     members.push((kw.name().into(), note.value.clone()));
                 }
                 NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
-                NoteKey::Unknown(name) if self.caps.unknown && beside.has(Kw::Properties) => {
+                NoteKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
                     members.push((name.into(), note.value.clone()));
                 }
                 NoteKey::Kw(kw) => {

@@ -256,7 +256,9 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(json) = rest.patterns {
             sheet.put(Kw::PatternProperties, json);
         }
-        self.put_object_counts(node, &rules, sheet);
+        let kept = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none();
+        let keys = if rest.carried.is_none() && fields.iter().all(kept) { Keys::AsWritten } else { Keys::Others };
+        self.put_object_counts(node, &rules, keys, sheet);
         let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
         let object = self.lens.add(Shape::Object(Box::new(shape)));
         if !object.is_same() {
@@ -498,17 +500,19 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_object_counts(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, sheet: &mut Sheet<'d>) {
+    /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
+    fn put_object_counts(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
+        let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys == Keys::AsWritten;
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.max)] {
             match count {
-                Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
+                Some(count) if says(self, kw) => sheet.put(kw, Json::Num(count.into())),
                 Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
                 None => {}
             }
         }
         for (index, id) in rules.names.iter().enumerate() {
-            if index == 0 && self.caps.accepts(Kw::PropertyNames) {
+            if index == 0 && says(self, Kw::PropertyNames) {
                 let names = self.lower_here(*id);
                 sheet.put(Kw::PropertyNames, names);
             } else {
@@ -516,14 +520,14 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if !rules.needs.is_empty() {
-            if self.caps.accepts(Kw::DependentRequired) {
+            if says(self, Kw::DependentRequired) {
                 sheet.put(Kw::DependentRequired, needs(rules));
             } else {
                 self.drop_rule(node, Kw::DependentRequired);
             }
         }
         if !rules.dependents.is_empty() {
-            if self.caps.accepts(Kw::DependentSchemas) {
+            if says(self, Kw::DependentSchemas) {
                 let mut map: Vec<(Cow<'d, str>, NodeId)> = Vec::with_capacity(rules.dependents.len());
                 for (key, id) in &rules.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
@@ -539,7 +543,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if let (Some(id), Some(_)) = (rules.unevaluated, rules.additional) {
-            if self.caps.accepts(Kw::UnevaluatedProperties) {
+            if says(self, Kw::UnevaluatedProperties) {
                 let json = self.lower_here(id);
                 sheet.put(Kw::UnevaluatedProperties, json);
             } else {
@@ -607,6 +611,13 @@ fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
         }
     }
     Json::Obj(map.into_iter().map(|(key, list)| (key, Json::Arr(list))).collect())
+}
+
+/// Whether an object has the same keys on the wire.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    AsWritten,
+    Others,
 }
 
 /// What an object says of undeclared properties in the dialect.

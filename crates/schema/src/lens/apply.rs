@@ -165,7 +165,7 @@ impl Passage<'_> {
             },
             (Shape::AtMostOne(_), _) => fail("a list of at most one item was expected"),
             (Shape::Text, value) if encodes => Ok(Value::String(value.to_string())),
-            (Shape::Text, Value::String(text)) => read_text(&text),
+            (Shape::Text, Value::String(text)) => Ok(read_text(text)),
             (Shape::Text, _) => fail("JSON text is a string"),
             (Shape::Labels(labels), value) => labelled(labels, &value, self.way),
             (Shape::Union(branches), value) if encodes => self.encode_union(branches, value),
@@ -359,11 +359,12 @@ fn at_most_one(mut list: Vec<Value>) -> Passed<Option<Value>> {
     if list.is_empty() { Ok(only) } else { fail("more than one item where at most one may be") }
 }
 
-fn read_text(text: &str) -> Passed {
+/// The value that a text writes. A text that is no JSON is what it says: models write plain text where any value may stand.
+fn read_text(text: String) -> Value {
     let bounds = Bounds { depth: DEEPEST, values: usize::MAX };
-    match Json::from_text(text, bounds) {
-        Ok(json) => Ok(json.to_value()),
-        Err(error) => fail(format!("not JSON text: {error}")),
+    match Json::from_text(&text, bounds) {
+        Ok(json) => json.to_value(),
+        Err(_) => Value::String(text),
     }
 }
 

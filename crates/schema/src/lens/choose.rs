@@ -107,7 +107,7 @@ impl Lens {
             (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
                 value.is_null() || self.may_be(*inner, guard, value, way, depth)
             }
-            (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way),
+            (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
             (Shape::Array(_), Value::Array(_))
             | (Shape::Tuple { .. }, Value::Object(_))
             | (Shape::Text, Value::String(_)) => true,
@@ -138,7 +138,14 @@ impl Lens {
         }
     }
 
-    fn may_be_object(&self, shape: &ObjectShape, guard: GuardId, map: &Map<String, Value>, way: Way) -> bool {
+    fn may_be_object(
+        &self,
+        shape: &ObjectShape,
+        guard: GuardId,
+        map: &Map<String, Value>,
+        way: Way,
+        depth: usize,
+    ) -> bool {
         let Some(guard) = self.guard(guard) else { return true };
         let mut known = 0;
         for (index, field) in shape.fields.iter().enumerate() {
@@ -150,9 +157,9 @@ impl Lens {
                 continue;
             };
             known += 1;
-            let says = property_of(guard, index, &field.name);
-            let plain = field.lens.is_same() && field.absent == Absent::Kept && way != Way::Partial;
-            if plain && says.is_some_and(|own| !self.admits(own, value, Reach::Near)) {
+            // The outside of the property is enough: its own properties are not looked at.
+            let says = property_of(guard, index, &field.name).filter(|_| field.absent == Absent::Kept && depth > 0);
+            if says.is_some_and(|own| !self.may_be(field.lens, own, value, way, 1)) {
                 return false;
             }
         }

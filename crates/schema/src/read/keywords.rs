@@ -54,6 +54,13 @@ struct Parts<'d> {
     otherwise: Option<&'d Json<'d>>,
 }
 
+/// Whether a `ref` is meant as a reference: it is in no draft, and people use the word for other things.
+fn is_open_reference(value: &Json<'_>) -> bool {
+    value
+        .as_str()
+        .is_some_and(|pointer| pointer.strip_prefix("#/").is_some_and(|rest| rest.starts_with(Kw::OpenDefs.name())))
+}
+
 impl<'d> Reader<'d> {
     pub(super) fn read_members(
         &mut self,
@@ -65,7 +72,8 @@ impl<'d> Reader<'d> {
         let scope = self.enter(members, place, scope);
         let mut parts = Parts::default();
         for (key, value) in members {
-            let Some(kw) = Kw::of(key).or_else(|| Kw::of_snake_case(key)) else {
+            let known = Kw::of(key).or_else(|| Kw::of_snake_case(key));
+            let Some(kw) = known.filter(|kw| *kw != Kw::OpenRef || is_open_reference(value)) else {
                 node.notes.push(Note { key: NoteKey::Unknown(key), value });
                 continue;
             };

@@ -1,0 +1,134 @@
+//! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is.
+
+use polywire_schema::{Change, Effect};
+
+/// The places of the changes with one effect, as the values know them.
+pub(crate) struct Cover(Vec<Way>);
+
+/// Where values of the whole schema stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Root {
+    AtTheTop,
+    Anywhere,
+}
+
+/// The way from the root of a value to what a change is about.
+struct Way {
+    steps: Vec<Step>,
+    /// Whether the way starts at the root; a definition may stand anywhere.
+    from_root: bool,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    /// Any key, any index.
+    Any,
+}
+
+impl Cover {
+    pub(crate) fn of(changes: &[Change], effect: Effect, root: Root) -> Self {
+        let way = |change: &Change| {
+            let way = Way::of(&change.at);
+            Way { from_root: way.from_root && root == Root::AtTheTop, ..way }
+        };
+        Self(changes.iter().filter(|change| change.effect == effect).map(way).collect())
+    }
+
+    /// Whether a change stands at one of these places of a value, around it or within it.
+    pub(crate) fn any(&self, places: &[Place]) -> bool {
+        !self.0.is_empty()
+            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.meets(place))))
+    }
+}
+
+/// A place of a value, and what a judge says of it.
+pub(crate) struct Place {
+    tokens: Vec<String>,
+    /// Whether the value is the caller's; on the wire it may stand within something else.
+    of_caller: bool,
+}
+
+impl Place {
+    pub(crate) fn of_caller(pointer: &str) -> Self {
+        Self { tokens: pointer.split('/').skip(1).map(unescaped).collect(), of_caller: true }
+    }
+
+    pub(crate) fn on_the_wire(pointer: &str) -> Self {
+        Self { of_caller: false, ..Self::of_caller(pointer) }
+    }
+}
+
+impl Way {
+    /// Reads a JSON Pointer into a schema as a way into its values.
+    fn of(pointer: &str) -> Self {
+        let mut way = Self { steps: Vec::new(), from_root: true };
+        let mut tokens = pointer.split('/').skip(1).map(unescaped);
+        while let Some(token) = tokens.next() {
+            match token.as_str() {
+                "properties" | "dependentSchemas" | "dependencies" => {
+                    way.steps.extend(tokens.next().map(Step::Key).filter(|_| token == "properties"));
+                }
+                "patternProperties" => {
+                    tokens.next();
+                    way.steps.push(Step::Any);
+                }
+                "items"
+                | "prefixItems"
+                | "additionalItems"
+                | "contains"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "unevaluatedItems" => way.steps.push(Step::Any),
+                "$defs" | "definitions" => {
+                    tokens.next();
+                    way = Self { steps: Vec::new(), from_root: false };
+                }
+                // The indices of lists and the words of unions stay with the same value; other keys hold schemas that are
+                // referred to by pointer, from anywhere.
+                "anyOf" | "oneOf" | "allOf" | "not" | "if" | "then" | "else" => {}
+                other if other.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                _ => way = Self { steps: Vec::new(), from_root: false },
+            }
+        }
+        way
+    }
+
+    /// Whether one of the two ways goes on where the other ends.
+    fn meets(&self, place: &Place) -> bool {
+        let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
+        starts.into_iter().any(|start| {
+            let rest = place.tokens.get(start..).unwrap_or_default();
+            self.steps.iter().zip(rest).all(|(step, token)| match step {
+                Step::Key(key) => key == token,
+                Step::Any => true,
+            })
+        })
+    }
+}
+
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Way};
+
+    #[test]
+    fn ways_meet_where_one_goes_on_from_the_other() {
+        let rows = [
+            ("/properties/a/properties/b", "/a", true),
+            ("/properties/a", "/a/b/0", true),
+            ("/properties/a/items", "/a/3", true),
+            ("/properties/a", "/c", false),
+            ("/anyOf/1/properties/a", "/a", true),
+            ("/definitions/x/properties/b", "/a/b", true),
+            ("/properties/properties/properties/a~1b", "/properties/a~1b", true),
+            ("/properties/properties/properties/c", "/properties/d", false),
+        ];
+        for (at, place, met) in rows {
+            assert_eq!(Way::of(at).meets(&Place::of_caller(place)), met, "{at} {place}");
+        }
+    }
+}
