@@ -8,7 +8,7 @@ use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Node, NodeId, ObjectRules};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::Shape;
+use crate::lens::{LensId, Shape};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -22,15 +22,23 @@ impl<'d> Lowerer<'d, '_> {
         let silent = ArrayRules::default();
         let rules = node.array.as_deref().unwrap_or(&silent);
         let mut items = rules.items;
+        let mut prefix = Vec::new();
         if !rules.prefix.is_empty() {
             if self.caps.accepts(Kw::PrefixItems) {
-                let prefix = rules.prefix.iter().map(|id| self.lower_here(*id)).collect();
-                sheet.put(Kw::PrefixItems, Json::Arr(prefix));
+                let mut printed = Vec::with_capacity(rules.prefix.len());
+                for id in &rules.prefix {
+                    let lowered = self.lower(*id, Pos::Other);
+                    let lowered = self.null_here(lowered);
+                    prefix.push(lowered.lens);
+                    printed.push(lowered.json);
+                }
+                sheet.put(Kw::PrefixItems, Json::Arr(printed));
             } else {
                 // A tuple of one kind is a list with bounds; any other was carried before it came here.
                 items = rules.prefix.first().copied();
             }
         }
+        let mut rest = LensId::SAME;
         match items {
             Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
                 self.put_no_more(node, rules, sheet);
@@ -39,7 +47,7 @@ impl<'d> Lowerer<'d, '_> {
                 let lowered = self.lower(id, Pos::Other);
                 let lowered = self.null_here(lowered);
                 sheet.put(Kw::Items, lowered.json);
-                sheet.lens = self.lens.add(Shape::Array(lowered.lens));
+                rest = lowered.lens;
             }
             None if self.caps.must(Demand::HasItems) => {
                 let any = self.any();
@@ -47,10 +55,11 @@ impl<'d> Lowerer<'d, '_> {
                 let code = self.demand_code(Demand::HasItems);
                 self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
                 sheet.put(Kw::Items, lowered.json);
-                sheet.lens = self.lens.add(Shape::Array(lowered.lens));
+                rest = lowered.lens;
             }
             None => {}
         }
+        sheet.lens = self.lens.add(Shape::Array { prefix, rest });
         self.put_item_counts(node, rules, sheet);
     }
 
@@ -106,7 +115,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         for (index, contains) in rules.contains.iter().enumerate() {
-            if index > 0 || !self.caps.accepts(Kw::Contains) {
+            if index > 0 || !self.caps.accepts(Kw::Contains) || !sheet.lens.is_same() {
                 let code = self.refusal_code(Kw::Contains);
                 self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken");
                 continue;

@@ -379,9 +379,8 @@ impl<'d> Lowerer<'d, '_> {
             let before = self.changes.len();
             let mut lenses = Vec::with_capacity(union.branches.len());
             let mut list = Vec::with_capacity(union.branches.len());
-            let strings = union.branches.iter().any(|id| self.types_of(*id).meets(Types::STRING));
             for id in &union.branches {
-                let lowered = self.lower_branch(*id, strings);
+                let lowered = self.lower_branch(*id, &union.branches);
                 let lowered = self.null_here(lowered);
                 lenses.push((*id, lowered.lens));
                 list.push(lowered.json);

@@ -34,6 +34,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut guard = Guard {
             types: node.types.map(|types| types.names().map(|(name, _)| name.to_owned()).collect()),
             values: node.values.as_ref().map(|values| values.iter().map(|value| Json::to_value(value)).collect()),
+            unsure: asks_more(node),
             ..Guard::default()
         };
         if let Some(rules) = &node.number {
@@ -69,4 +70,18 @@ impl<'d> Lowerer<'d, '_> {
         }
         guard
     }
+}
+
+/// Whether a schema asks more of a value than a guard can.
+fn asks_more(node: &Node<'_>) -> bool {
+    let list = node.array.as_ref().is_some_and(|rules| rules.unique || !rules.contains.is_empty());
+    let object = node.object.as_ref().is_some_and(|rules| {
+        !rules.names.is_empty()
+            || !rules.needs.is_empty()
+            || !rules.dependents.is_empty()
+            || rules.unevaluated.is_some()
+    });
+    let number = node.number.as_ref().is_some_and(|rules| !rules.multiples.is_empty());
+    let logic = node.logic.as_ref().is_some_and(|logic| !logic.conditions.is_empty());
+    list || object || number || logic || !node.formats.is_empty()
 }

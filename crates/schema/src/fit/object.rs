@@ -59,6 +59,19 @@ impl<'d> Lowerer<'d, '_> {
         Cow::Borrowed(rules)
     }
 
+    /// Whether a reference leads to a map that will be printed as a list of entries.
+    pub(super) fn becomes_entries(&mut self, id: NodeId) -> bool {
+        if self.graph[id].target.is_none() {
+            return false;
+        }
+        let flat = self.flatten(id);
+        let node = Rc::clone(&self.graph[flat]);
+        let rules = self.object_rules(&node);
+        let map = matches!(self.extra(rules.as_ref()), Extra::Of(_)) || !rules.patterns.is_empty();
+        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules.as_ref());
+        map && !natural && rules.properties.is_empty()
+    }
+
     /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
     pub(super) fn carried_object(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
         let rules = self.object_rules(node);

@@ -9,7 +9,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
 use crate::json::Json;
 use crate::keyword::{Kw, KwSet};
-use crate::lens::{Branch, LensId, Shape};
+use crate::lens::{Branch, LensId, Shape, WireKind};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -58,6 +58,10 @@ impl<'d> Lowerer<'d, '_> {
             let mut next = Vec::with_capacity(product);
             for so_far in &branches {
                 for branch in &union.branches {
+                    if self.follow(*branch) == Some(id) {
+                        // A branch that is the union itself adds nothing.
+                        continue;
+                    }
                     let adds_nothing = *so_far == base
                         && (silent || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
                     next.push(if adds_nothing { *branch } else { self.both(*so_far, *branch) });
@@ -201,9 +205,8 @@ impl<'d> Lowerer<'d, '_> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
-        let strings = branches.iter().any(|branch| self.types_of(*branch).meets(Types::STRING));
         for branch in branches {
-            let lowered = self.lower_branch(*branch, strings);
+            let lowered = self.lower_branch(*branch, branches);
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json) {
@@ -246,25 +249,34 @@ impl<'d> Lowerer<'d, '_> {
         self.lens.add(Shape::Union(branches))
     }
 
-    /// A branch of a union, among others that may be strings.
-    pub(super) fn lower_branch(&mut self, branch: NodeId, strings: bool) -> Lowered<'d> {
+    /// A branch of a union. What would look on the wire like another branch goes into an object of its own: JSON text and labels
+    /// beside strings, a list of entries beside lists.
+    pub(super) fn lower_branch(&mut self, branch: NodeId, all: &[NodeId]) -> Lowered<'d> {
         let lowered = self.lower(branch, Pos::Branch);
-        // A string beside JSON text could be either.
-        if strings && self.lens.is_text(lowered.lens) { self.boxed_text(lowered) } else { lowered }
+        let object = self.types_of(branch).without(Types::NULL) == Types::OBJECT;
+        let (key, kind) = match self.lens.kind_on_wire(lowered.lens) {
+            Some(WireKind::Text) => ("json", Types::STRING),
+            Some(WireKind::Label) => ("label", Types::STRING),
+            Some(WireKind::Entries) => ("entries", Types::ARRAY),
+            None if object && self.becomes_entries(branch) => ("entries", Types::ARRAY),
+            None => return lowered,
+        };
+        let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
+        if alike { self.boxed(lowered, key) } else { lowered }
     }
 
-    /// JSON text in an object of its own, so that it is not mistaken for a string.
-    fn boxed_text(&mut self, text: Lowered<'d>) -> Lowered<'d> {
+    /// A value in an object of its own.
+    fn boxed(&mut self, inner: Lowered<'d>, key: &'static str) -> Lowered<'d> {
         let mut members = vec![
             (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(vec![("json".into(), text.json)])),
-            (Kw::Required.name().into(), Json::Arr(vec![Json::str("json")])),
+            (Kw::Properties.name().into(), Json::Obj(vec![(key.into(), inner.json)])),
+            (Kw::Required.name().into(), Json::Arr(vec![Json::str(key)])),
         ];
         if self.caps.accepts(Kw::AdditionalProperties) {
             members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
         }
-        let lens = self.lens.add(Shape::Wrapped("json".to_owned(), text.lens));
-        Lowered { json: Json::Obj(members), lens, null: text.null }
+        let lens = self.lens.add(Shape::Wrapped(key.to_owned(), inner.lens));
+        Lowered { json: Json::Obj(members), lens, null: inner.null }
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::thread;
 
 use serde_json::{Map, Value};
 
@@ -12,8 +13,14 @@ use crate::json::{Bounds, Json, push_token};
 /// The key and the value of an entry.
 const ENTRY: (&str, &str) = ("key", "value");
 
-/// Values within values beyond this depth do not go through a lens that changes them.
-const DEEPEST: usize = 2_000;
+/// Shapes within shapes beyond this depth are not followed.
+const DEEPEST: usize = 8_000;
+
+/// Beyond this depth a value goes on its way on a stack of its own.
+const SHALLOW: usize = 100;
+
+/// A stack that `DEEPEST` shapes fit into.
+const DEEP_STACK: usize = 64 << 20;
 
 /// How often a value of a union may be tried as another branch before the first one that looks right is taken.
 const MOST_TRIES: usize = 4_096;
@@ -124,9 +131,23 @@ impl Passage<'_> {
             return fail("the value is nested too deeply");
         }
         self.depth += 1;
-        let passed = self.shaped(self.lens.shape(id), value);
+        let passed =
+            if self.depth == SHALLOW { self.go_deep(id, value) } else { self.shaped(self.lens.shape(id), value) };
         self.depth -= 1;
         passed
+    }
+
+    /// Goes on in a thread that has room for what is nested deeply.
+    fn go_deep(&mut self, id: LensId, value: Value) -> Passed {
+        let (lens, deep) = (self.lens, &mut *self);
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().stack_size(DEEP_STACK);
+            let started = thread.spawn_scoped(scope, move || deep.shaped(lens.shape(id), value));
+            match started.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(passed)) => passed,
+                Ok(Err(_)) | Err(_) => fail("the value is nested too deeply for this machine"),
+            }
+        })
     }
 
     fn shaped(&mut self, shape: &Shape, value: Value) -> Passed {
@@ -139,8 +160,8 @@ impl Passage<'_> {
             }
             (Shape::Object(shape), Value::Object(map)) if encodes => self.encode_object(shape, map),
             (Shape::Object(shape), Value::Object(map)) => self.decode_object(shape, map),
-            (Shape::Array(inner), Value::Array(items)) => self.items(*inner, items),
-            (Shape::Object(_) | Shape::Array(_), other) => Ok(other),
+            (Shape::Array { prefix, rest }, Value::Array(items)) => self.items(prefix, *rest, items),
+            (Shape::Object(_) | Shape::Array { .. }, other) => Ok(other),
             (Shape::Tuple { fields, rest, object }, value) => self.tuple(fields, rest.as_deref(), *object, value),
             (Shape::Entries(inner), Value::Object(map)) if encodes => self.entries_of(*inner, map).map(Value::Array),
             (Shape::Entries(inner), Value::Array(entries)) if !encodes => {
@@ -174,10 +195,11 @@ impl Passage<'_> {
         }
     }
 
-    fn items(&mut self, inner: LensId, items: Vec<Value>) -> Passed {
+    fn items(&mut self, prefix: &[LensId], rest: LensId, items: Vec<Value>) -> Passed {
         let mut out = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            match below(self.through(inner, item), index) {
+            let inner = prefix.get(index).unwrap_or(&rest);
+            match below(self.through(*inner, item), index) {
                 Ok(item) => out.push(item),
                 Err(_) if self.way == Way::Partial => {}
                 Err(fault) => return Err(fault),

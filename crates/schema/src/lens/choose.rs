@@ -19,7 +19,10 @@ impl Passage<'_> {
             Only::One(branch) if vouched => Some(branch),
             Only::None => None,
             Only::One(_) | Only::Several => {
-                branches.iter().find(|branch| lens.admits(branch.guard, &value, Reach::Far))
+                let mut right = branches.iter().filter(|branch| lens.admits(branch.guard, &value, Reach::Far));
+                let first = right.next();
+                let is_sure = |branch: &&Branch| lens.guard(branch.guard).is_some_and(|guard| !guard.unsure);
+                first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
             }
         };
         let Some(branch) = right else { return fail("no branch of the union fits") };
@@ -41,7 +44,9 @@ impl Passage<'_> {
         if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
             return Ok(value);
         }
-        let tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
+        // A shape that was made for this union is hardly there by chance: it comes before what travels as it is.
+        let mut tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
+        tried.sort_by_key(|branch| branch.lens.is_same());
         let mut readable = None;
         let mut fault = None;
         for branch in tried {
@@ -108,9 +113,10 @@ impl Lens {
                 value.is_null() || self.may_be(*inner, guard, value, way, depth)
             }
             (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
-            (Shape::Array(_), Value::Array(_))
-            | (Shape::Tuple { .. }, Value::Object(_))
-            | (Shape::Text, Value::String(_)) => true,
+            (Shape::Array { .. }, Value::Array(_)) | (Shape::Text, Value::String(_)) => true,
+            (Shape::Tuple { fields, rest, .. }, Value::Object(map)) => {
+                map.keys().all(|key| fields.contains(key) || rest.as_ref() == Some(key))
+            }
             (Shape::Entries(_), Value::Array(entries)) => {
                 entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))
             }
@@ -125,7 +131,7 @@ impl Lens {
             }
             (
                 Shape::Object(_)
-                | Shape::Array(_)
+                | Shape::Array { .. }
                 | Shape::Tuple { .. }
                 | Shape::Entries(_)
                 | Shape::Wrapped(..)

@@ -50,6 +50,9 @@ pub(crate) struct Guard {
     pub(crate) unions: Vec<Vec<GuardId>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) nots: Vec<GuardId>,
+    /// Whether the schema asks more than a guard can: another branch that admits the value is the safer one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unsure: bool,
 }
 
 /// A regular expression, compiled when it is first needed.

@@ -42,8 +42,12 @@ pub(crate) enum Shape {
     NullIsAbsent(LensId),
     /// An object, field by field.
     Object(Box<ObjectShape>),
-    /// An array whose items travel in a shape.
-    Array(LensId),
+    /// An array whose first items travel in shapes of their own, and the rest in one.
+    Array {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        prefix: Vec<LensId>,
+        rest: LensId,
+    },
     /// A tuple as an object with one field for each place, and the rest in a list.
     Tuple { fields: Vec<String>, rest: Option<String>, object: LensId },
     /// A map as a list of entries.
@@ -60,6 +64,17 @@ pub(crate) enum Shape {
     Union(Vec<Branch>),
     /// An object with one of these keys, by branch.
     Choice { branches: Vec<(String, GuardId)>, object: LensId },
+}
+
+/// What a value of another kind becomes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WireKind {
+    /// A string that holds JSON.
+    Text,
+    /// A string that stands for a value.
+    Label,
+    /// A list of entries.
+    Entries,
 }
 
 /// An object whose properties travel in shapes of their own.
@@ -79,7 +94,7 @@ impl Shape {
     /// Whether values change whatever the shapes inside are.
     fn changes_values(&self) -> bool {
         match self {
-            Self::Same | Self::Link(_) | Self::Nullable(_) | Self::Array(_) | Self::Union(_) => false,
+            Self::Same | Self::Link(_) | Self::Nullable(_) | Self::Array { .. } | Self::Union(_) => false,
             Self::Object(object) => {
                 let kept = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none();
                 object.rest.is_some() || !object.fields.iter().all(kept)
@@ -101,7 +116,6 @@ impl Shape {
             Self::Link(inner)
             | Self::Nullable(inner)
             | Self::NullIsAbsent(inner)
-            | Self::Array(inner)
             | Self::Entries(inner)
             | Self::Wrapped(_, inner)
             | Self::AtMostOne(inner)
@@ -113,6 +127,7 @@ impl Shape {
                 object.matching.iter().for_each(|(_, lens)| visit(*lens));
                 object.rest.iter().for_each(|rest| visit(rest.lens));
             }
+            Self::Array { prefix, rest } => prefix.iter().chain([rest]).for_each(|inner| visit(*inner)),
             Self::Union(branches) => branches.iter().for_each(|branch| visit(branch.lens)),
         }
     }
@@ -190,6 +205,9 @@ pub(crate) struct Rest {
     pub(crate) always: bool,
 }
 
+/// How many shapes are followed that stand for others.
+const DEEPEST_LINKS: usize = 16;
+
 impl LensId {
     /// The shape of what travels as it is.
     pub(crate) const SAME: Self = Self(0);
@@ -227,21 +245,42 @@ impl Lens {
         id
     }
 
-    /// Whether a value travels as JSON text.
-    pub(crate) fn is_text(&self, id: LensId) -> bool {
-        self.shapes.get(id.0 as usize) == Some(&Shape::Text)
+    /// What a value becomes on the wire, where that looks like something else.
+    pub(crate) fn kind_on_wire(&self, id: LensId) -> Option<WireKind> {
+        match self.shape(id) {
+            Shape::Text => Some(WireKind::Text),
+            Shape::Labels(_) => Some(WireKind::Label),
+            Shape::Entries(_) => Some(WireKind::Entries),
+            Shape::Nullable(inner) => self.kind_on_wire(*inner),
+            Shape::Same
+            | Shape::Link(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Object(_)
+            | Shape::Array { .. }
+            | Shape::Tuple { .. }
+            | Shape::Wrapped(..)
+            | Shape::AtMostOne(_)
+            | Shape::Union(_)
+            | Shape::Choice { .. } => None,
+        }
     }
 
     /// Whether something that is no list may travel as one.
     pub(crate) fn makes_lists(&self, id: LensId) -> bool {
+        self.makes_lists_below(id, DEEPEST_LINKS)
+    }
+
+    fn makes_lists_below(&self, id: LensId, depth: usize) -> bool {
+        // What is too far away, as in a loop, may be anything.
+        let Some(depth) = depth.checked_sub(1) else { return true };
         match self.shape(id) {
             Shape::Entries(_) | Shape::AtMostOne(_) => true,
-            Shape::Link(inner) => inner.is_same() || self.makes_lists(*inner),
-            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.makes_lists(*inner),
-            Shape::Union(branches) => branches.iter().any(|branch| self.makes_lists(branch.lens)),
+            Shape::Link(inner) => inner.is_same() || self.makes_lists_below(*inner, depth),
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.makes_lists_below(*inner, depth),
+            Shape::Union(branches) => branches.iter().any(|branch| self.makes_lists_below(branch.lens, depth)),
             Shape::Same
             | Shape::Object(_)
-            | Shape::Array(_)
+            | Shape::Array { .. }
             | Shape::Tuple { .. }
             | Shape::Wrapped(..)
             | Shape::Text

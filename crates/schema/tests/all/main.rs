@@ -17,3 +17,4 @@ mod laws;
 mod lens;
 mod requirements;
 mod shared;
+mod values;
