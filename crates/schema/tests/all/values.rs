@@ -100,7 +100,7 @@ fn schema() -> BoxedStrategy<Value> {
         prop_oneof![
             4 => object(inner.clone()),
             2 => inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
-            1 => vec(inner.clone(), 1..3).prop_map(tuple),
+            1 => vec(inner.clone(), 1..3).prop_map(|places| tuple(&places)),
             1 => inner.clone().prop_map(|value| json!({"type": "object", "additionalProperties": value})),
             2 => vec(inner.clone(), 2..4).prop_map(|branches| json!({"anyOf": branches})),
             1 => inner.prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
@@ -109,7 +109,7 @@ fn schema() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-fn tuple(places: Vec<Value>) -> Value {
+fn tuple(places: &[Value]) -> Value {
     let count = places.len();
     json!({"type": "array", "prefixItems": places, "items": false, "minItems": count})
 }
