@@ -1,6 +1,7 @@
 //! The bodies of the fuzz targets, as plain functions: `cargo-fuzz` calls them with coverage on a nightly toolchain, the
 //! smoke run with mutated seeds on a stable one.
 
+mod answer;
 mod mutate;
 mod shrink;
 
@@ -9,6 +10,7 @@ use polywire_schema::{
     fit_tools, read_tools, target,
 };
 
+pub use answer::answer;
 pub use mutate::{Mutator, seeds};
 pub use shrink::shrink;
 

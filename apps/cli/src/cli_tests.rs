@@ -170,3 +170,56 @@ fn audit_tells_of_every_line_in_order() {
         expected.iter().flat_map(|(name, ok)| ["openai", "mcp"].map(|id| (json!(name), json!(id), json!(ok))));
     assert_eq!(told, expected.collect::<Vec<_>>());
 }
+
+#[test]
+fn parse_reads_the_value_and_says_what_it_took() {
+    let schema = Scratch::new(
+        "parse-schema.json",
+        r#"{"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}"#,
+    );
+    let text = Scratch::new("parse.txt", "Sure: {days: \"3\"}");
+    let answer = parsed(&fine(&["parse", text.path(), "--schema", schema.path()]));
+    let members: Vec<&String> = answer.as_object().expect("an object").keys().collect();
+    assert_eq!(members, ["value", "repairs", "valid", "errors"]);
+    assert_eq!(answer["value"], json!({"days": 3}));
+    let kinds: Vec<&str> =
+        answer["repairs"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds, ["prose", "bare", "to_number"]);
+
+    let text = Scratch::new("parse-bad.txt", "{\"days\": \"some\"}");
+    let answer = parsed(&findings(&["parse", text.path(), "--schema", schema.path()]));
+    assert_eq!((&answer["value"], &answer["valid"]), (&json!(null), &json!(false)));
+    assert_eq!(answer["draft"], json!({"days": "some"}));
+    assert_eq!(answer["errors"][0]["at"], json!("/days"));
+}
+
+#[test]
+fn parse_reads_many_texts_and_texts_that_arrive() {
+    let lines = Scratch::new(
+        "parse.jsonl",
+        concat!(
+            r#"{"id": "a", "input": "{'x': 1}"}"#,
+            "\n",
+            r#"{"id": 2, "input": "{\"x\": 1, \"y", "kind": "partial"}"#,
+            "\n",
+            r#"{"id": "c", "input": "]"}"#,
+            "\n",
+            r#"{"id": "d", "input": "1", "schema": {"type": 5}}"#,
+            "\n",
+        ),
+    );
+    let answers: Vec<Value> = fine(&["parse", lines.path(), "--jsonl"]).lines().map(parsed).collect();
+    let values: Vec<_> = answers.iter().map(|one| (&one["id"], &one["value"], &one["valid"])).collect();
+    let (yes, no) = (json!(true), json!(false));
+    assert_eq!(
+        values,
+        [
+            (&json!("a"), &json!({"x": 1}), &yes),
+            (&json!(2), &json!({"x": 1}), &yes),
+            (&json!("c"), &json!(null), &no),
+            (&json!("d"), &json!(null), &no),
+        ]
+    );
+    let cut = Scratch::new("parse-cut.txt", "{\"x\": tr");
+    assert_eq!(parsed(&fine(&["parse", cut.path(), "--stream"]))["value"], json!({"x": true}));
+}

@@ -13,6 +13,7 @@ mod fit;
 mod input;
 mod locate;
 mod markdown;
+mod parse;
 mod sarif;
 mod style;
 mod tally;
@@ -32,6 +33,7 @@ Examples:
   polywire check tools.json --for gemini,anthropic --format github
   polywire explain OAI-STRICT-07
   polywire dialects
+  polywire parse answer.txt --schema schema.json
 
 Exit codes: 0 fine, 1 findings, 2 bad input.";
 
@@ -50,6 +52,7 @@ enum Command {
     Explain(explain::Explain),
     Dialects(dialects::Dialects),
     Audit(audit::Audit),
+    Parse(parse::Parse),
     /// Take a value of the caller's to the wire
     EncodeValue(carry::Carry),
     /// Bring a value from the wire back to the caller
@@ -90,6 +93,7 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Explain(explain) => explain.run(out, style),
         Command::Dialects(dialects) => dialects.run(out, style),
         Command::Audit(audit) => audit.run(out, style),
+        Command::Parse(parse) => parse.run(out),
         Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),
         Command::DecodeValue(carry) => carry.run(out, carry::Direction::Decode),
     }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use polywire_fuzz::{Mutator, fit, read, seeds, shrink};
+use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink};
 use serde_json::Value;
 
 type Target = fn(&[u8]) -> Result<(), String>;
 
-const TARGETS: [(&str, Target); 2] = [("read", read), ("fit", fit)];
+const TARGETS: [(&str, Target); 3] = [("read", read), ("fit", fit), ("answer", answer)];
 
 fn main() -> ExitCode {
     let Some((seconds, number)) = arguments() else {

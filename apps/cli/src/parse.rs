@@ -1,0 +1,134 @@
+//! `polywire parse`: the value in what a model wrote, the repairs it took, and the verdict of the schema.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::Args;
+use polywire_answer::{Answer, Options, ReadOptions, Repair, Schema, Verdict as Judged, read_with};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Verdict;
+use crate::input::{Failure, parse, read_text};
+
+const AFTER_HELP: &str = "\
+Examples:
+  echo 'Sure: {city: \"Bern\", days: \"3\"}' | polywire parse - --schema schema.json
+  polywire parse answer.txt --stream
+  polywire parse answers.jsonl --jsonl
+
+A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
+The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
+
+Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
+
+/// Read the value in what a model wrote, with every repair
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Parse {
+    /// The model's text, or `-` for standard input
+    #[arg(default_value = "-", value_name = "FILE|-")]
+    file: String,
+    /// The schema that the value must meet: a JSON file
+    #[arg(long, value_name = "FILE")]
+    schema: Option<String>,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// What the input is.
+#[derive(Args)]
+struct Form {
+    /// The text is still arriving: give what has arrived of the value
+    #[arg(long)]
+    stream: bool,
+    #[command(flatten)]
+    lines: Lines,
+}
+
+#[derive(Args)]
+struct Lines {
+    /// Read many texts, one a line
+    #[arg(long)]
+    jsonl: bool,
+}
+
+/// A line of `--jsonl`.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: Value,
+    input: String,
+    #[serde(default)]
+    schema: Value,
+    #[serde(default)]
+    kind: String,
+}
+
+impl Parse {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
+        let schema = self.schema.as_deref().map(read_schema).transpose()?;
+        let text = read_text(&self.file)?;
+        if self.form.lines.jsonl {
+            for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                let place = format!("line {}", number + 1);
+                let line: Line = serde_json::from_str(line).map_err(|error| {
+                    Failure::new(error, &place, "expected: {\"id\", \"input\", \"schema\"?} on every line")
+                })?;
+                writeln!(out, "{}", self.answer_line(&line, schema.as_deref()))?;
+            }
+            return Ok(Verdict::Fine);
+        }
+        let answer = read_with(&text, schema.as_deref(), &options(self.form.stream));
+        let valid = answer.valid().is_some();
+        let errors = match &answer.verdict {
+            Judged::Valid => json!([]),
+            Judged::Invalid(faults) => json!(faults),
+            Judged::NoValue => json!([{"at": "", "detail": "there is no value in the text"}]),
+        };
+        let mut report = json!({
+            "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
+        });
+        if let (false, Some(draft), Some(members)) = (valid, answer.value, report.as_object_mut()) {
+            members.insert("draft".to_owned(), draft);
+        }
+        writeln!(out, "{report:#}")?;
+        Ok(if valid { Verdict::Fine } else { Verdict::Findings })
+    }
+
+    fn answer_line(&self, line: &Line, schema: Option<&Schema>) -> Value {
+        let options = options(self.form.stream || line.kind == "partial");
+        let own = if line.schema.is_null() { Ok(None) } else { Schema::cached(&line.schema).map(Some) };
+        let answer: Answer = match &own {
+            Ok(own) => read_with(&line.input, own.as_deref().or(schema), &options),
+            Err(error) => {
+                return json!({"id": line.id, "value": null, "repairs": [], "valid": false, "error": error.to_string()});
+            }
+        };
+        let value = answer.valid();
+        json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()})
+    }
+}
+
+fn options(stream: bool) -> ReadOptions {
+    let salvage = if stream { Options::partial() } else { Options::default() };
+    ReadOptions::default().with_salvage(salvage)
+}
+
+fn read_schema(path: &str) -> Result<Arc<Schema>> {
+    let bad = |error: &dyn std::fmt::Display| Failure::new(error, path, "expected: a JSON Schema");
+    let schema = parse(&read_text(path)?).map_err(|error| bad(&error))?;
+    Ok(Schema::cached(&schema).map_err(|error| bad(&error))?)
+}
+
+fn repairs(repairs: &[Repair]) -> Vec<Value> {
+    let printed = |repair: &Repair| {
+        let mut printed = json!({"kind": repair.kind, "class": repair.kind.class(), "at": repair.at});
+        if let (Some(span), Some(members)) = (&repair.span, printed.as_object_mut()) {
+            members.insert("span".to_owned(), json!([span.start, span.end]));
+        }
+        printed
+    };
+    repairs.iter().map(printed).collect()
+}

@@ -1,0 +1,379 @@
+//! A value brought into the shape of a schema: first a plan with its cost, then the value that the best plan gives.
+//!
+//! A plan is made once for each pair of a node and a shape, so that branches inside branches cost their sum, not their
+//! product. Making plans changes nothing; only the chosen one is carried out.
+
+mod choice;
+mod object;
+mod partial;
+mod scalar;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+use serde_json::{Map, Value};
+
+use crate::options::Options;
+use crate::repair::{Cost, Repair, RepairKind};
+use crate::salvage::{Content, Trial, find};
+use crate::shape::{Shape, ShapeId, Shapes, Types};
+use crate::tree::{Id, Kind, Tree, push_step};
+
+/// How to coerce.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CoerceOptions {
+    /// What becomes of absent fields that have a default.
+    pub defaults: Defaults,
+}
+
+/// What becomes of absent fields that have a default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Defaults {
+    /// They stay absent.
+    #[default]
+    Leave,
+    /// The default is put in.
+    Apply,
+}
+
+impl CoerceOptions {
+    /// Sets what becomes of absent fields that have a default.
+    #[must_use]
+    pub fn with_defaults(mut self, defaults: Defaults) -> Self {
+        self.defaults = defaults;
+        self
+    }
+}
+
+/// Whether the value is all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Whole,
+    /// More is coming: what is absent may still come.
+    Arriving,
+}
+
+/// How deep values are coerced; what is deeper stays as it is.
+const MAX_DEPTH: usize = 96;
+/// How many plans are made.
+const MAX_PLANS: usize = 2_000_000;
+
+/// A way to make a value of a shape from a node.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) cost: Cost,
+    how: How,
+    repairs: Vec<RepairKind>,
+}
+
+#[derive(Debug)]
+enum How {
+    /// The node as it is.
+    Keep,
+    Put(Value),
+    /// The text that the node was written as.
+    Raw,
+    /// A list of the node as it is.
+    Alone,
+    List(Vec<(Id, ShapeId)>),
+    Object(Vec<Member>),
+    /// What another plan gives.
+    Through(Id, ShapeId),
+}
+
+#[derive(Debug)]
+struct Member {
+    key: String,
+    from: From,
+    repair: Option<RepairKind>,
+}
+
+#[derive(Debug)]
+enum From {
+    Plan(Id, ShapeId),
+    Node(Id),
+    Value(Value),
+    /// Left out.
+    Nothing,
+}
+
+impl Plan {
+    fn keep() -> Self {
+        Self { cost: Cost::default(), how: How::Keep, repairs: Vec::new() }
+    }
+
+    fn unmet() -> Self {
+        Self { cost: Cost::UNMET, how: How::Keep, repairs: Vec::new() }
+    }
+
+    fn put(value: Value, kind: RepairKind) -> Self {
+        Self { cost: Cost::of(kind), how: How::Put(value), repairs: vec![kind] }
+    }
+
+    fn better(self, other: Self) -> Self {
+        if other.cost < self.cost { other } else { self }
+    }
+}
+
+/// Makes plans over one tree.
+pub(crate) struct Coercer<'a> {
+    shapes: &'a Shapes,
+    tree: Tree,
+    text: &'a str,
+    options: CoerceOptions,
+    stage: Stage,
+    plans: HashMap<(Id, ShapeId), Option<Rc<Plan>>, RandomState>,
+    opened: HashMap<Id, Option<Id>, RandomState>,
+    depth: usize,
+}
+
+impl<'a> Coercer<'a> {
+    pub(crate) fn new(shapes: &'a Shapes, tree: Tree, text: &'a str, options: CoerceOptions, stage: Stage) -> Self {
+        Self { shapes, tree, text, options, stage, plans: HashMap::default(), opened: HashMap::default(), depth: 0 }
+    }
+
+    pub(crate) fn cost(&mut self, root: Id) -> Cost {
+        self.plan(root, self.shapes.root).cost
+    }
+
+    /// Carries out the best plan for a node.
+    pub(crate) fn build(&mut self, root: Id) -> (Value, Vec<Repair>) {
+        let plan = self.plan(root, self.shapes.root);
+        let mut repairs = Vec::new();
+        let value = self.carry_out(root, &plan, &mut String::new(), &mut repairs);
+        (value, repairs)
+    }
+
+    fn plan(&mut self, id: Id, shape: ShapeId) -> Rc<Plan> {
+        self.try_plan(id, shape).unwrap_or_else(|| Rc::new(Plan::unmet()))
+    }
+
+    /// The plan for a node and a shape. A plan that needs itself is none.
+    fn try_plan(&mut self, id: Id, shape: ShapeId) -> Option<Rc<Plan>> {
+        if let Some(known) = self.plans.get(&(id, shape)) {
+            return known.clone();
+        }
+        let Some(wanted) = self.shapes.get(shape) else { return Some(Rc::new(Plan::keep())) };
+        if self.depth >= MAX_DEPTH || self.plans.len() >= MAX_PLANS {
+            return Some(Rc::new(Plan::keep()));
+        }
+        self.plans.insert((id, shape), None);
+        self.depth += 1;
+        let plan = Rc::new(self.make(id, wanted));
+        self.depth -= 1;
+        self.plans.insert((id, shape), Some(plan.clone()));
+        Some(plan)
+    }
+
+    fn make(&mut self, id: Id, wanted: &Shape) -> Plan {
+        if !wanted.branches.is_empty() {
+            return self.branch(id, wanted);
+        }
+        if !wanted.choices.is_empty() {
+            return self.choose(id, wanted);
+        }
+        let kind = self.tree.kind(id);
+        let own = types_of(kind);
+        if wanted.types.has(own) {
+            return match kind {
+                Kind::Object(_) => self.object(id, wanted),
+                Kind::List(_) => self.list(id, wanted),
+                Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => Plan::keep(),
+            };
+        }
+        let mut best = Plan::unmet();
+        for types in
+            [Types::BOOLEAN, Types::INTEGER, Types::NUMBER, Types::ARRAY, Types::OBJECT, Types::STRING, Types::NULL]
+        {
+            if wanted.types.has(types) {
+                let plan = self.convert(id, wanted, types);
+                best = best.better(plan);
+            }
+        }
+        best
+    }
+
+    fn convert(&mut self, id: Id, wanted: &Shape, types: Types) -> Plan {
+        match types {
+            Types::ARRAY => self.as_list(id, wanted),
+            Types::OBJECT => self.as_object(id, wanted),
+            types => self.as_scalar(id, types),
+        }
+    }
+
+    /// The cheapest branch; the first of several.
+    fn branch(&mut self, id: Id, wanted: &Shape) -> Plan {
+        let mut best: Option<(Cost, ShapeId)> = None;
+        let mut tied = false;
+        for branch in &wanted.branches {
+            let Some(plan) = self.try_plan(id, *branch) else { continue };
+            let cost = plan.cost;
+            match best {
+                Some((least, _)) if cost > least => {}
+                Some((least, _)) if cost == least => tied = true,
+                Some(_) | None => {
+                    best = Some((cost, *branch));
+                    tied = false;
+                }
+            }
+            if cost.is_free() {
+                // Nothing that comes later can be better.
+                break;
+            }
+        }
+        let Some((cost, branch)) = best else { return Plan::unmet() };
+        let ambiguous = tied && !cost.is_free() && cost.unmet == 0;
+        Plan {
+            cost,
+            how: How::Through(id, branch),
+            repairs: if ambiguous { vec![RepairKind::Ambiguous] } else { Vec::new() },
+        }
+    }
+
+    fn list(&mut self, id: Id, wanted: &Shape) -> Plan {
+        let children: Vec<Id> = self.tree.children(id).collect();
+        let mut cost = Cost::default();
+        let mut items = Vec::with_capacity(children.len());
+        for (index, child) in children.into_iter().enumerate() {
+            let Some(shape) = wanted.item(index) else { return Plan::keep() };
+            cost = cost.plus(self.plan(child, shape).cost);
+            items.push((child, shape));
+        }
+        Plan { cost, how: How::List(items), repairs: Vec::new() }
+    }
+
+    fn as_list(&mut self, id: Id, wanted: &Shape) -> Plan {
+        if let (Kind::Null, Stage::Whole) = (self.tree.kind(id), self.stage) {
+            return Plan::put(Value::Array(Vec::new()), RepairKind::EmptyApplied);
+        }
+        let mut best = Plan::unmet();
+        if let Some(inner) = self.opened(id).filter(|inner| matches!(self.tree.kind(*inner), Kind::List(_))) {
+            best = best.better(self.through(inner, wanted, RepairKind::Encoded));
+        }
+        if let Some(item) = wanted.item(0) {
+            if let Some(plan) = self.try_plan(id, item) {
+                let cost = plan.cost.plus(Cost::of(RepairKind::ToList));
+                best = best.better(Plan { cost, how: How::List(vec![(id, item)]), repairs: vec![RepairKind::ToList] });
+            }
+        } else {
+            let kind = RepairKind::ToList;
+            best = best.better(Plan { cost: Cost::of(kind), how: How::Alone, repairs: vec![kind] });
+        }
+        let only = self.only_member(id);
+        if let Some(inner) = only.filter(|inner| matches!(self.tree.kind(*inner), Kind::List(_))) {
+            best = best.better(self.through(inner, wanted, RepairKind::Unwrapped));
+        }
+        best
+    }
+
+    /// The plan for another node in the place of this one.
+    fn through(&mut self, inner: Id, wanted: &Shape, kind: RepairKind) -> Plan {
+        let cost = self.plan(inner, wanted.id).cost.plus(Cost::of(kind));
+        Plan { cost, how: How::Through(inner, wanted.id), repairs: vec![kind] }
+    }
+
+    /// The value of the only member of an object.
+    fn only_member(&self, id: Id) -> Option<Id> {
+        let object = matches!(self.tree.kind(id), Kind::Object(_)) && self.tree.count(id) == 1;
+        self.tree.children(id).next().filter(|_| object)
+    }
+
+    /// The list or object that a text holds.
+    fn opened(&mut self, id: Id) -> Option<Id> {
+        if let Some(known) = self.opened.get(&id) {
+            return *known;
+        }
+        let Kind::Text(text) = self.tree.kind(id) else { return None };
+        let mut inner = None;
+        if text.trim_start().starts_with(['{', '[']) {
+            let mut found = find(text, &Options::default(), Trial::Open);
+            // What comes out of a text has no bytes of its own.
+            let span = 0..0;
+            inner = found.candidates.pop().filter(|_| found.candidates.is_empty()).map(|candidate| {
+                match candidate.content {
+                    Content::Strict(value) => self.tree.plant(&value, &span),
+                    Content::Mended(mended) => self.tree.plant(&mended.tree.value(mended.root), &span),
+                }
+            });
+        }
+        self.opened.insert(id, inner);
+        inner
+    }
+
+    /// The text that a node was written as.
+    fn raw(&self, id: Id) -> String {
+        let Some(node) = self.tree.get(id) else { return String::new() };
+        match (&node.kind, self.text.get(node.span.clone())) {
+            (Kind::Text(text), _) => text.clone(),
+            (_, Some(raw)) if !raw.is_empty() => raw.to_owned(),
+            (_, _) => self.tree.value(id).to_string(),
+        }
+    }
+
+    fn carry_out(&mut self, id: Id, plan: &Plan, path: &mut String, repairs: &mut Vec<Repair>) -> Value {
+        let span = self.tree.get(id).map(|node| node.span.clone()).filter(|span| !span.is_empty());
+        repairs.extend(plan.repairs.iter().map(|kind| Repair::new(*kind, path.as_str(), span.clone())));
+        match &plan.how {
+            How::Keep => self.tree.value(id),
+            How::Put(value) => value.clone(),
+            How::Raw => Value::String(self.raw(id)),
+            How::Alone => Value::Array(vec![self.tree.value(id)]),
+            How::Through(inner, shape) => {
+                let plan = self.plan(*inner, *shape);
+                self.carry_out(*inner, &plan, path, repairs)
+            }
+            How::List(items) => {
+                let length = path.len();
+                let mut list = Vec::with_capacity(items.len());
+                for (index, (item, shape)) in items.iter().enumerate() {
+                    // Writing to a text cannot fail.
+                    let _ = write!(path, "/{index}");
+                    let plan = self.plan(*item, *shape);
+                    list.push(self.carry_out(*item, &plan, path, repairs));
+                    path.truncate(length);
+                }
+                Value::Array(list)
+            }
+            How::Object(members) => {
+                let length = path.len();
+                let mut map = Map::with_capacity(members.len());
+                for member in members {
+                    path.push('/');
+                    push_step(path, &member.key);
+                    if let Some(kind) = member.repair {
+                        repairs.push(Repair::new(kind, path.as_str(), span.clone()));
+                    }
+                    let value = match &member.from {
+                        From::Plan(id, shape) => {
+                            let plan = self.plan(*id, *shape);
+                            Some(self.carry_out(*id, &plan, path, repairs))
+                        }
+                        From::Node(id) => Some(self.tree.value(*id)),
+                        From::Value(value) => Some(value.clone()),
+                        From::Nothing => None,
+                    };
+                    path.truncate(length);
+                    if let Some(value) = value {
+                        map.insert(member.key.clone(), value);
+                    }
+                }
+                Value::Object(map)
+            }
+        }
+    }
+}
+
+fn types_of(kind: &Kind) -> Types {
+    match kind {
+        Kind::Null => Types::NULL,
+        Kind::Bool(_) => Types::BOOLEAN,
+        Kind::Number(number) if number.is_f64() => Types::NUMBER,
+        Kind::Number(_) => Types::INTEGER_OR_NUMBER,
+        Kind::Text(_) => Types::STRING,
+        Kind::List(_) => Types::ARRAY,
+        Kind::Object(_) => Types::OBJECT,
+    }
+}

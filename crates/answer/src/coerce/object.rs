@@ -1,0 +1,183 @@
+//! Objects: which key is which field, what is absent, what is around.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use serde_json::Value;
+
+use super::{Coercer, Cost, Defaults, From, How, Id, Kind, Member, Plan, RepairKind, Shape, Stage, Types};
+use crate::calls::ARGUMENTS;
+use crate::keyword;
+use crate::shape::{Field, Others};
+
+impl Coercer<'_> {
+    pub(super) fn object(&mut self, id: Id, wanted: &Shape) -> Plan {
+        let direct = self.members(id, wanted);
+        if direct.cost.is_free() || wanted.fields.is_empty() {
+            return direct;
+        }
+        let mut best = direct;
+        if let Some(inner) = self.only_member(id) {
+            if matches!(self.tree.kind(inner), Kind::Object(_) | Kind::Text(_)) && !self.names_field(inner, wanted) {
+                best = best.better(self.through(inner, wanted, RepairKind::Unwrapped));
+            }
+        } else if let Some(inner) = self.echoed(id) {
+            best = best.better(self.through(inner, wanted, RepairKind::Unwrapped));
+        }
+        if let Some(field) = implied_field(wanted).filter(|_| best.cost.unmet > 0) {
+            best = best.better(self.wrap(id, field));
+        }
+        best
+    }
+
+    /// Whether a member stands under the name of a field.
+    fn names_field(&self, id: Id, wanted: &Shape) -> bool {
+        self.tree.get(id).and_then(|node| node.key.as_deref()).is_some_and(|key| wanted.field(key).is_some())
+    }
+
+    /// The values inside an echo of the schema, or of a tool call.
+    fn echoed(&self, id: Id) -> Option<Id> {
+        let key_of = |child: &Id| self.tree.get(*child).and_then(|node| node.key.as_deref());
+        let named = |name: &str| self.tree.children(id).find(|child| key_of(child) == Some(name));
+        if let (Some(inner), Some(_)) = (named(keyword::PROPERTIES), named(keyword::TYPE)) {
+            return Some(inner);
+        }
+        named("name")?;
+        ARGUMENTS.iter().find_map(|name| named(name))
+    }
+
+    fn members(&mut self, id: Id, wanted: &Shape) -> Plan {
+        let mut cost = Cost::default();
+        let mut members: Vec<Member> = Vec::new();
+        let mut seen: HashSet<usize, RandomState> = HashSet::default();
+        let children: Vec<Id> = self.tree.children(id).collect();
+        for child in children {
+            let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default().to_owned();
+            let member = match wanted.field(&key).filter(|(index, exact)| *exact || !seen.contains(index)) {
+                Some((index, exact)) => {
+                    seen.insert(index);
+                    wanted.fields.get(index).map(|field| self.matched(child, field, exact))
+                }
+                None => None,
+            };
+            let member = member.unwrap_or_else(|| self.unmatched(child, key, wanted));
+            cost = cost.plus(self.member_cost(&member));
+            members.push(member);
+        }
+        for (index, field) in wanted.fields.iter().enumerate() {
+            if seen.contains(&index) {
+                continue;
+            }
+            match self.absent(field) {
+                Ok(Some(member)) => {
+                    cost = cost.plus(self.member_cost(&member));
+                    members.push(member);
+                }
+                Ok(None) => {}
+                Err(()) => cost = cost.plus(Cost::UNMET),
+            }
+        }
+        Plan { cost, how: How::Object(members), repairs: Vec::new() }
+    }
+
+    fn member_cost(&mut self, member: &Member) -> Cost {
+        let own = match member.from {
+            From::Plan(id, shape) => self.plan(id, shape).cost,
+            From::Node(_) | From::Value(_) | From::Nothing => Cost::default(),
+        };
+        member.repair.map_or(own, |kind| own.plus(Cost::of(kind)))
+    }
+
+    fn matched(&mut self, child: Id, field: &Field, exact: bool) -> Member {
+        let key = field.name.clone();
+        let node = self.tree.get(child);
+        let null = node.is_some_and(|node| matches!(node.kind, Kind::Null));
+        let written = node.is_some_and(|node| node.complete);
+        let list = !written && self.shapes.takes(field.shape, Types::ARRAY, 1);
+        if null && !list && !field.required && !self.shapes.takes_null(field.shape) {
+            return Member { key, from: From::Nothing, repair: Some(RepairKind::NullAbsent) };
+        }
+        let repair = (!exact).then_some(RepairKind::KeySpelling);
+        Member { key, from: From::Plan(child, field.shape), repair }
+    }
+
+    fn unmatched(&mut self, child: Id, key: String, wanted: &Shape) -> Member {
+        let (key, repair) = match wanted.names.and_then(|names| self.spelled(&key, names)) {
+            Some(name) if name != key => (name, Some(RepairKind::KeySpelling)),
+            _ => (key, None),
+        };
+        if let Some(shape) = wanted.pattern(&key) {
+            return Member { key, from: From::Plan(child, shape), repair };
+        }
+        match wanted.others {
+            Others::Any => Member { key, from: From::Node(child), repair },
+            Others::Shaped(shape) => Member { key, from: From::Plan(child, shape), repair },
+            Others::Refused => Member { key, from: From::Nothing, repair: Some(RepairKind::Dropped) },
+        }
+    }
+
+    /// What stands in for a field that is not there: nothing, something, or nothing will do.
+    fn absent(&mut self, field: &Field) -> Result<Option<Member>, ()> {
+        let key = field.name.clone();
+        let default = self.shapes.get(field.shape).and_then(|shape| shape.default.clone());
+        if let (Some(default), Defaults::Apply) = (default, self.options.defaults) {
+            return Ok(Some(Member { key, from: From::Value(default), repair: Some(RepairKind::DefaultApplied) }));
+        }
+        let nullable = self.shapes.takes_null(field.shape);
+        let empty = |value: Value, kind: RepairKind| {
+            Ok(Some(Member { key: field.name.clone(), from: From::Value(value), repair: Some(kind) }))
+        };
+        match (field.required, self.stage) {
+            (_, _) if nullable => empty(Value::Null, RepairKind::NullAbsent),
+            (true, Stage::Arriving) if self.shapes.takes(field.shape, Types::ARRAY, 2) => {
+                empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
+            }
+            (true, Stage::Arriving) => empty(Value::Null, RepairKind::NullAbsent),
+            (true, Stage::Whole)
+                if self.shapes.takes(field.shape, Types::ARRAY, 1)
+                    && !self.shapes.takes(field.shape, Types::STRING, 8) =>
+            {
+                empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
+            }
+            (true, Stage::Whole) => Err(()),
+            (false, _) => Ok(None),
+        }
+    }
+
+    pub(super) fn as_object(&mut self, id: Id, wanted: &Shape) -> Plan {
+        let mut best = Plan::unmet();
+        if let Some(inner) = self.opened(id).filter(|inner| matches!(self.tree.kind(*inner), Kind::Object(_))) {
+            best = best.better(self.through(inner, wanted, RepairKind::Encoded));
+        }
+        let only = if self.tree.count(id) == 1 { self.tree.children(id).next() } else { None };
+        if let Some(inner) = only.filter(|_| matches!(self.tree.kind(id), Kind::List(_))) {
+            best = best.better(self.through(inner, wanted, RepairKind::FromList));
+        }
+        let empty = matches!(self.tree.kind(id), Kind::Null);
+        if let Some(field) = implied_field(wanted).filter(|_| !empty && best.cost.unmet > 0) {
+            best = best.better(self.wrap(id, field));
+        }
+        best
+    }
+
+    fn wrap(&mut self, id: Id, field: &Field) -> Plan {
+        let container = matches!(self.tree.kind(id), Kind::List(_) | Kind::Object(_));
+        if container && !self.shapes.takes(field.shape, Types::CONTAINER, 8) {
+            return Plan::unmet();
+        }
+        if self.try_plan(id, field.shape).is_none() {
+            return Plan::unmet();
+        }
+        let member = Member { key: field.name.clone(), from: From::Plan(id, field.shape), repair: None };
+        let cost = self.member_cost(&member).plus(Cost::of(RepairKind::Wrapped));
+        Plan { cost, how: How::Object(vec![member]), repairs: vec![RepairKind::Wrapped] }
+    }
+}
+
+/// The field that a value alone must be meant for.
+fn implied_field(wanted: &Shape) -> Option<&Field> {
+    match wanted.fields.as_slice() {
+        [field] => Some(field),
+        _ => None,
+    }
+}

@@ -1,0 +1,57 @@
+//! From what a model wrote to the value that was asked for, with every liberty on record.
+//!
+//! ```
+//! use polywire_answer::{Verdict, read};
+//! use serde_json::json;
+//!
+//! let schema = json!({
+//!     "type": "object",
+//!     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "mood": {"enum": ["calm", "busy"]}},
+//!     "required": ["city", "days"]
+//! });
+//! let text = "<think>Bern?</think> Here you are:\n```json\n{city: 'Bern', \"Days\": \"3\", mood: Calm,}\n```";
+//!
+//! let answer = read(text, &schema).unwrap();
+//! assert_eq!(answer.value, Some(json!({"city": "Bern", "days": 3, "mood": "calm"})));
+//! assert_eq!(answer.verdict, Verdict::Valid);
+//! for repair in &answer.repairs {
+//!     println!("{} {} {:?}", repair.kind, repair.at, repair.kind.class());
+//! }
+//! ```
+//!
+//! | function | from | to |
+//! |---|---|---|
+//! | [`salvage`] | a text | its value, or none; valid JSON exactly |
+//! | [`Stream`] | chunks of a text | the value so far, what of it is complete, what changed |
+//! | [`coerce`] | a value and a schema | the value in the shape of the schema |
+//! | [`validate`] | a value and a schema | faults, and [`feedback`] for the model |
+//! | [`read`], [`read_typed`] | a text and a schema | all of that |
+//!
+//! Reading takes time linear in the text, whatever the text; depth is bounded ([`Options::max_depth`]); nothing panics. The
+//! choices on which readers of broken JSON disagree are [`Options`].
+//!
+//! Not here: sending anything, reading files, or knowing which model wrote the text.
+
+mod assert;
+mod calls;
+mod coerce;
+mod fold;
+mod keyword;
+mod options;
+mod read;
+mod repair;
+mod salvage;
+mod schema;
+mod shape;
+mod stream;
+mod tree;
+mod validate;
+
+pub use coerce::{CoerceOptions, Defaults};
+pub use options::{BareText, CutKey, CutLiteral, Ellipsis, LeadingZeros, MissingValue, NotANumber, Options, Several};
+pub use read::{Answer, ReadError, ReadOptions, Verdict, coerce, read, read_typed, read_with};
+pub use repair::{CostClass, Repair, RepairKind};
+pub use salvage::{Salvaged, salvage};
+pub use schema::{Schema, SchemaError};
+pub use stream::{Event, OpenText, Stream};
+pub use validate::{Fault, feedback, validate};

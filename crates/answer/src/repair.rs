@@ -1,0 +1,171 @@
+//! Liberties taken with a model's text: what kind, where, and how much they cost.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Serialize;
+
+/// One liberty taken on the way from the text to the value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Repair {
+    /// What was done.
+    pub kind: RepairKind,
+    /// The JSON Pointer of the place in the value.
+    pub at: String,
+    /// The bytes of the text that it is about, where it is about the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Range<usize>>,
+}
+
+impl Repair {
+    pub(crate) fn new(kind: RepairKind, at: impl Into<String>, span: Option<Range<usize>>) -> Self {
+        Self { kind, at: at.into(), span }
+    }
+}
+
+/// How grave a repair is, gravest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostClass {
+    /// Only the notation was mended.
+    Syntax,
+    /// The same thing, as a value of another type.
+    Retyped,
+    /// Something was added that the model did not write.
+    Invented,
+    /// Something that the model wrote, or would have written, is not in the value.
+    Lost,
+}
+
+macro_rules! kinds {
+    ($($name:ident $text:literal $class:ident $doc:literal,)*) => {
+        /// The kinds of [`Repair`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum RepairKind {
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl RepairKind {
+            /// Every kind there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name of the kind, as it is printed.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// How grave it is.
+            pub fn class(self) -> CostClass {
+                match self {
+                    $(Self::$name => CostClass::$class,)*
+                }
+            }
+
+            /// What it means, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $doc,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Prose "prose" Syntax "Text around the value was passed over.",
+    Fence "fence" Syntax "The value was taken out of a Markdown fence.",
+    Thinking "thinking" Syntax "A block of the model's thinking was passed over.",
+    Markup "markup" Syntax "Tool-call markup around the value was passed over.",
+    Comment "comment" Syntax "A comment was passed over.",
+    Comma "comma" Syntax "A comma was missing or one too many.",
+    Colon "colon" Syntax "A colon was missing.",
+    Quote "quote" Syntax "A quote was missing, doubled, or of another kind.",
+    InnerQuote "inner_quote" Syntax "A quote inside a text was not escaped.",
+    Escape "escape" Syntax "An escape was not one, or stood outside a text.",
+    Control "control" Syntax "A control character stood in a text as it is.",
+    Bracket "bracket" Syntax "A bracket was missing, one too many, or of another kind.",
+    Literal "literal" Syntax "A literal was written as another language writes it.",
+    NumberForm "number_form" Syntax "A number was written in a form that JSON does not have.",
+    Bare "bare" Syntax "A text or key was not quoted.",
+    Joined "joined" Syntax "Texts or lists written in pieces were joined.",
+    Trimmed "trimmed" Syntax "Line breaks before a closing quote were left out.",
+    SeveralValues "several_values" Syntax "Several values became one list.",
+    ToolCall "tool_call" Syntax "A tool call was read from the model's own notation.",
+    KeySpelling "key_spelling" Syntax "A key was spelled otherwise than in the schema.",
+    EnumSpelling "enum_spelling" Syntax "A value was spelled otherwise than in the schema.",
+    NullAbsent "null_absent" Syntax "A null for an absent key was taken out, or put in.",
+    Encoded "encoded" Retyped "JSON inside a text was opened.",
+    Stringified "stringified" Retyped "A value became the text it was written as.",
+    ToNumber "to_number" Retyped "A text became a number.",
+    ToBoolean "to_boolean" Retyped "A text or number became a boolean.",
+    ToNull "to_null" Retyped "A text became null.",
+    ToInteger "to_integer" Retyped "A number without a fraction became an integer.",
+    ToList "to_list" Retyped "A value became a list of one.",
+    FromList "from_list" Retyped "A list of one became its item.",
+    Unwrapped "unwrapped" Retyped "A value was taken out of an object around it.",
+    Wrapped "wrapped" Retyped "A value became the only field of an object.",
+    TextNumber "text_number" Retyped "A number that no float can hold was kept as text.",
+    EnumDistance "enum_distance" Retyped "A value was close to only one that the schema allows.",
+    Ambiguous "ambiguous" Retyped "Several readings were equally good; the first was taken.",
+    MissingValue "missing_value" Invented "A value was missing and null was put in.",
+    DefaultApplied "default_applied" Invented "The default of the schema was put in.",
+    EmptyApplied "empty_applied" Invented "An absent list or nullable field was put in as empty.",
+    InProse "in_prose" Lost "A value was found inside a longer text.",
+    Rounded "rounded" Lost "A number was rounded to what a float can hold.",
+    Ellipsis "ellipsis" Lost "An ellipsis stood for something.",
+    Dropped "dropped" Lost "Something that fits nowhere was left out.",
+    DuplicateKey "duplicate_key" Lost "A key stood twice; the last one counts.",
+    OtherValue "other_value" Lost "Another value in the text was passed over.",
+    Truncated "truncated" Lost "The text ended before the value did.",
+}
+
+impl fmt::Display for RepairKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a reading costs: how much it leaves unmet, then how many repairs of each class. Less is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    /// Places where the value cannot be what the schema wants.
+    pub(crate) unmet: u32,
+    lost: u32,
+    invented: u32,
+    retyped: u32,
+    syntax: u32,
+}
+
+impl Cost {
+    pub(crate) const UNMET: Self = Self { unmet: 1, lost: 0, invented: 0, retyped: 0, syntax: 0 };
+
+    pub(crate) fn of(kind: RepairKind) -> Self {
+        let mut cost = Self::default();
+        match kind.class() {
+            CostClass::Lost => cost.lost = 1,
+            CostClass::Invented => cost.invented = 1,
+            CostClass::Retyped => cost.retyped = 1,
+            CostClass::Syntax => cost.syntax = 1,
+        }
+        cost
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            unmet: self.unmet.saturating_add(other.unmet),
+            lost: self.lost.saturating_add(other.lost),
+            invented: self.invented.saturating_add(other.invented),
+            retyped: self.retyped.saturating_add(other.retyped),
+            syntax: self.syntax.saturating_add(other.syntax),
+        }
+    }
+
+    pub(crate) fn is_free(self) -> bool {
+        self == Self::default()
+    }
+}

@@ -1,0 +1,362 @@
+//! Where in a text the values are: among prose, fences, thinking and markup.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::Trial;
+use super::edge::Place;
+use super::parser::{Noted, Outcome, Parser};
+use super::source::{End, KeyLike, Source, key_like};
+use super::strict::{self, Strict};
+use crate::options::{BareText, Options};
+use crate::repair::RepairKind;
+use crate::tree::{Id, Kind, Notation, Tree};
+
+/// How many values are looked at.
+const MAX_CANDIDATES: usize = 64;
+
+/// Tags around a model's thinking.
+pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
+
+/// A value that was found.
+pub(crate) struct Candidate {
+    pub(crate) content: Content,
+    pub(crate) span: Range<usize>,
+    pub(crate) whence: Whence,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whence {
+    Plain,
+    Fence,
+    /// Inside a block of thinking.
+    Draft,
+}
+
+/// What was read.
+pub(crate) enum Content {
+    /// JSON as it should be.
+    Strict(Value),
+    Mended(Box<Mended>),
+}
+
+/// A value and the repairs it needed.
+pub(crate) struct Mended {
+    pub(crate) tree: Tree,
+    pub(crate) root: Id,
+    pub(crate) noted: Vec<Noted>,
+}
+
+impl Candidate {
+    pub(crate) fn is_complete(&self) -> bool {
+        match &self.content {
+            Content::Strict(_) => true,
+            Content::Mended(mended) => !mended.noted.iter().any(|noted| noted.kind == RepairKind::Truncated),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.content {
+            Content::Strict(Value::Array(items)) => items.is_empty(),
+            Content::Strict(Value::Object(members)) => members.is_empty(),
+            Content::Strict(_) => false,
+            Content::Mended(mended) => match mended.tree.kind(mended.root) {
+                Kind::List(children) | Kind::Object(children) => children.count == 0,
+                Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+            },
+        }
+    }
+
+    /// Whether it is more than a bracket in a sentence.
+    pub(crate) fn is_structured(&self) -> bool {
+        match &self.content {
+            Content::Strict(Value::Array(items)) => items.iter().any(|item| !item.is_number()),
+            Content::Strict(value) => value.is_object() && !self.is_empty(),
+            Content::Mended(mended) => match mended.tree.kind(mended.root) {
+                Kind::Object(children) => children.count > 0,
+                Kind::List(_) => mended.tree.children(mended.root).any(|item| {
+                    mended
+                        .tree
+                        .get(item)
+                        .is_some_and(|node| node.notation == Notation::Plain && !matches!(node.kind, Kind::Number(_)))
+                }),
+                Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+            },
+        }
+    }
+}
+
+/// All values of a text, in order.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) candidates: Vec<Candidate>,
+    /// Blocks of thinking.
+    pub(crate) thinking: Vec<Range<usize>>,
+    /// A value was nested too deeply.
+    pub(crate) too_deep: bool,
+}
+
+/// Finds lists and objects.
+pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
+    let mut finder = Finder {
+        text,
+        options,
+        found: Found { thinking: thinking(text), ..Found::default() },
+        budget: text.len() * 8 + 4096,
+        strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
+    };
+    finder.search();
+    finder.found
+}
+
+struct Finder<'t> {
+    text: &'t str,
+    options: &'t Options,
+    found: Found,
+    /// Bytes that may still be read. A bound keeps the whole search linear.
+    budget: usize,
+    strict_budget: usize,
+}
+
+impl Finder<'_> {
+    fn search(&mut self) {
+        let bytes = self.text.as_bytes();
+        let mut place = 0;
+        let mut fence = Whence::Plain;
+        while let Some(offset) =
+            bytes.get(place..).and_then(|rest| rest.iter().position(|byte| matches!(byte, b'{' | b'[' | b'`')))
+        {
+            place += offset;
+            if bytes.get(place) == Some(&b'`') {
+                let ticks = bytes.get(place..).map_or(0, |rest| rest.iter().take_while(|byte| **byte == b'`').count());
+                if ticks >= 3 {
+                    fence = if fence == Whence::Plain { Whence::Fence } else { Whence::Plain };
+                }
+                place += ticks;
+                continue;
+            }
+            let around_fence = self.text.get(place + 1..).is_some_and(|rest| rest.starts_with("```"));
+            if around_fence {
+                place += 1;
+                continue;
+            }
+            if self.budget == 0 || self.found.too_deep || self.found.candidates.len() >= MAX_CANDIDATES {
+                break;
+            }
+            place = match self.try_at(place, fence) {
+                Some(candidate) => {
+                    let end = candidate.span.end.max(place + 1);
+                    self.found.candidates.push(candidate);
+                    end
+                }
+                None => place + 1,
+            };
+        }
+    }
+
+    fn try_at(&mut self, place: usize, fence: Whence) -> Option<Candidate> {
+        let block = self.found.thinking.iter().find(|block| block.contains(&place)).cloned();
+        let whence = if block.is_some() { Whence::Draft } else { fence };
+        let limit = block.map_or(self.text.len(), |block| block.end);
+        let text = self.text.get(..limit)?;
+        if self.strict_budget > 0 {
+            match strict::read(text.get(place..)?) {
+                Strict::Value(value, length) if !self.goes_on(place + length) => {
+                    return Some(Candidate { content: Content::Strict(value), span: place..place + length, whence });
+                }
+                Strict::Value(..) => {}
+                Strict::Cut => self.strict_budget = 0,
+                Strict::No => self.strict_budget = self.strict_budget.saturating_sub((limit - place) / 4),
+            }
+        }
+        let mut candidate = self.mend(text, place, whence)?;
+        if !candidate.is_complete() && fence == Whence::Fence && self.budget > 0 {
+            // The fence may be what ended, not the text.
+            let fence = text.get(place..).and_then(|rest| rest.find("\n```").or_else(|| rest.rfind("```")));
+            let inside = fence.and_then(|fence| text.get(..place + fence));
+            if let Some(shorter) = inside.and_then(|inside| self.mend(inside, place, whence)) {
+                candidate = shorter;
+            }
+        }
+        Some(candidate)
+    }
+
+    /// Whether an object goes on though it was closed.
+    fn goes_on(&self, end: usize) -> bool {
+        let source = Source::new(self.text, End::Final);
+        let comma = source.peek_space(end);
+        let next = source.peek_space(comma + 1);
+        source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes
+    }
+
+    fn mend(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
+        let source = Source::new(text, End::Final);
+        let mut parser = Parser::new(place, Place::Top);
+        let end = match parser.run(&source, self.options) {
+            Outcome::Done(end) => end,
+            Outcome::TooDeep => {
+                self.found.too_deep = true;
+                return None;
+            }
+            Outcome::More => return None,
+        };
+        self.budget = self.budget.saturating_sub(end - place);
+        let root = parser.root?;
+        let mended = Mended { tree: parser.tree, root, noted: parser.noted };
+        let in_prose = text.get(..place).is_some_and(|before| !before.trim().is_empty()) && whence != Whence::Fence;
+        if is_junk(&mended.tree, root, &mended.noted, in_prose) {
+            return None;
+        }
+        Some(Candidate { content: Content::Mended(Box::new(mended)), span: place..end, whence })
+    }
+}
+
+/// Whether what was read is no value after all, but a bracket in a sentence.
+pub(crate) fn is_bracket_in_prose(parser: &Parser, in_prose: bool) -> bool {
+    parser.root.is_some_and(|root| is_junk(&parser.tree, root, &parser.noted, in_prose))
+}
+
+fn is_junk(tree: &Tree, root: Id, noted: &[Noted], in_prose: bool) -> bool {
+    let first_noted = noted.first().map(|noted| noted.kind);
+    let noted = |kind: RepairKind| noted.iter().any(|noted| noted.kind == kind);
+    let cut = noted(RepairKind::Truncated);
+    match tree.kind(root) {
+        Kind::Object(children) if children.count == 0 => noted(RepairKind::Dropped) || (cut && in_prose),
+        Kind::Object(_) if cut => {
+            // A brace in a sentence takes the rest of the text for its keys.
+            let first = tree.children(root).next().and_then(|id| tree.get(id));
+            let bare = matches!(first_noted, Some(RepairKind::Bare | RepairKind::Dropped));
+            bare && first.and_then(|node| node.key.as_deref()).is_some_and(|key| key.contains(char::is_whitespace))
+        }
+        Kind::List(children) if children.count == 0 => in_prose && (cut || noted(RepairKind::Dropped)),
+        Kind::List(_) if in_prose => tree.children(root).all(|item| {
+            let node = tree.get(item);
+            node.is_some_and(|node| node.notation == Notation::Bare && matches!(node.kind, Kind::Text(_)))
+        }),
+        Kind::List(_) | Kind::Object(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+    }
+}
+
+/// The blocks of thinking. A closing tag without an opening one ends a block that began with the text; an opening tag
+/// without a closing one begins a block that ends with it.
+fn thinking(text: &str) -> Vec<Range<usize>> {
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut place = 0;
+    while let Some(offset) = text.get(place..).and_then(|rest| rest.find('<')) {
+        place += offset;
+        let rest = text.get(place + 1..).unwrap_or_default();
+        let closing = rest.starts_with('/');
+        let name = rest.strip_prefix('/').unwrap_or(rest);
+        let tag = THINKING.iter().find(|tag| {
+            name.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag))
+                && name.get(tag.len()..).is_some_and(|rest| rest.starts_with('>'))
+        });
+        if let Some(tag) = tag {
+            let behind = place + 2 + usize::from(closing) + tag.len();
+            match (closing, open) {
+                (false, None) => open = Some(place),
+                (true, Some(start)) => {
+                    blocks.push(start..behind);
+                    open = None;
+                }
+                (true, None) if blocks.is_empty() => blocks.push(0..behind),
+                (false, Some(_)) | (true, None) => {}
+            }
+        }
+        place += 1;
+    }
+    if let Some(start) = open {
+        blocks.push(start..text.len());
+    }
+    blocks
+}
+
+/// Reads a text that holds neither list nor object: a number, a literal, a text, or several of them.
+pub(crate) fn find_scalar(text: &str, found: &Found, options: &Options) -> Option<Candidate> {
+    let outside = found.thinking.last().map_or(0, |block| block.end);
+    let (start, end) = unfenced(text, outside);
+    let inner = text.get(..end)?;
+    let source = Source::new(inner, End::Final);
+    let start = source.skip_space(start);
+    if inner.get(start..)?.trim().is_empty() || inner.get(start..)?.starts_with(['{', '[', '}', ']']) {
+        return None;
+    }
+    let mut parser = Parser::new(start, Place::Top);
+    let Outcome::Done(mut behind) = parser.run(&source, options) else { return None };
+    if separated(&source, behind) {
+        parser = Parser::of_list(start);
+        let Outcome::Done(all) = parser.run(&source, options) else { return None };
+        behind = all;
+        parser.noted.retain(|noted| noted.kind != RepairKind::Truncated);
+        parser.note(RepairKind::SeveralValues, parser.root, start..all);
+    }
+    let mended = Mended { tree: parser.tree, root: parser.root?, noted: parser.noted };
+    let fine = rest_is_noise(&source, behind) && scalar_is_sound(&mended, inner.get(start..)?, options);
+    let whence = if end < text.len() { Whence::Fence } else { Whence::Plain };
+    fine.then(|| Candidate { content: Content::Mended(Box::new(mended)), span: start..behind, whence })
+}
+
+/// The inside of the last fence, or everything.
+fn unfenced(text: &str, from: usize) -> (usize, usize) {
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(open) = rest.find("```") else { return (from, text.len()) };
+    let inside = rest.get(open..).unwrap_or_default();
+    let ticks = inside.len() - inside.trim_start_matches('`').len();
+    let line = inside.get(ticks..).and_then(|line| line.find('\n')).map_or(ticks, |offset| ticks + offset + 1);
+    let body = inside.get(line..).unwrap_or_default();
+    let Some(close) = body.find("```") else { return (from, text.len()) };
+    (from + open + line, from + open + line + close)
+}
+
+/// Whether another value follows, behind a comma or on a line of its own.
+fn separated(source: &Source<'_>, place: usize) -> bool {
+    let next = source.skip_space(place);
+    if source.is_end(next) {
+        return false;
+    }
+    match source.at(next) {
+        b',' => !source.is_end(source.skip_space(next + 1)),
+        b'/' if source.is_comment(next) => false,
+        _ => source.slice(place, next).contains('\n'),
+    }
+}
+
+fn rest_is_noise(source: &Source<'_>, place: usize) -> bool {
+    let rest = source.slice(place, source.len()).trim();
+    rest.starts_with("/*")
+        || rest.starts_with("//")
+        || rest.trim_matches([',', ';', ')', '`', ' ', '\n', '\\']).is_empty()
+}
+
+fn scalar_is_sound(mended: &Mended, text: &str, options: &Options) -> bool {
+    let odd = |char: char| char.is_control() && !matches!(char, '\n' | '\r' | '\t' | '\u{8}' | '\u{c}');
+    let word_is_sound = |id: Id| {
+        let Some(node) = mended.tree.get(id) else { return false };
+        match (&node.kind, node.notation) {
+            (Kind::Text(word), Notation::Bare) => {
+                options.bare_text == BareText::Text
+                    && word.contains(char::is_alphanumeric)
+                    && (word.starts_with('/') || !word.contains(['{', '}', '[', ']']))
+            }
+            (Kind::Text(word), Notation::Plain) => {
+                !word.contains(odd) && (!word.contains("\\u") || text.contains("\\\\u"))
+            }
+            (Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Object(_), _) => true,
+        }
+    };
+    match mended.tree.kind(mended.root) {
+        Kind::List(children) => {
+            let words = mended.tree.children(mended.root).all(|item| {
+                let prose = mended.tree.get(item).is_some_and(|node| {
+                    node.notation == Notation::Bare && matches!(&node.kind, Kind::Text(word) if word.contains(' '))
+                });
+                word_is_sound(item) && !prose
+            });
+            children.count == 0 || words
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Object(_) => word_is_sound(mended.root),
+    }
+}

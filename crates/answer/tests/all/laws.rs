@@ -1,0 +1,128 @@
+//! What must hold for every text: valid JSON comes back as it is, and reading any text ends.
+
+use polywire_answer::{CoerceOptions, Options, ReadOptions, Schema, coerce, read_with, salvage};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Any JSON value, with texts that are full of notation.
+pub(crate) fn any_value() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "[ -~]{0,12}",
+        "\\PC{0,8}",
+        r#"[\\"'{}\[\]:,`<>/#\n\t a-c]{0,16}"#,
+        Just("```json\n{}\n```".to_owned()),
+        Just("<think>".to_owned()),
+    ];
+    let number = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1e15..1e15).prop_map(|number: f64| json!(number)),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number,
+        text.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 48, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((text.clone(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+/// Texts that look like answers and are broken somewhere.
+pub(crate) fn any_broken() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        any_value().prop_map(|value| value.to_string()),
+        r#"[\\"'{}\[\]:,`<>/#+()=\n a-c0-9.-]{0,24}"#,
+        "\\PC{0,6}",
+        Just("```json\n".to_owned()),
+        Just("\n```".to_owned()),
+        Just("<think>".to_owned()),
+        Just("</think>".to_owned()),
+        Just("{\"a\": \"b".to_owned()),
+    ];
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn valid_json_comes_back_exactly(value in any_value(), pretty in any::<bool>()) {
+        let text = if pretty { format!("{value:#}") } else { value.to_string() };
+        let salvaged = salvage(&text, &Options::default()).expect("a value");
+        prop_assert_eq!(salvaged.value.to_string(), serde_json::from_str::<Value>(&text).expect("JSON").to_string());
+        prop_assert!(salvaged.repairs.is_empty());
+    }
+
+    #[test]
+    fn the_tolerant_reader_reads_valid_json_as_the_strict_one_does(value in any_value()) {
+        // A comment keeps the strict reader away.
+        let container = json!([value]);
+        let text = format!("/**/{container}");
+        let salvaged = salvage(&text, &Options::default()).expect("a value");
+        prop_assert_eq!(salvaged.value, container);
+    }
+
+    #[test]
+    fn any_text_and_every_prefix_of_it_can_be_read(text in any_broken()) {
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let prefix = text.get(..end).unwrap_or_default();
+            salvage(prefix, &Options::default());
+            salvage(prefix, &Options::partial());
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_read_by_any_schema(text in any_broken(), schema in any_schema()) {
+        let schema = Schema::new(&schema).expect("a schema");
+        read_with(&text, Some(&schema), &ReadOptions::default());
+        read_with(&text, Some(&schema), &ReadOptions::default().with_salvage(Options::partial()));
+    }
+
+    #[test]
+    fn a_valid_value_is_never_changed(value in any_value(), schema in any_schema()) {
+        let ready = Schema::new(&schema).expect("a schema");
+        let answer = read_with(&value.to_string(), Some(&ready), &ReadOptions::default());
+        let (coerced, repairs) = coerce(value.clone(), &schema, &CoerceOptions::default()).expect("a schema");
+        if jsonschema_accepts(&schema, &value) {
+            prop_assert_eq!(&coerced, &value);
+            prop_assert!(repairs.is_empty());
+            if let Some(read) = answer.value.filter(|_| !value.to_string().contains("</")) {
+                prop_assert_eq!(read, value);
+            }
+        }
+    }
+}
+
+fn jsonschema_accepts(schema: &Value, value: &Value) -> bool {
+    polywire_answer::validate(value, schema).expect("a schema").is_empty()
+}
+
+/// Schemas with every kind of shape, some of them recursive.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": "integer"})),
+        Just(json!({"type": ["number", "null"]})),
+        Just(json!({"type": "boolean"})),
+        Just(json!({"enum": ["a", "b", 1, null]})),
+        Just(json!({"const": "abc"})),
+        Just(json!(true)),
+        Just(json!({"$ref": "#"})),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|branches| json!({"anyOf": branches})),
+            (inner.clone(), inner, any::<bool>()).prop_map(|(a, b, closed)| json!({
+                "type": "object", "properties": {"a": a, "b": b}, "required": ["a"], "additionalProperties": !closed
+            })),
+        ]
+    })
+    .prop_map(|schema| if schema == json!({"$ref": "#"}) { json!({"type": "array", "items": schema}) } else { schema })
+}

@@ -1,0 +1,8 @@
+//! The tests of `polywire-answer`: one binary, a module for each subject.
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "tests say what they expect")]
+
+mod hostile;
+mod laws;
+mod own;
+mod shared;
+mod stream;

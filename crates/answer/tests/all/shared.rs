@@ -1,0 +1,134 @@
+//! The public suites of other readers and the outputs of real models, where they are at hand: exact values, one set of
+//! defaults, and floors below which no change may fall.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use polywire_answer::{Options, ReadOptions, Schema, read_with};
+use serde_json::Value;
+
+struct Case {
+    id: String,
+    kind: String,
+    input: String,
+    expected: Value,
+    schema: Value,
+}
+
+fn lines(path: &str) -> Option<Vec<Value>> {
+    let text = fs::read_to_string(shared()?.join(path)).expect("a file of cases");
+    Some(text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect())
+}
+
+fn shared() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!("skipped: the shared corpus is not here");
+    None
+}
+
+fn text(line: &Value, key: &str) -> String {
+    line[key].as_str().unwrap_or_default().to_owned()
+}
+
+fn cases(suite: &str) -> Option<Vec<Case>> {
+    let case = |line: &Value| Case {
+        id: text(line, "id"),
+        kind: text(line, "kind"),
+        input: text(line, "input"),
+        expected: line["expected"].clone(),
+        schema: line["schema"].clone(),
+    };
+    lines(&format!("corpus/salvage/{suite}.jsonl")).map(|lines| lines.iter().map(case).collect())
+}
+
+/// The valid value of a text, or nothing.
+fn answer(input: &str, schema: &Value, salvage: Options) -> Option<Value> {
+    let schema = (!schema.is_null()).then(|| Schema::cached(schema).expect("a schema"));
+    read_with(input, schema.as_deref(), &ReadOptions::default().with_salvage(salvage)).valid().cloned()
+}
+
+/// Numbers by value, keys in any order.
+fn same(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Number(one), Value::Number(two)) => one == two || one.as_f64() == two.as_f64(),
+        (Value::Array(one), Value::Array(two)) => {
+            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same(one, two))
+        }
+        (Value::Object(one), Value::Object(two)) => {
+            one.len() == two.len() && one.iter().all(|(key, one)| two.get(key).is_some_and(|two| same(one, two)))
+        }
+        _ => one == two,
+    }
+}
+
+/// Runs a suite whose texts are whole, or still arriving, and asserts how many values and refusals are reached.
+#[track_caller]
+fn reaches(suite: &str, options: &Options, floor: (usize, usize)) {
+    let Some(cases) = cases(suite) else { return };
+    let (mut reached, mut refused) = ((0, 0), (0, 0));
+    for case in cases {
+        let got = answer(&case.input, &case.schema, options.clone());
+        let refuse = matches!(case.kind.as_str(), "error" | "no_json");
+        let fine = match &got {
+            None => refuse,
+            Some(got) => !refuse && same(got, &case.expected),
+        };
+        let count = if refuse { &mut refused } else { &mut reached };
+        count.0 += usize::from(fine);
+        count.1 += 1;
+        if !fine {
+            let got = got.map_or("nothing".to_owned(), |got| got.to_string());
+            println!("{} {:?}\n  want {} {}\n  got  {got}", case.id, case.input, case.kind, case.expected);
+        }
+    }
+    println!("{suite}: {} of {} values, {} of {} refusals", reached.0, reached.1, refused.0, refused.1);
+    assert!(reached.0 >= floor.0 && refused.0 >= floor.1, "{suite} fell below {floor:?}");
+}
+
+#[test]
+fn values_of_the_public_suites_are_reached() {
+    let (whole, arriving) = (Options::default(), Options::partial());
+    reaches("jsonrepair", &whole, (194, 6));
+    reaches("json_repair", &whole, (107, 5));
+    reaches("json_repair_schema", &whole, (29, 5));
+    reaches("baml", &whole, (180, 13));
+    reaches("baml_partial", &arriving, (19, 2));
+    reaches("aisdk", &arriving, (26, 1));
+    reaches("jiter", &arriving, (7, 0));
+}
+
+#[test]
+fn outputs_of_real_models_are_read_or_refused() {
+    let Some(cases) = lines("corpus/cases.jsonl") else { return };
+    let outputs = cases.iter().filter(|case| case["kind"] == "output");
+    let mut judged = 0;
+    for case in outputs.filter(|case| case.get("expected_value").is_some() || case.get("expected_failure").is_some()) {
+        let got = answer(&text(case, "input"), &case["schema"], Options::default());
+        let fine = match (case.get("expected_value"), &got) {
+            (Some(expected), Some(got)) => same(got, expected),
+            (None, got) => got.is_none(),
+            (Some(_), None) => false,
+        };
+        assert!(fine, "{case}\n  got {got:?}");
+        judged += 1;
+    }
+    println!("{judged} outputs");
+    assert!(judged > 20);
+}
+
+#[test]
+fn every_prefix_of_every_case_can_be_read() {
+    for suite in ["jsonrepair", "json_repair", "json_repair_schema", "baml", "baml_partial", "aisdk", "jiter"] {
+        for case in cases(suite).unwrap_or_default() {
+            let ends = case.input.char_indices().map(|(end, _)| end);
+            // Long texts are read at some of their prefixes only.
+            for prefix in ends.step_by(1 + case.input.len() / 400).filter_map(|end| case.input.get(..end)) {
+                answer(prefix, &case.schema, Options::default());
+                answer(prefix, &case.schema, Options::partial());
+            }
+        }
+    }
+}
