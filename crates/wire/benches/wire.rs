@@ -1,0 +1,2 @@
+//! Speed, as ratios to `serde_json`.
+fn main() {}

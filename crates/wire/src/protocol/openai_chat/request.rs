@@ -1,0 +1,747 @@
+//! Requests of `openai-chat`.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::shapes::{
+    Allowed, AllowedTool, Body, CallFunction, CallShape, Choice, Content, File, Format, FormatSchema, FunctionShape,
+    ImageUrl, InputAudio, KnownPart, Named, Part, StreamOptions, ToolShape, Turn,
+};
+use crate::error::{DecodeError, Within};
+use crate::fields::{Fields, each};
+use crate::neutral::{
+    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
+    ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
+};
+use crate::protocol::context::{At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::report::{Action, Changes, Effect};
+use crate::surface::Quirk;
+
+/// What stands before images and documents that a tool's result cannot hold.
+const MEDIA_MARKER: &str = "Attachments of the tool result above:";
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let limit = ctx.limit(request);
+    let legacy = ctx.has(Quirk::LegacyMaxTokens);
+    let tools = tools(ctx, request);
+    let has_tools = !tools.is_empty();
+    let extra = ctx.extra(&At::ROOT, &request.extra);
+    let options = request.stream && !extra.is_some_and(|extra| extra.contains_key("stream_options"));
+    ctx.no_word("top_k", request.top_k.as_ref());
+    let body = Body {
+        model: &request.model,
+        messages: turns(ctx, request),
+        tools,
+        tool_choice: choice(ctx, request.tool_choice.as_ref().filter(|_| has_tools)),
+        parallel_tool_calls: ctx.wish("parallel_tool_calls", request.parallel_tool_calls, Quirk::NoParallelFlag),
+        response_format: format(ctx, request),
+        max_completion_tokens: limit.filter(|_| !legacy),
+        max_tokens: limit.filter(|_| legacy),
+        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
+        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
+        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
+        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
+        stop: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        reasoning_effort: effort(ctx, request),
+        stream: request.stream,
+        stream_options: options.then_some(StreamOptions { include_usage: true }),
+        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        extra,
+    };
+    if !has_tools {
+        ctx.without_tools(request);
+    }
+    super::super::json(&Body { parallel_tool_calls: body.parallel_tool_calls.filter(|_| has_tools), ..body })
+}
+
+fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
+    let effort = ctx.effort_alone(request);
+    ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+        Cow::Owned(effort) => Cow::Owned(effort.into()),
+    })
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let functions = || request.tools.iter().filter_map(Tool::as_function);
+    let mixed = ctx.has(Quirk::UniformStrict) && functions().any(|one| one.strict != Some(true));
+    let mut shapes = Vec::with_capacity(request.tools.len());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        match tool {
+            Tool::Function(function) => {
+                ctx.no_cache(&at, function.cache.as_ref());
+                shapes.push(ToolShape::Function {
+                    r#type: "function",
+                    function: FunctionShape {
+                        name: &function.name,
+                        description: function.description.as_deref(),
+                        parameters: function.parameters.as_ref(),
+                        strict: strict(ctx, &at, function.strict, mixed),
+                        extra: ctx.extra(&at, &function.extra),
+                    },
+                });
+            }
+            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
+        }
+    }
+    shapes
+}
+
+fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool) -> Option<bool> {
+    let wanted = strict?;
+    if ctx.has(Quirk::NoStrict) {
+        let effect = if wanted { UNSAID } else { UNNOTED };
+        ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+        return None;
+    }
+    if wanted && mixed {
+        ctx.tell("uniform-strict", &at.field("strict"), UNSAID, "all tools are strict here or none; one of them is not");
+        return Some(false);
+    }
+    Some(wanted)
+}
+
+fn choice<'r>(ctx: &mut Context<'_>, choice: Option<&'r ToolChoice>) -> Option<Choice<'r>> {
+    let at = At::ROOT.field("tool_choice");
+    let required = if ctx.has(Quirk::RequiredIsAny) { "any" } else { "required" };
+    let allowed = |mode, names: &'r [String]| {
+        let tool = |name: &'r String| AllowedTool { r#type: "function", function: Named { name } };
+        let allowed_tools = Allowed { mode, tools: names.iter().map(tool).collect() };
+        Choice::Allowed { r#type: "allowed_tools", allowed_tools }
+    };
+    let choice = choice?;
+    let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
+    if forced && ctx.has(Quirk::NoForcedChoice) {
+        ctx.tell("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
+        return Some(Choice::Mode("auto"));
+    }
+    Some(match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode(required),
+        ToolChoice::Tool(_) if ctx.has(Quirk::NoNamedChoice) => {
+            ctx.tell("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
+            Choice::Mode(required)
+        }
+        ToolChoice::Tool(name) => Choice::Function { r#type: "function", function: Named { name } },
+        ToolChoice::AnyOf(names) => allowed("auto", names),
+        ToolChoice::OneOf(names) => allowed("required", names),
+    })
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
+    let at = At::ROOT.field("output");
+    let output = request.output.as_ref()?;
+    if !request.tools.is_empty() && ctx.has(Quirk::NoToolsWithFormat) {
+        ctx.tell("no-tools-with-format", &at, UNSAID, "tools and a format of the answer do not go together here");
+        return None;
+    }
+    Some(match output {
+        Output::Json if ctx.has(Quirk::NoFreeJson) => {
+            ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+            let schema = Cow::Owned(json!({"type": "object"}));
+            Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
+        }
+        Output::Json => Format::JsonObject { schema: None },
+        Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
+            ctx.tell("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
+            Format::JsonObject { schema: Some(format.schema()) }
+        }
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            Format::JsonObject { schema: None }
+        }
+        Output::Schema(format) => {
+            ctx.strategy(format);
+            let (schema, strict) = (Cow::Borrowed(format.schema()), format.is_strict());
+            let description = format.description();
+            Format::JsonSchema { json_schema: FormatSchema { name: format.name(), description, schema, strict } }
+        }
+    })
+}
+
+fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
+    let mut turns = Vec::with_capacity(request.messages.len() + 1);
+    let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+    if !request.system.is_empty() {
+        let at = At::ROOT.field("system");
+        let content = texts(ctx, &at, &request.system);
+        turns.push(Turn { role: system, content, ..Turn::default() });
+    }
+    let messages = At::ROOT.field("messages");
+    let mut before = None;
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let extra = ctx.extra(&at, &message.extra);
+        match message.role {
+            Role::System => {
+                if turns.iter().all(|turn| turn.role == system) {
+                    ctx.tell("leading-instruction", &at, MOVED, "an instruction that stands first joins the others");
+                }
+                let content = content(ctx, &at, &message.content, "an instruction");
+                turns.push(Turn { role: system, content, extra, ..Turn::default() });
+            }
+            Role::User => {
+                let content = content(ctx, &at, &message.content, "a user's turn");
+                turns.push(Turn { role: "user", content, extra, ..Turn::default() });
+            }
+            Role::Assistant => turns.push(Turn { extra, ..assistant(ctx, &at, &message.content, Side::Request) }),
+            Role::Tool => {
+                if before == Some(Role::Tool) {
+                    ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                }
+                if extra.is_some() {
+                    ctx.tell("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
+                }
+                results(ctx, &at, &message.content, &mut turns);
+            }
+        }
+        before = Some(message.role);
+    }
+    turns
+}
+
+/// Texts alone: one string, or a list where a text carries fields of its own.
+fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'r> {
+    if texts.iter().any(|text| text.extra.get(OWN).is_some()) {
+        return Content::Parts(texts.iter().enumerate().map(|(index, text)| text_part(ctx, &at.entry(index), text)).collect());
+    }
+    let plain = texts.iter().enumerate().map(|(index, text)| plain_text(ctx, &at.entry(index), text)).collect();
+    Content::Text(ctx.joined(at, plain))
+}
+
+fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r, str> {
+    ctx.extra(at, &text.extra);
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.signature(at, text.signature.as_ref());
+    if text.text.is_empty() {
+        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+    }
+    Cow::Borrowed(&text.text)
+}
+
+fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.signature(at, text.signature.as_ref());
+    let extra = ctx.extra(at, &text.extra);
+    Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
+}
+
+/// What a user or an instruction says.
+fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
+    let at = at.field("content");
+    let plain = |block: &Block| matches!(block, Block::Text(text) if text.extra.get(OWN).is_none());
+    if blocks.iter().all(plain) {
+        let texts = blocks.iter().enumerate().filter_map(|(index, block)| match block {
+            Block::Text(text) => Some(plain_text(ctx, &at.entry(index), text)),
+            _ => None,
+        });
+        let texts = texts.collect();
+        return Content::Text(ctx.joined(&at, texts));
+    }
+    let mut parts = Vec::with_capacity(blocks.len());
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::Text(text) => parts.push(text_part(ctx, &at, text)),
+            Block::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            Block::Audio(audio) => parts.extend(audio_part(ctx, &at, audio)),
+            Block::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            Block::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
+            Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+        }
+    }
+    if parts.is_empty() { Content::Text(Cow::Borrowed("")) } else { Content::Parts(parts) }
+}
+
+fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    ctx.no_cache(at, image.cache.as_ref());
+    let url = match &image.source {
+        Source::Base64 { media_type, data } => Cow::Owned(format!("data:{media_type};base64,{data}")),
+        Source::Url { url, media_type } => {
+            ctx.media_type(at, media_type.as_ref());
+            Cow::Borrowed(url.as_str())
+        }
+        Source::File { .. } | Source::Text { .. } => {
+            ctx.no_source(at, &image.source);
+            return None;
+        }
+    };
+    let part = KnownPart::ImageUrl { image_url: ImageUrl { url, detail: image.detail.as_deref() } };
+    Some(Part::Known { part, extra: ctx.extra(at, &image.extra) })
+}
+
+fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
+    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+        return None;
+    }
+    let known = match &audio.source {
+        Source::Base64 { media_type, data } => media_type.strip_prefix("audio/").map(|format| (format, data)),
+        Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
+    };
+    let Some((format, data)) = known else {
+        ctx.no_source(at, &audio.source);
+        return None;
+    };
+    let mp3 = "mp3";
+    let format = if format == "mpeg" {
+        ctx.tell("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
+        mp3
+    } else {
+        format
+    };
+    let part = KnownPart::InputAudio { input_audio: InputAudio { data, format } };
+    Some(Part::Known { part, extra: ctx.extra(at, &audio.extra) })
+}
+
+fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
+    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+        return None;
+    }
+    ctx.no_cache(at, document.cache.as_ref());
+    let filename = document.name.as_deref();
+    let part = match &document.source {
+        Source::Base64 { media_type, data } => {
+            let file_data = Some(format!("data:{media_type};base64,{data}"));
+            KnownPart::File { file: File { file_data, filename, file_id: None } }
+        }
+        Source::File { id } => KnownPart::File { file: File { file_id: Some(id), filename, file_data: None } },
+        Source::Text { text } => {
+            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            KnownPart::Text { text: Cow::Borrowed(text) }
+        }
+        Source::Url { .. } => {
+            ctx.no_source(at, &document.source);
+            return None;
+        }
+    };
+    Some(Part::Known { part, extra: ctx.extra(at, &document.extra) })
+}
+
+/// Whether an assistant's turn is part of a request or of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Request,
+    Answer,
+}
+
+/// An assistant's turn: thoughts, then text, then calls, because the protocol has a field for each.
+pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Turn<'r> {
+    let outer = at;
+    let at = at.field("content");
+    let (mut thoughts, mut texts, mut parts, mut calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let listed = blocks.iter().any(|block| match block {
+        Block::Text(text) => text.extra.get(OWN).is_some(),
+        Block::Other(other) => other.protocol == OWN && !is_call(&other.value),
+        _ => false,
+    });
+    let mut latest = 0;
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        let rank = match block {
+            Block::Thinking(thinking) => {
+                thoughts.extend(thought(ctx, &at, thinking, side));
+                0
+            }
+            Block::Text(text) if listed => {
+                parts.push(text_part(ctx, &at, text));
+                1
+            }
+            Block::Text(text) => {
+                texts.push(plain_text(ctx, &at, text));
+                1
+            }
+            Block::ToolCall(call) => {
+                calls.push(call_shape(ctx, &at, call));
+                2
+            }
+            Block::Other(other) if is_call(&other.value) => {
+                calls.extend(ctx.other(&at, other).map(CallShape::Other));
+                2
+            }
+            Block::Other(other) => {
+                parts.extend(ctx.other(&at, other).map(Part::Other));
+                1
+            }
+            Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => {
+                ctx.no_place(&at, block.kind(), "an assistant's turn");
+                latest
+            }
+        };
+        if rank < latest {
+            ctx.tell("order", &at, MOVED, "thoughts stand before text and text before calls");
+        }
+        latest = latest.max(rank);
+    }
+    let thought = (!thoughts.is_empty()).then(|| ctx.joined(outer, thoughts));
+    let replay = side == Side::Request && !calls.is_empty() && ctx.has(Quirk::ReasoningReplay);
+    let thought = thought.or_else(|| replay.then(|| Cow::Borrowed("")));
+    let content = match (parts.is_empty(), texts.is_empty()) {
+        (false, _) => Content::Parts(parts),
+        (true, false) => Content::Text(ctx.joined(&at, texts)),
+        (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
+        (true, true) => Content::Null,
+    };
+    let named_otherwise = ctx.has(Quirk::ReasoningField);
+    let (reasoning, reasoning_content) = if named_otherwise { (thought, None) } else { (None, thought) };
+    Turn { role: "assistant", content, reasoning, reasoning_content, tool_calls: calls, ..Turn::default() }
+}
+
+/// Whether a block that has no neutral name stands among the calls.
+fn is_call(value: &Value) -> bool {
+    value.get("id").is_some()
+}
+
+fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
+    if side == Side::Request && ctx.has(Quirk::NoReasoningInput) {
+        ctx.tell("refused-here", at, DROPPED, "this surface takes no thoughts back");
+        return None;
+    }
+    ctx.extra(at, &thinking.extra);
+    ctx.signature(at, thinking.signature.as_ref());
+    if thinking.text.is_empty() {
+        ctx.tell("empty-text", at, UNNOTED, "an empty thought says nothing");
+    }
+    Some(Cow::Borrowed(&thinking.text))
+}
+
+fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
+    ctx.no_cache(at, call.cache.as_ref());
+    ctx.signature(at, call.signature.as_ref());
+    CallShape::Function {
+        id: &call.id,
+        r#type: "function",
+        function: CallFunction { name: &call.name, arguments: &call.arguments },
+        extra: ctx.extra(at, &call.extra),
+    }
+}
+
+/// Results, one turn each; images and documents follow in a user's turn.
+fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &mut Vec<Turn<'r>>) {
+    let at = at.field("content");
+    let mut media = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::ToolResult(result) => {
+                ctx.no_cache(&at, result.cache.as_ref());
+                let extra = ctx.extra(&at, &result.extra);
+                let (text, attached) = ctx.result_text(&at, result);
+                let text = ctx.error_text(&at, result, text);
+                media.extend(attached.into_iter().map(|block| (index, block)));
+                let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
+                turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
+            }
+            Block::ToolResultReference(reference) => {
+                ctx.reference(&at);
+                let extra = ctx.extra(&at, &reference.extra);
+                let (content, tool_call_id) = (Content::Text(Cow::Owned(reference.note())), Some(reference.call_id.as_str()));
+                turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
+            }
+            _ => ctx.no_place(&at, block.kind(), "a turn of results"),
+        }
+    }
+    if media.is_empty() {
+        return;
+    }
+    let text = Cow::Borrowed(MEDIA_MARKER);
+    let mut parts = vec![Part::Known { part: KnownPart::Text { text }, extra: None }];
+    for (index, block) in media {
+        let at = at.entry(index);
+        ctx.tell("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
+        match block {
+            ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => {}
+        }
+    }
+    turns.push(Turn { role: "user", content: Content::Parts(parts), ..Turn::default() });
+}
+
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
+    let mut fields = Fields::of(body)?;
+    let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
+    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+        let turn = Fields::of(value).and_then(|turn| read_turn(turn, index, &mut request, changes));
+        turn.within(index).within("messages")?;
+    }
+    if let Some(tools) = fields.list("tools") {
+        request.tools = each("tools", tools, |_, value| Ok(read_tool(value)))?;
+    }
+    request.tool_choice = read_choice(&mut fields);
+    request.parallel_tool_calls = fields.flag("parallel_tool_calls");
+    request.output = read_format(&mut fields);
+    request.max_tokens = fields.count("max_completion_tokens").or_else(|| fields.count("max_tokens"));
+    request.temperature = fields.number("temperature");
+    request.top_p = fields.number("top_p");
+    request.frequency_penalty = fields.number("frequency_penalty");
+    request.presence_penalty = fields.number("presence_penalty");
+    request.seed = fields.integer("seed");
+    request.stop = fields.texts("stop").or_else(|| fields.text("stop").map(|one| vec![one])).unwrap_or_default();
+    if let Some(effort) = fields.text("reasoning_effort") {
+        request.reasoning = Some(Reasoning { effort: Some(Effort::from(effort)), ..Reasoning::default() });
+    }
+    request.stream = fields.flag("stream").unwrap_or(false);
+    request.user = fields.text("user");
+    if let Some(labels) = fields.object("metadata") {
+        request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
+    }
+    if request.stream {
+        // Whether the stream tells the usage: we ask for it unless somebody says no.
+        match fields.take("stream_options") {
+            Some(options) if options == json!({"include_usage": true}) => {}
+            options => fields.put("stream_options", options.unwrap_or_else(|| json!({"include_usage": false}))),
+        }
+    }
+    request.extra = Extra::of(OWN, fields.rest());
+    Ok(request)
+}
+
+/// A label as text.
+fn plain(value: Value) -> String {
+    if let Value::String(text) = value { text } else { value.to_string() }
+}
+
+fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mut Changes) -> Result<(), DecodeError> {
+    let role = turn.needed_text("role")?;
+    match role.as_str() {
+        "system" | "developer" => {
+            if role == "developer" {
+                let renamed = (Action::Renamed, Effect::Same);
+                changes.push("developer-role", format!("/messages/{index}/role"), renamed, "a developer instructs");
+            }
+            let content = read_content(&mut turn)?;
+            let extra = Extra::of(OWN, turn.rest());
+            let leading = request.messages.is_empty() && extra.is_empty();
+            if leading && content.iter().all(|block| matches!(block, Block::Text(_))) {
+                let text = |block| if let Block::Text(text) = block { Some(text) } else { None };
+                request.system.extend(content.into_iter().filter_map(text));
+            } else {
+                request.messages.push(Message { role: Role::System, content, extra });
+            }
+        }
+        "user" => {
+            let content = read_content(&mut turn)?;
+            request.messages.push(Message { role: Role::User, content, extra: Extra::of(OWN, turn.rest()) });
+        }
+        "assistant" => {
+            let content = read_assistant(&mut turn)?;
+            request.messages.push(Message { role: Role::Assistant, content, extra: Extra::of(OWN, turn.rest()) });
+        }
+        "tool" | "function" => {
+            let result = Block::ToolResult(read_result(turn)?);
+            match request.messages.last_mut() {
+                Some(last) if last.role == Role::Tool => last.content.push(result),
+                _ => request.messages.push(Message::new(Role::Tool, vec![result])),
+            }
+        }
+        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+    }
+    Ok(())
+}
+
+fn read_content(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
+    match turn.take("content") {
+        None => Ok(Vec::new()),
+        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![Block::text(text)]),
+        Some(Value::Array(parts)) => each("content", parts, |_, part| read_part(part)),
+        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+    }
+}
+
+fn read_part(value: Value) -> Result<Block, DecodeError> {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let known = match kind {
+        "text" => value.get("text").is_some_and(Value::is_string),
+        "image_url" => value.pointer("/image_url/url").is_some_and(Value::is_string),
+        "input_audio" => ["data", "format"].iter().all(|name| {
+            value.get("input_audio").and_then(|audio| audio.get(name)).is_some_and(Value::is_string)
+        }),
+        "file" => value.get("file").is_some_and(|file| file.get("file_id").or(file.get("file_data")).is_some()),
+        _ => false,
+    };
+    if !known {
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+    }
+    let kind = kind.to_owned();
+    let mut part = Fields::of(value)?;
+    part.take("type");
+    Ok(match kind.as_str() {
+        "text" => {
+            let text = part.needed_text("text")?;
+            Block::Text(Text { text, extra: Extra::of(OWN, part.rest()), ..Text::default() })
+        }
+        "image_url" => {
+            let mut image = part.object("image_url").ok_or_else(|| DecodeError::shape("an object"))?;
+            let (source, detail) = (Source::url(image.needed_text("url")?), image.text("detail"));
+            part.put_rest("image_url", image);
+            Block::Image(Image { source, detail, cache: None, extra: Extra::of(OWN, part.rest()) })
+        }
+        "input_audio" => {
+            let mut audio = part.object("input_audio").ok_or_else(|| DecodeError::shape("an object"))?;
+            let (format, data) = (audio.needed_text("format")?, audio.needed_text("data")?);
+            part.put_rest("input_audio", audio);
+            Block::Audio(Audio { source: Source::base64(format!("audio/{format}"), data), extra: Extra::of(OWN, part.rest()) })
+        }
+        _ => {
+            let mut file = part.object("file").ok_or_else(|| DecodeError::shape("an object"))?;
+            let source = match file.text("file_id") {
+                Some(id) => Source::File { id },
+                None => Source::url(file.text("file_data").unwrap_or_default()),
+            };
+            let name = file.text("filename");
+            part.put_rest("file", file);
+            Block::Document(Document { source, name, cache: None, extra: Extra::of(OWN, part.rest()) })
+        }
+    })
+}
+
+fn other(value: Value) -> Block {
+    Block::Other(Other { protocol: OWN, value })
+}
+
+/// Thoughts, text and calls of an assistant's turn.
+pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
+    let mut content = Vec::new();
+    let thought = turn.text("reasoning_content").or_else(|| turn.text("reasoning"));
+    if let Some(text) = thought.filter(|text| !text.is_empty()) {
+        content.push(Block::Thinking(Thinking { text, ..Thinking::default() }));
+    }
+    content.extend(read_content(turn)?);
+    if let Some(calls) = turn.list("tool_calls") {
+        content.extend(each("tool_calls", calls, |_, value| read_call(value))?);
+    }
+    Ok(content)
+}
+
+fn read_call(value: Value) -> Result<Block, DecodeError> {
+    if !value.get("function").is_some_and(Value::is_object) {
+        return Ok(other(value));
+    }
+    let mut call = Fields::of(value)?;
+    call.take("type");
+    // Where the pieces of a stream are put together by others, the index of the piece stays behind.
+    call.count("index");
+    let id = call.text("id").unwrap_or_default();
+    let mut function = call.object("function").ok_or_else(|| DecodeError::shape("an object"))?;
+    let name = function.text("name").unwrap_or_default();
+    let arguments = function.take("arguments").map(plain).unwrap_or_default();
+    call.put_rest("function", function);
+    Ok(Block::ToolCall(ToolCall { id, name, arguments, extra: Extra::of(OWN, call.rest()), ..ToolCall::default() }))
+}
+
+fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
+    let call_id = turn.text("tool_call_id").unwrap_or_default();
+    let content = match turn.take("content") {
+        None => Vec::new(),
+        Some(Value::String(text)) if text.is_empty() => Vec::new(),
+        Some(Value::String(text)) => vec![ResultBlock::text(text)],
+        Some(Value::Array(parts)) => each("content", parts, |_, part| {
+            Ok(match read_part(part)? {
+                Block::Text(text) => ResultBlock::Text(text),
+                Block::Image(image) => ResultBlock::Image(image),
+                Block::Document(document) => ResultBlock::Document(document),
+                Block::Other(other) => ResultBlock::Other(other),
+                _ => return Err(DecodeError::shape("a part of a result")),
+            })
+        })?,
+        Some(value) => vec![ResultBlock::Json { value }],
+    };
+    Ok(ToolResult { call_id, content, extra: Extra::of(OWN, turn.rest()), ..ToolResult::default() })
+}
+
+fn read_tool(value: Value) -> Tool {
+    let outer = value.as_object().is_some_and(|tool| tool.keys().all(|key| matches!(key.as_str(), "type" | "function")));
+    let named = value.pointer("/function/name").is_some_and(Value::is_string);
+    if !outer || !named {
+        return Tool::Other(Other { protocol: OWN, value });
+    }
+    let mut function = match Fields::of(value).ok().and_then(|mut tool| tool.object("function")) {
+        Some(function) => function,
+        None => return Tool::Other(Other { protocol: OWN, value: Value::Null }),
+    };
+    Tool::Function(Function {
+        name: function.text("name").unwrap_or_default(),
+        description: function.text("description"),
+        parameters: function.take("parameters"),
+        strict: function.flag("strict"),
+        cache: None,
+        extra: Extra::of(OWN, function.rest()),
+    })
+}
+
+fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
+    let choice = fields.take("tool_choice")?;
+    let known = match choice.as_str() {
+        Some("auto") => Some(ToolChoice::Auto),
+        Some("none") => Some(ToolChoice::None),
+        Some("required" | "any") => Some(ToolChoice::Required),
+        Some(_) => None,
+        None => match choice.get("type").and_then(Value::as_str) {
+            Some("function") => {
+                choice.pointer("/function/name").and_then(Value::as_str).map(|name| ToolChoice::Tool(name.to_owned()))
+            }
+            Some("allowed_tools") => read_allowed(choice.get("allowed_tools")),
+            _ => None,
+        },
+    };
+    if known.is_none() {
+        fields.put("tool_choice", choice);
+    }
+    known
+}
+
+fn read_allowed(allowed: Option<&Value>) -> Option<ToolChoice> {
+    let allowed = allowed?;
+    let name = |tool: &Value| Some(tool.pointer("/function/name")?.as_str()?.to_owned());
+    let names = allowed.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>()?;
+    match allowed.get("mode")?.as_str()? {
+        "auto" => Some(ToolChoice::AnyOf(names)),
+        "required" => Some(ToolChoice::OneOf(names)),
+        _ => None,
+    }
+}
+
+fn read_format(fields: &mut Fields) -> Option<Output> {
+    let format = fields.take("response_format")?;
+    let kind = format.get("type").and_then(Value::as_str).unwrap_or_default();
+    let known = match kind {
+        "text" => return None,
+        "json_object" if format.as_object().is_some_and(|format| format.len() == 1) => Some(Output::Json),
+        "json_schema" => format.get("json_schema").and_then(read_schema).map(Output::Schema),
+        _ => None,
+    };
+    if known.is_none() {
+        fields.put("response_format", format);
+    }
+    known
+}
+
+fn read_schema(format: &Value) -> Option<OutputFormat> {
+    let known = ["name", "schema", "strict", "description"];
+    let format: &Map<String, Value> = format.as_object().filter(|map| map.keys().all(|key| known.contains(&key.as_str())))?;
+    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
+    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
+    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
+    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
+    made.ok().map(|made| made.with_description(description))
+}
