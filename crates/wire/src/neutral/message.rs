@@ -123,6 +123,21 @@ impl Block {
         }
     }
 
+    /// What it carries without a neutral name.
+    pub fn extra(&self) -> Option<&Extra> {
+        match self {
+            Self::Text(block) => Some(&block.extra),
+            Self::Image(block) => Some(&block.extra),
+            Self::Audio(block) => Some(&block.extra),
+            Self::Document(block) => Some(&block.extra),
+            Self::Thinking(block) => Some(&block.extra),
+            Self::ToolCall(block) => Some(&block.extra),
+            Self::ToolResult(block) => Some(&block.extra),
+            Self::ToolResultReference(block) => Some(&block.extra),
+            Self::RedactedThinking(_) | Self::Other(_) => None,
+        }
+    }
+
     /// The name of its kind in the JSON form.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -113,6 +113,13 @@ impl<'a> Context<'a> {
         extra.get(self.protocol)
     }
 
+    /// Fields that cannot be said where they stand, not even to their own protocol.
+    pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
+        if self.extra(at, extra).is_some() {
+            self.tell("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
+        }
+    }
+
     /// What only its own protocol understands, if this is it.
     pub(super) fn other<'o>(&mut self, at: &At<'_>, other: &'o Other) -> Option<&'o Value> {
         if other.protocol == self.protocol {
@@ -132,6 +139,14 @@ impl<'a> Context<'a> {
         let detail = format!("a signature of {} means nothing to {}", signature.from, self.protocol);
         self.tell("foreign-signature", &at.field("signature"), UNNOTED, detail);
         None
+    }
+
+    /// A signature where the protocol has none.
+    pub(super) fn no_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
+        if signature.is_some() {
+            let detail = format!("{} has no signatures here", self.protocol);
+            self.tell("no-signature", &at.field("signature"), UNNOTED, detail);
+        }
     }
 
     /// A hint to remember, where the protocol has none.
@@ -284,9 +299,9 @@ impl<'a> Context<'a> {
             let at = content.entry(index);
             match block {
                 ResultBlock::Text(text) => {
-                    self.extra(&at, &text.extra);
+                    self.no_fields(&at, &text.extra);
                     self.no_cache(&at, text.cache.as_ref());
-                    self.signature(&at, text.signature.as_ref());
+                    self.no_signature(&at, text.signature.as_ref());
                     texts.push(Cow::Borrowed(text.text.as_str()));
                 }
                 ResultBlock::Json { value } => {

@@ -172,7 +172,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     if !request.system.is_empty() {
         let at = At::ROOT.field("system");
         let content = texts(ctx, &at, &request.system);
-        turns.push(Turn { role: system, content, ..Turn::default() });
+        turns.extend(content.said().then_some(Turn { role: system, content, ..Turn::default() }));
     }
     let messages = At::ROOT.field("messages");
     let mut before = None;
@@ -181,11 +181,16 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
         let extra = ctx.extra(&at, &message.extra);
         match message.role {
             Role::System => {
-                if turns.iter().all(|turn| turn.role == system) {
-                    ctx.tell("leading-instruction", &at, MOVED, "an instruction that stands first joins the others");
+                let plain = message.content.iter().all(|block| matches!(block, Block::Text(_)));
+                if turns.is_empty() && plain && extra.is_none() {
+                    ctx.tell("leading-instruction", &at, MOVED, "an instruction that stands first is what everything begins with");
                 }
                 let content = content(ctx, &at, &message.content, "an instruction");
-                turns.push(Turn { role: system, content, extra, ..Turn::default() });
+                if content.said() {
+                    turns.push(Turn { role: system, content, extra, ..Turn::default() });
+                } else {
+                    ctx.tell("empty-text", &at, UNNOTED, "an empty instruction says nothing");
+                }
             }
             Role::User => {
                 let content = content(ctx, &at, &message.content, "a user's turn");
@@ -219,7 +224,7 @@ fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'
 fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r, str> {
     ctx.extra(at, &text.extra);
     ctx.no_cache(at, text.cache.as_ref());
-    ctx.signature(at, text.signature.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
     if text.text.is_empty() {
         ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
     }
@@ -228,7 +233,7 @@ fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r,
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
     ctx.no_cache(at, text.cache.as_ref());
-    ctx.signature(at, text.signature.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
     let extra = ctx.extra(at, &text.extra);
     Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
 }
@@ -261,7 +266,26 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
             | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
         }
     }
-    if parts.is_empty() { Content::Text(Cow::Borrowed("")) } else { Content::Parts(parts) }
+    parts_or_text(ctx, &at, parts)
+}
+
+/// A list of parts, or one text where nothing else is left.
+fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -> Content<'r> {
+    let plain = |part: &Part<'_>| matches!(part, Part::Known { part: KnownPart::Text { .. }, extra: None });
+    if !parts.iter().all(plain) {
+        return Content::Parts(parts);
+    }
+    let text = |part| match part {
+        Part::Known { part: KnownPart::Text { text }, .. } => Some(text),
+        Part::Known { .. } | Part::Other(_) => None,
+    };
+    let texts: Vec<_> = parts.into_iter().filter_map(text).collect();
+    if let [empty] = texts.as_slice()
+        && empty.is_empty()
+    {
+        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+    }
+    Content::Text(ctx.joined(at, texts))
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
@@ -395,7 +419,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
     let replay = side == Side::Request && !calls.is_empty() && ctx.has(Quirk::ReasoningReplay);
     let thought = thought.or_else(|| replay.then(|| Cow::Borrowed("")));
     let content = match (parts.is_empty(), texts.is_empty()) {
-        (false, _) => Content::Parts(parts),
+        (false, _) => parts_or_text(ctx, &at, parts),
         (true, false) => Content::Text(ctx.joined(&at, texts)),
         (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
         (true, true) => Content::Null,
@@ -415,8 +439,8 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
         ctx.tell("refused-here", at, DROPPED, "this surface takes no thoughts back");
         return None;
     }
-    ctx.extra(at, &thinking.extra);
-    ctx.signature(at, thinking.signature.as_ref());
+    ctx.no_fields(at, &thinking.extra);
+    ctx.no_signature(at, thinking.signature.as_ref());
     if thinking.text.is_empty() {
         ctx.tell("empty-text", at, UNNOTED, "an empty thought says nothing");
     }
@@ -425,7 +449,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 
 fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
     ctx.no_cache(at, call.cache.as_ref());
-    ctx.signature(at, call.signature.as_ref());
+    ctx.no_signature(at, call.signature.as_ref());
     CallShape::Function {
         id: &call.id,
         r#type: "function",
@@ -473,7 +497,8 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
             ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => {}
         }
     }
-    turns.push(Turn { role: "user", content: Content::Parts(parts), ..Turn::default() });
+    let content = parts_or_text(ctx, &at, parts);
+    turns.push(Turn { role: "user", content, ..Turn::default() });
 }
 
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
@@ -530,7 +555,7 @@ fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mu
             }
             let content = read_content(&mut turn)?;
             let extra = Extra::of(OWN, turn.rest());
-            let leading = request.messages.is_empty() && extra.is_empty();
+            let leading = index == 0 && extra.is_empty();
             if leading && content.iter().all(|block| matches!(block, Block::Text(_))) {
                 let text = |block| if let Block::Text(text) = block { Some(text) } else { None };
                 request.system.extend(content.into_iter().filter_map(text));

@@ -83,6 +83,17 @@ pub(super) enum Content<'a> {
     Parts(Vec<Part<'a>>),
 }
 
+impl Content<'_> {
+    /// Whether it says anything.
+    pub(super) fn said(&self) -> bool {
+        match self {
+            Self::Null => false,
+            Self::Text(text) => !text.is_empty(),
+            Self::Parts(parts) => !parts.is_empty(),
+        }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Part<'a> {

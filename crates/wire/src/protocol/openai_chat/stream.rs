@@ -240,6 +240,9 @@ impl Writer {
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
+        if block.extra().is_some_and(|extra| extra.get(OWN).is_some()) {
+            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        }
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
             Block::Thinking(thinking) => (Kind::Thought, &thinking.text),
