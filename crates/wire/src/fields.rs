@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::{DecodeError, Within};
 
 /// The fields of an object that are not taken yet.
+#[derive(Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Protocol;
 use crate::neutral::{
-    Effort, Extra, Other, OutputFormat, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
+    Effort, Extra, Other, Output, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall, ToolChoice,
     ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
@@ -236,8 +236,63 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The choice of tools, as far as the surface takes it and there are tools.
+    pub(super) fn tool_choice<'r>(&mut self, request: &'r Request, has_tools: bool) -> Option<Cow<'r, ToolChoice>> {
+        if !has_tools {
+            self.without_tools(request);
+            return None;
+        }
+        let at = At::ROOT.field("tool_choice");
+        let choice = request.tool_choice.as_ref()?;
+        let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
+        if forced && self.has(Quirk::NoForcedChoice) {
+            self.tell("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
+            return Some(Cow::Owned(ToolChoice::Auto));
+        }
+        if matches!(choice, ToolChoice::Tool(_)) && self.has(Quirk::NoNamedChoice) {
+            self.tell("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
+            return Some(Cow::Owned(ToolChoice::Required));
+        }
+        Some(Cow::Borrowed(choice))
+    }
+
+    /// A choice among some of the tools, where the protocol cannot say it.
+    pub(super) fn no_lists<'r>(&mut self, choice: Cow<'r, ToolChoice>) -> Cow<'r, ToolChoice> {
+        let wider = match choice.as_ref() {
+            ToolChoice::AnyOf(_) => ToolChoice::Auto,
+            ToolChoice::OneOf(_) => ToolChoice::Required,
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => return choice,
+        };
+        let at = At::ROOT.field("tool_choice");
+        self.tell("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
+        Cow::Owned(wider)
+    }
+
+    /// The format of the answer, as far as the surface takes it.
+    pub(super) fn output<'r>(&mut self, request: &'r Request) -> Option<&'r Output> {
+        let output = request.output.as_ref()?;
+        let at = At::ROOT.field("output");
+        if !request.tools.is_empty() && self.has(Quirk::NoToolsWithFormat) {
+            self.tell("no-tools-with-format", &at, UNSAID, "tools and a format of the answer do not go together here");
+            return None;
+        }
+        if let Output::Schema(format) = output
+            && matches!(format.strategy(), Strategy::Tool | Strategy::Prompted)
+        {
+            self.tell("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
+        }
+        Some(output)
+    }
+
+    /// The fields for this protocol, with those taken out that stand inside of something else that is written.
+    pub(super) fn split_extra(&mut self, extra: &Extra, inner: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
+        let mut outer = self.extra(&At::ROOT, extra).cloned().unwrap_or_default();
+        let taken = inner.iter().filter_map(|name| Some(((*name).to_owned(), outer.shift_remove(*name)?))).collect();
+        (outer, taken)
+    }
+
     /// What cannot be said without tools.
-    pub(super) fn without_tools(&mut self, request: &Request) {
+    fn without_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {
             let at = At::ROOT.field("tool_choice");
             self.tell("no-tools", &at, UNNOTED, "a choice of tools means nothing without tools");
@@ -245,14 +300,6 @@ impl<'a> Context<'a> {
         if request.parallel_tool_calls.is_some() {
             let at = At::ROOT.field("parallel_tool_calls");
             self.tell("no-tools", &at, UNNOTED, "calls in parallel mean nothing without tools");
-        }
-    }
-
-    /// A strategy that should have been applied before.
-    pub(super) fn strategy(&mut self, format: &OutputFormat) {
-        if matches!(format.strategy(), Strategy::Tool | Strategy::Prompted) {
-            let at = At::ROOT.field("output");
-            self.tell("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
         }
     }
 

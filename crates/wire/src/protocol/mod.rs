@@ -1,5 +1,7 @@
 //! The protocols, each read and written: requests, answers, streams and errors. One folder a protocol, the same files in each.
 
+mod anthropic_messages;
+mod aws_error;
 mod context;
 mod openai_chat;
 mod stop;
@@ -166,6 +168,7 @@ impl Protocol {
     fn codec(self) -> &'static dyn Codec {
         match self {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
+            Self::AnthropicMessages => &anthropic_messages::AnthropicMessages,
             _ => &openai_chat::OpenAiChat,
         }
     }

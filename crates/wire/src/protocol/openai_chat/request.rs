@@ -27,6 +27,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let legacy = ctx.has(Quirk::LegacyMaxTokens);
     let tools = tools(ctx, request);
     let has_tools = !tools.is_empty();
+    let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let extra = ctx.extra(&At::ROOT, &request.extra);
     let options = request.stream && !extra.is_some_and(|extra| extra.contains_key("stream_options"));
     ctx.no_word("top_k", request.top_k.as_ref());
@@ -34,8 +35,8 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         model: &request.model,
         messages: turns(ctx, request),
         tools,
-        tool_choice: choice(ctx, request.tool_choice.as_ref().filter(|_| has_tools)),
-        parallel_tool_calls: ctx.wish("parallel_tool_calls", request.parallel_tool_calls, Quirk::NoParallelFlag),
+        tool_choice: choice(ctx, request, has_tools),
+        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
         response_format: format(ctx, request),
         max_completion_tokens: limit.filter(|_| !legacy),
         max_tokens: limit.filter(|_| legacy),
@@ -52,10 +53,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
         extra,
     };
-    if !has_tools {
-        ctx.without_tools(request);
-    }
-    super::super::json(&Body { parallel_tool_calls: body.parallel_tool_calls.filter(|_| has_tools), ..body })
+    super::super::json(&body)
 }
 
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
@@ -107,28 +105,22 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
     Some(wanted)
 }
 
-fn choice<'r>(ctx: &mut Context<'_>, choice: Option<&'r ToolChoice>) -> Option<Choice<'r>> {
-    let at = At::ROOT.field("tool_choice");
+fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
     let required = if ctx.has(Quirk::RequiredIsAny) { "any" } else { "required" };
     let allowed = |mode, names: &'r [String]| {
         let tool = |name: &'r String| AllowedTool { r#type: "function", function: Named { name } };
         let allowed_tools = Allowed { mode, tools: names.iter().map(tool).collect() };
         Choice::Allowed { r#type: "allowed_tools", allowed_tools }
     };
-    let choice = choice?;
-    let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
-    if forced && ctx.has(Quirk::NoForcedChoice) {
-        ctx.tell("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
-        return Some(Choice::Mode("auto"));
-    }
+    let choice = match ctx.tool_choice(request, has_tools)? {
+        Cow::Borrowed(choice) => choice,
+        Cow::Owned(ToolChoice::Required) => return Some(Choice::Mode(required)),
+        Cow::Owned(_) => return Some(Choice::Mode("auto")),
+    };
     Some(match choice {
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode(required),
-        ToolChoice::Tool(_) if ctx.has(Quirk::NoNamedChoice) => {
-            ctx.tell("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
-            Choice::Mode(required)
-        }
         ToolChoice::Tool(name) => Choice::Function { r#type: "function", function: Named { name } },
         ToolChoice::AnyOf(names) => allowed("auto", names),
         ToolChoice::OneOf(names) => allowed("required", names),
@@ -137,12 +129,7 @@ fn choice<'r>(ctx: &mut Context<'_>, choice: Option<&'r ToolChoice>) -> Option<C
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
     let at = At::ROOT.field("output");
-    let output = request.output.as_ref()?;
-    if !request.tools.is_empty() && ctx.has(Quirk::NoToolsWithFormat) {
-        ctx.tell("no-tools-with-format", &at, UNSAID, "tools and a format of the answer do not go together here");
-        return None;
-    }
-    Some(match output {
+    Some(match ctx.output(request)? {
         Output::Json if ctx.has(Quirk::NoFreeJson) => {
             ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
             let schema = Cow::Owned(json!({"type": "object"}));
@@ -158,7 +145,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
             Format::JsonObject { schema: None }
         }
         Output::Schema(format) => {
-            ctx.strategy(format);
             let (schema, strict) = (Cow::Borrowed(format.schema()), format.is_strict());
             let description = format.description();
             Format::JsonSchema { json_schema: FormatSchema { name: format.name(), description, schema, strict } }
