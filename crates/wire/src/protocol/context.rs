@@ -202,10 +202,6 @@ impl<'a> Context<'a> {
     pub(super) fn effort_alone<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
-        if let Some(visible) = reasoning.visible {
-            let detail = format!("whether thoughts are shown (`{visible}`) cannot be said");
-            self.tell("no-word", &at.field("visible"), UNSAID, detail);
-        }
         let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
             (_, None, None) => None,
             (Some(_), _, _) => {
@@ -225,6 +221,14 @@ impl<'a> Context<'a> {
             return Some(Cow::Owned(effort));
         }
         self.effort(request)
+    }
+
+    /// Whether thoughts are shown, where the protocol cannot say it.
+    pub(super) fn no_visible(&mut self, request: &Request) {
+        if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
+            let at = At::ROOT.field("reasoning");
+            self.tell("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown cannot be said");
+        }
     }
 
     /// The limit of tokens: the request's, or the one that the surface has for requests without.

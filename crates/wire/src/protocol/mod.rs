@@ -4,6 +4,8 @@ mod anthropic_messages;
 mod aws_error;
 mod context;
 mod openai_chat;
+mod openai_responses;
+mod openai_usage;
 mod stop;
 
 use serde::{Deserialize, Serialize};
@@ -169,6 +171,7 @@ impl Protocol {
         match self {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
             Self::AnthropicMessages => &anthropic_messages::AnthropicMessages,
+            Self::OpenAiResponses => &openai_responses::OpenAiResponses,
             _ => &openai_chat::OpenAiChat,
         }
     }

@@ -1,6 +1,6 @@
 //! `openai-chat`: `POST /v1/chat/completions` of OpenAI and of everybody who copied it.
 
-mod error;
+pub(super) mod error;
 mod request;
 mod response;
 mod shapes;

@@ -57,6 +57,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 }
 
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
+    ctx.no_visible(request);
     let effort = ctx.effort_alone(request);
     ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),

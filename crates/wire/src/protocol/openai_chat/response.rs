@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::request::{Side, assistant, read_assistant};
-use super::shapes::{Answer, AnswerChoice, UsageShape};
+use super::shapes::{Answer, AnswerChoice};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
-use crate::neutral::{Extra, Response, StopReason, Usage};
+use crate::neutral::{Extra, Response, StopReason};
 use crate::protocol::context::{At, Context, UNNOTED};
-use crate::protocol::stop;
+use crate::protocol::{openai_usage, stop};
 
 pub(super) const STOP_WORDS: &stop::Words = &[
     ("stop", StopReason::EndTurn),
@@ -19,6 +19,13 @@ pub(super) const STOP_WORDS: &stop::Words = &[
     ("function_call", StopReason::ToolUse),
     ("", StopReason::EndTurn),
 ];
+
+pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
+    input: "prompt_tokens",
+    output: "completion_tokens",
+    input_details: "prompt_tokens_details",
+    output_details: "completion_tokens_details",
+};
 
 /// Fields of the extra that stand deeper than the top of the body.
 pub(super) const NESTED: [&str; 4] = ["message", "choice", "choices", "finish_reason"];
@@ -43,7 +50,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
         created,
         model: &response.model,
         choices,
-        usage: response.usage.as_ref().map(|usage| usage_shape(ctx, usage)),
+        usage: response.usage.as_ref().map(|usage| openai_usage::write(ctx, &USAGE, usage)),
         extra: top,
     })
 }
@@ -66,33 +73,12 @@ pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value
     (created, top)
 }
 
-pub(super) fn usage_shape(ctx: &mut Context<'_>, usage: &Usage) -> UsageShape {
-    let mut extra = ctx.extra(&At::ROOT.field("usage"), &usage.extra).cloned().unwrap_or_default();
-    let mut details = |name, counts: &[(&str, u64)]| {
-        let kept = extra.shift_remove(name);
-        let mut details = if let Some(Value::Object(kept)) = kept { kept } else { Map::new() };
-        for (name, count) in counts.iter().filter(|(_, count)| *count > 0) {
-            details.insert((*name).to_owned(), json!(count));
-        }
-        details
-    };
-    let cache = [("cached_tokens", usage.cache_read_tokens), ("cache_write_tokens", usage.cache_write_tokens)];
-    UsageShape {
-        prompt_tokens: usage.input_tokens,
-        completion_tokens: usage.output_tokens,
-        total_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-        prompt_tokens_details: details("prompt_tokens_details", &cache),
-        completion_tokens_details: details("completion_tokens_details", &[("reasoning_tokens", usage.reasoning_tokens)]),
-        extra,
-    }
-}
-
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response {
         id: fields.text("id").unwrap_or_default(),
         model: fields.text("model").unwrap_or_default(),
-        usage: fields.object("usage").map(read_usage),
+        usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     };
     let mut choices = fields.needed_list("choices")?.into_iter();
@@ -133,25 +119,4 @@ fn read_choice(choice: Value, response: &mut Response, top: &mut Fields) -> Resu
     top.put_rest("message", message);
     top.put_rest("choice", choice);
     Ok(())
-}
-
-pub(super) fn read_usage(mut usage: Fields) -> Usage {
-    let mut input = usage.object("prompt_tokens_details");
-    let mut output = usage.object("completion_tokens_details");
-    let mut part = |details: &mut Option<Fields>, name| details.as_mut().and_then(|one| one.count(name)).unwrap_or(0);
-    let read = Usage {
-        input_tokens: usage.count("prompt_tokens").unwrap_or(0),
-        output_tokens: usage.count("completion_tokens").unwrap_or(0),
-        cache_read_tokens: part(&mut input, "cached_tokens"),
-        cache_write_tokens: part(&mut input, "cache_write_tokens"),
-        reasoning_tokens: part(&mut output, "reasoning_tokens"),
-        extra: Extra::default(),
-    };
-    usage.count("total_tokens");
-    for (name, details) in [("prompt_tokens_details", input), ("completion_tokens_details", output)] {
-        if let Some(details) = details {
-            usage.put_rest(name, details);
-        }
-    }
-    Usage { extra: Extra::of(OWN, usage.rest()), ..read }
 }

@@ -234,7 +234,7 @@ pub(super) struct Answer<'a> {
     pub(super) model: &'a str,
     pub(super) choices: Vec<AnswerChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<UsageShape>,
+    pub(super) usage: Option<Map<String, Value>>,
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
 }
@@ -252,17 +252,6 @@ pub(super) enum AnswerChoice<'a> {
     Other(&'a Value),
 }
 
-#[derive(Serialize)]
-pub(super) struct UsageShape {
-    pub(super) prompt_tokens: u64,
-    pub(super) completion_tokens: u64,
-    pub(super) total_tokens: u64,
-    pub(super) prompt_tokens_details: Map<String, Value>,
-    pub(super) completion_tokens_details: Map<String, Value>,
-    #[serde(flatten)]
-    pub(super) extra: Map<String, Value>,
-}
-
 /// A piece of a stream to write.
 #[derive(Serialize)]
 pub(super) struct WriteChunk<'a> {
@@ -272,7 +261,7 @@ pub(super) struct WriteChunk<'a> {
     pub(super) model: &'a str,
     pub(super) choices: Vec<WriteChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<UsageShape>,
+    pub(super) usage: Option<Map<String, Value>>,
     #[serde(flatten)]
     pub(super) extra: &'a Map<String, Value>,
 }

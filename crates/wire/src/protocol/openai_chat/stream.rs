@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::response::{NESTED, STOP_WORDS, finish, read_usage, top, usage_shape, without_constants};
+use super::response::{NESTED, STOP_WORDS, USAGE, finish, top, without_constants};
 use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
 use crate::protocol::context::{Context, DROPPED, MERGED, UNNOTED};
-use crate::protocol::{StreamReader, StreamWriter, sse, stop};
+use crate::protocol::{StreamReader, StreamWriter, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -104,7 +104,7 @@ impl Reader {
         for choice in choices.into_iter().flatten() {
             self.choice(choice, out)?;
         }
-        out.extend(usage.map(|usage| Event::Usage(read_usage(usage))));
+        out.extend(usage.map(|usage| Event::Usage(openai_usage::read(OWN, &USAGE, usage))));
         Ok(())
     }
 
@@ -342,7 +342,7 @@ impl StreamWriter for Writer {
             Event::Usage(usage) => {
                 let surface = Surface::default();
                 let mut ctx = Context::new(OWN, &surface);
-                let usage = Some(usage_shape(&mut ctx, usage));
+                let usage = Some(openai_usage::write(&mut ctx, &USAGE, usage));
                 sse("", &WriteChunk { usage, ..self.frame() }, out);
                 changes.append(ctx.changes);
             }
