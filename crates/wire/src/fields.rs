@@ -94,6 +94,25 @@ impl Fields {
         self.0.get(name)?.as_str()
     }
 
+    /// Whether a field is an object with this field.
+    pub(crate) fn object_has(&self, name: &str, inner: &str) -> bool {
+        self.0.get(name).and_then(|object| object.get(inner)).is_some()
+    }
+
+    /// Whether it has nothing but these fields, and texts in them.
+    pub(crate) fn only_texts(&self, names: &[&str]) -> bool {
+        self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
+    }
+
+    /// Gives a field that stands under another name its own, unless that is taken.
+    pub(crate) fn rename(&mut self, alias: &str, name: &str) {
+        if !self.0.contains_key(name)
+            && let Some(value) = self.0.shift_remove(alias)
+        {
+            self.put(name, value);
+        }
+    }
+
     pub(crate) fn put(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
     }

@@ -23,6 +23,7 @@ mod error;
 mod fault;
 mod fields;
 mod frame;
+mod history;
 mod neutral;
 mod protocol;
 mod report;

@@ -3,6 +3,7 @@
 mod anthropic_messages;
 mod aws_error;
 mod context;
+mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod openai_usage;
@@ -146,6 +147,16 @@ impl Protocol {
         self.codec().framing(surface)
     }
 
+    /// Whether the model stands in the URL and not in the body.
+    pub fn model_in_url(self, surface: &Surface) -> bool {
+        self.codec().model_in_url(surface)
+    }
+
+    /// Whether it is a stream stands in the URL and not in the body.
+    pub fn stream_in_url(self, surface: &Surface) -> bool {
+        self.codec().stream_in_url(surface)
+    }
+
     /// Writes an error.
     pub fn encode_error(self, error: &WireError, surface: &Surface) -> EncodedError {
         let mut encoded = self.codec().encode_error(error, surface);
@@ -172,6 +183,7 @@ impl Protocol {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
             Self::AnthropicMessages => &anthropic_messages::AnthropicMessages,
             Self::OpenAiResponses => &openai_responses::OpenAiResponses,
+            Self::Gemini => &gemini::Gemini,
             _ => &openai_chat::OpenAiChat,
         }
     }
@@ -194,6 +206,12 @@ trait Codec {
     fn decode_response(&self, body: Value, changes: &mut Changes) -> Result<Response, DecodeError>;
     fn framing(&self, _surface: &Surface) -> Framing {
         Framing::Sse
+    }
+    fn model_in_url(&self, _surface: &Surface) -> bool {
+        false
+    }
+    fn stream_in_url(&self, _surface: &Surface) -> bool {
+        false
     }
     fn reader(&self) -> Box<dyn StreamReader>;
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter>;

@@ -45,6 +45,14 @@ impl Codec for AnthropicMessages {
         if surface.envelope == Envelope::Invoke { Framing::Aws } else { Framing::Sse }
     }
 
+    fn model_in_url(&self, surface: &Surface) -> bool {
+        surface.envelope != Envelope::Plain
+    }
+
+    fn stream_in_url(&self, surface: &Surface) -> bool {
+        surface.envelope == Envelope::Invoke
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(stream::Reader::default())
     }

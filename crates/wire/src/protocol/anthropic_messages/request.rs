@@ -53,9 +53,6 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let enveloped = surface.envelope != Envelope::Plain;
     let version = VERSIONS.iter().find(|(envelope, _)| *envelope == surface.envelope).map(|(_, version)| *version);
     let version = surface.version.as_deref().or(version).filter(|_| enveloped && !extra.contains_key("anthropic_version"));
-    if surface.envelope == Envelope::Invoke && request.stream {
-        ctx.tell("stream-in-url", &At::ROOT.field("stream"), MOVED, "that it is a stream is said in the URL");
-    }
     let stops = Some(request.stop.as_slice()).filter(|stop| !stop.is_empty());
     let (system, messages) = turns(ctx, request);
     super::super::json(&Body {
