@@ -2,6 +2,7 @@
 
 mod anthropic_messages;
 mod aws_error;
+mod bedrock_converse;
 mod context;
 mod gemini;
 mod openai_chat;
@@ -184,7 +185,7 @@ impl Protocol {
             Self::AnthropicMessages => &anthropic_messages::AnthropicMessages,
             Self::OpenAiResponses => &openai_responses::OpenAiResponses,
             Self::Gemini => &gemini::Gemini,
-            _ => &openai_chat::OpenAiChat,
+            Self::BedrockConverse => &bedrock_converse::BedrockConverse,
         }
     }
 }

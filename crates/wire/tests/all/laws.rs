@@ -28,6 +28,15 @@ fn without_url(protocol: Protocol, mut request: Request) -> Request {
     request
 }
 
+/// The answer without what travels outside of its body.
+fn without_headers(protocol: Protocol, mut response: Response) -> Response {
+    if protocol == Protocol::BedrockConverse {
+        response.id.clear();
+        response.model.clear();
+    }
+    response
+}
+
 fn response_trip(protocol: Protocol, response: &Response) -> (Response, Vec<Change>) {
     let encoded = protocol.encode_response(response, &Surface::default());
     (protocol.decode_response(encoded.value()).expect("our own body is read").value, encoded.changes)
@@ -61,6 +70,7 @@ fn what_every_protocol_can_say_comes_back_without_a_change() {
             Ok(())
         });
         check(200, &plain_response(), |response| {
+            let response = without_headers(protocol, response);
             let (back, changes) = response_trip(protocol, &response);
             prop_assert_eq!(&changes, &[], "{}", protocol);
             prop_assert_eq!(back, response, "{}", protocol);
@@ -91,6 +101,7 @@ fn a_request_is_read_as_it_was_written_up_to_recorded_changes() {
 fn an_answer_is_read_as_it_was_written_up_to_recorded_changes() {
     for protocol in protocols() {
         check(600, &wild_response(protocol), |response| {
+            let response = without_headers(protocol, response);
             let (back, changes) = response_trip(protocol, &response);
             if changes.is_empty() {
                 prop_assert_eq!(&back, &response, "{}: a silent change", protocol);
