@@ -107,9 +107,11 @@ impl Assembler {
         let complete = self.stopped && self.error.is_none();
         let mut cut_calls = Vec::new();
         for piece in std::mem::take(&mut self.blocks).into_values() {
-            match piece.block {
-                Block::ToolCall(call) if !complete && !piece.closed => cut_calls.push(call),
-                block => self.response.content.push(block),
+            let cut = !complete && !piece.closed;
+            if let (Block::ToolCall(call), true) = (&piece.block, cut) {
+                cut_calls.push(call.clone());
+            } else {
+                self.response.content.push(piece.block);
             }
         }
         if complete {

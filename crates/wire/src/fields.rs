@@ -67,13 +67,9 @@ impl Fields {
 
     /// Takes a list of texts; a list of anything else stays.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
-        self.take_if(name, |value| match value {
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                let text = |one| if let Value::String(text) = one { Some(text) } else { None };
-                Ok(list.into_iter().filter_map(text).collect())
-            }
-            other => Err(other),
-        })
+        let texts = self.0.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().all(Value::is_string));
+        let text = |one| if let Value::String(text) = one { Some(text) } else { None };
+        texts.then(|| self.list(name).unwrap_or_default().into_iter().filter_map(text).collect())
     }
 
     /// The list that the protocol cannot do without.

@@ -138,7 +138,7 @@ pub enum Quirk {
     NoPrefill,
     /// Thinking has a budget, not an effort.
     ThinkingBudget,
-    /// Schemas stand in the OpenAPI slots.
+    /// Schemas stand in the `OpenAPI` slots.
     OpenApiSlots,
     /// The format of the answer is `responseFormat`.
     ResponseFormat,

@@ -58,11 +58,9 @@ impl JsonArrayFramer {
 
     fn inside(&mut self, byte: u8, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         match (&self.quote, byte) {
-            (Quote::Escaped, _) => self.quote = Quote::Inside,
+            (Quote::Escaped, _) | (Quote::Outside, b'"') => self.quote = Quote::Inside,
             (Quote::Inside, b'\\') => self.quote = Quote::Escaped,
             (Quote::Inside, b'"') => self.quote = Quote::Outside,
-            (Quote::Inside, _) => {}
-            (Quote::Outside, b'"') => self.quote = Quote::Inside,
             (Quote::Outside, b'{' | b'[') => self.depth += 1,
             (Quote::Outside, b',') if self.depth == 0 => return self.dispatch(sink),
             (Quote::Outside, b']') if self.depth == 0 => {
@@ -75,7 +73,7 @@ impl JsonArrayFramer {
                 };
                 self.depth = depth;
             }
-            (Quote::Outside, _) => {}
+            (Quote::Inside | Quote::Outside, _) => {}
         }
         self.entry.push(byte);
         Ok(())

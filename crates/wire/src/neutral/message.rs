@@ -138,6 +138,38 @@ impl Block {
         }
     }
 
+    /// The hint that everything up to it is worth remembering.
+    pub fn cache(&self) -> Option<&Cache> {
+        match self {
+            Self::Text(block) => block.cache.as_ref(),
+            Self::Image(block) => block.cache.as_ref(),
+            Self::Document(block) => block.cache.as_ref(),
+            Self::ToolCall(block) => block.cache.as_ref(),
+            Self::ToolResult(block) => block.cache.as_ref(),
+            Self::Audio(_)
+            | Self::Thinking(_)
+            | Self::RedactedThinking(_)
+            | Self::ToolResultReference(_)
+            | Self::Other(_) => None,
+        }
+    }
+
+    /// The block as a piece of a tool's result, if it can be one.
+    pub(crate) fn into_result(self) -> Option<ResultBlock> {
+        match self {
+            Self::Text(text) => Some(ResultBlock::Text(text)),
+            Self::Image(image) => Some(ResultBlock::Image(image)),
+            Self::Document(document) => Some(ResultBlock::Document(document)),
+            Self::Other(other) => Some(ResultBlock::Other(other)),
+            Self::Audio(_)
+            | Self::Thinking(_)
+            | Self::RedactedThinking(_)
+            | Self::ToolCall(_)
+            | Self::ToolResult(_)
+            | Self::ToolResultReference(_) => None,
+        }
+    }
+
     /// The name of its kind in the JSON form.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -317,7 +349,11 @@ impl ToolCall {
 
     /// The arguments as a value, if their text is JSON. No text is no arguments.
     pub fn value(&self) -> Result<Value, serde_json::Error> {
-        if self.arguments.trim().is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { serde_json::from_str(&self.arguments) }
+        if self.arguments.trim().is_empty() {
+            Ok(Value::Object(serde_json::Map::new()))
+        } else {
+            serde_json::from_str(&self.arguments)
+        }
     }
 }
 

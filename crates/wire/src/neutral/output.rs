@@ -155,6 +155,7 @@ enum Strictness {
 
 /// What the JSON form may hold before it is checked.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
     name: String,

@@ -59,8 +59,10 @@ impl Response {
 
 open_words! {
     /// Why an answer ended.
+    #[derive(Default)]
     StopReason {
         /// The model was done.
+        #[default]
         EndTurn = "end_turn",
         /// The limit of tokens was reached.
         MaxTokens = "max_tokens",
@@ -78,12 +80,6 @@ open_words! {
         Pause = "pause",
         /// The model wrote a call or an answer that the provider could not read.
         Malformed = "malformed",
-    }
-}
-
-impl Default for StopReason {
-    fn default() -> Self {
-        Self::EndTurn
     }
 }
 

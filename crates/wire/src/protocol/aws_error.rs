@@ -44,7 +44,8 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
     let message = body.text("message").or_else(|| body.text("Message"))?;
     // `ValidationException:http://internal.amazon.com/…` names the exception before the colon.
     let told = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
-    let name = told.map(|told| told.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
+    let name =
+        told.map(|told| told.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
     let known = |name: &String| WORDS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
     let row = name.as_ref().and_then(known);
     let kind = row.map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());

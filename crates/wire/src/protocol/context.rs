@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::Protocol;
 use crate::neutral::{
-    Effort, Extra, Other, Output, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall, ToolChoice,
-    ToolResult,
+    Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
+    ToolChoice, ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
 use crate::surface::{Quirk, Surface};
@@ -202,6 +202,9 @@ impl<'a> Context<'a> {
     pub(super) fn effort_alone<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
+        if *reasoning == Reasoning::default() {
+            self.tell("no-word", &at, UNNOTED, "no wish is no wish");
+        }
         let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
             (_, None, None) => None,
             (Some(_), _, _) => {
@@ -343,7 +346,11 @@ impl<'a> Context<'a> {
     }
 
     /// The text of a result in a protocol that has nothing else, and the media that must go elsewhere.
-    pub(super) fn result_text<'r>(&mut self, at: &At<'_>, result: &'r ToolResult) -> (Cow<'r, str>, Vec<&'r ResultBlock>) {
+    pub(super) fn result_text<'r>(
+        &mut self,
+        at: &At<'_>,
+        result: &'r ToolResult,
+    ) -> (Cow<'r, str>, Vec<&'r ResultBlock>) {
         let content = at.field("content");
         let (mut texts, mut media) = (Vec::new(), Vec::new());
         for (index, block) in result.content.iter().enumerate() {

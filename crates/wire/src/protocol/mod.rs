@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
 use crate::frame::{Frame, Framing};
+use crate::history;
 use crate::neutral::{Event, Request, Response};
 use crate::report::{Change, Changes};
 use crate::stream::{StreamDecoder, StreamEncoder};
@@ -103,6 +104,12 @@ impl Protocol {
     /// The protocol of a name.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(protocol, _)| *protocol)
+    }
+
+    /// Makes the conversation of a request one that the protocol accepts on this surface, and says what it did. A
+    /// conversation that is acceptable is not touched.
+    pub fn repair_history(self, request: &mut Request, surface: &Surface) -> Vec<Change> {
+        history::repair(request, self, surface)
     }
 
     /// Writes a request.

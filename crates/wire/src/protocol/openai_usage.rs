@@ -1,4 +1,4 @@
-//! Usage as OpenAI's protocols tell it: the same fields under two sets of names.
+//! Usage as the protocols of `OpenAI` tell it: the same fields under two sets of names.
 
 use serde_json::{Map, Value, json};
 

@@ -14,12 +14,42 @@ pub(super) fn read(words: &Words, word: &str) -> StopReason {
     known.map_or_else(|| StopReason::Other(word.to_owned()), |(_, reason)| reason.clone())
 }
 
+/// What an answer comes down to, which some words leave open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// It says something.
+    #[default]
+    Said,
+    /// It calls tools.
+    Calls,
+    /// It refuses.
+    Refuses,
+}
+
+impl Ending {
+    pub(super) fn of(response: &Response) -> Self {
+        if response.refusal.is_some() {
+            return Self::Refuses;
+        }
+        if response.calls().next().is_some() { Self::Calls } else { Self::Said }
+    }
+
+    pub(super) fn calls(some: bool) -> Self {
+        if some { Self::Calls } else { Self::Said }
+    }
+
+    /// Whichever says more.
+    pub(super) fn see(&mut self, other: Self) {
+        *self = (*self).max(other);
+    }
+}
+
 /// What a word means in an answer that calls tools or refuses, where the protocol's own word does not tell.
-pub(super) fn settle(reason: StopReason, calls: bool, refuses: bool) -> StopReason {
-    match reason {
-        StopReason::EndTurn if refuses => StopReason::Refusal,
-        StopReason::EndTurn if calls => StopReason::ToolUse,
-        reason => reason,
+pub(super) fn settle(reason: StopReason, ending: Ending) -> StopReason {
+    match (reason, ending) {
+        (StopReason::EndTurn, Ending::Refuses) => StopReason::Refusal,
+        (StopReason::EndTurn, Ending::Calls) => StopReason::ToolUse,
+        (reason, _) => reason,
     }
 }
 
@@ -35,9 +65,8 @@ pub(super) fn word<'r>(words: &Words, reason: &'r StopReason) -> Option<&'r str>
 /// for the reason, else the word of the nearest reason.
 pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, response: &'r Response) -> &'r str {
     let kept = response.extra.field(ctx.protocol, field).and_then(Value::as_str);
-    let calls = response.calls().next().is_some();
-    let refuses = response.refusal.is_some();
-    let means = |word| settle(read(words, word), calls, refuses);
+    let ending = Ending::of(response);
+    let means = |word| settle(read(words, word), ending);
     if let Some(word) = kept.filter(|word| means(word) == response.stop) {
         return word;
     }

@@ -82,15 +82,18 @@ const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/gif"];
 const SOUNDS: &[&str] = &["audio/wav", "audio/mp3"];
 
 fn text_block(protocol: Protocol) -> impl Strategy<Value = Text> {
-    (maybe_empty(), cache(), own_fields(protocol), option::weighted(0.1, signature(protocol))).prop_map(
-        |(text, cache, extra, signature)| Text { text, cache, extra, signature: signature.flatten() },
-    )
+    (maybe_empty(), cache(), own_fields(protocol), option::weighted(0.1, signature(protocol)))
+        .prop_map(|(text, cache, extra, signature)| Text { text, cache, extra, signature: signature.flatten() })
 }
 
 fn image(protocol: Protocol) -> impl Strategy<Value = Image> {
     let detail = option::weighted(0.3, prop_oneof![Just("low".to_owned()), Just("high".to_owned())]);
-    (source(IMAGES), detail, cache(), own_fields(protocol))
-        .prop_map(|(source, detail, cache, extra)| Image { source, detail, cache, extra })
+    (source(IMAGES), detail, cache(), own_fields(protocol)).prop_map(|(source, detail, cache, extra)| Image {
+        source,
+        detail,
+        cache,
+        extra,
+    })
 }
 
 fn document(protocol: Protocol) -> impl Strategy<Value = Document> {
@@ -123,9 +126,8 @@ fn result(protocol: Protocol) -> impl Strategy<Value = ToolResult> {
         1 => document(protocol).prop_map(ResultBlock::Document),
         1 => other(protocol).prop_map(ResultBlock::Other),
     ];
-    (id(), vec(block, 0..3), proptest::bool::weighted(0.2), cache(), own_fields(protocol)).prop_map(
-        |(call_id, content, is_error, cache, extra)| ToolResult { call_id, content, is_error, cache, extra },
-    )
+    (id(), vec(block, 0..3), proptest::bool::weighted(0.2), cache(), own_fields(protocol))
+        .prop_map(|(call_id, content, is_error, cache, extra)| ToolResult { call_id, content, is_error, cache, extra })
 }
 
 fn said_by_model(protocol: Protocol) -> impl Strategy<Value = Block> {
@@ -173,7 +175,14 @@ fn message(protocol: Protocol) -> impl Strategy<Value = Message> {
 }
 
 fn tool(protocol: Protocol) -> impl Strategy<Value = Tool> {
-    let function = (name(), option::of(text()), option::of(Just(json!({"type": "object"}))), option::of(any::<bool>()), cache(), own_fields(protocol))
+    let function = (
+        name(),
+        option::of(text()),
+        option::of(Just(json!({"type": "object"}))),
+        option::of(any::<bool>()),
+        cache(),
+        own_fields(protocol),
+    )
         .prop_map(|(name, description, parameters, strict, cache, extra)| {
             Tool::Function(Function { name, description, parameters, strict, cache, extra })
         });
@@ -227,8 +236,22 @@ fn eighth() -> impl Strategy<Value = f64> {
 pub(crate) fn wild_request(protocol: Protocol) -> impl Strategy<Value = Request> {
     let head = (name(), vec(text_block(protocol), 0..3), vec(message(protocol), 0..6), vec(tool(protocol), 0..3));
     let wishes = (option::of(choice()), option::of(any::<bool>()), option::of(output()), option::of(1..9999_u64));
-    let sampling = (option::of(eighth()), option::of(eighth()), option::of(1..99_u64), option::of(eighth()), option::of(eighth()), option::of(any::<i32>()));
-    let rest = (vec(text(), 0..3), option::of(reasoning()), any::<bool>(), option::of((name(), text())), option::of(name()), own_fields(protocol));
+    let sampling = (
+        option::of(eighth()),
+        option::of(eighth()),
+        option::of(1..99_u64),
+        option::of(eighth()),
+        option::of(eighth()),
+        option::of(any::<i32>()),
+    );
+    let rest = (
+        vec(text(), 0..3),
+        option::of(reasoning()),
+        any::<bool>(),
+        option::of((name(), text())),
+        option::of(name()),
+        own_fields(protocol),
+    );
     (head, wishes, sampling, rest).prop_map(|(head, wishes, sampling, rest)| Request {
         model: head.0,
         system: head.1,
@@ -266,11 +289,18 @@ pub(crate) fn plain_request() -> impl Strategy<Value = Request> {
             for (at, (question, prose, calls, answer)) in rounds.into_iter().enumerate() {
                 messages.push(Message::user(question));
                 let id = |index: usize| format!("id-{at}-{index}");
-                let made: Vec<_> = calls.iter().enumerate().map(|(index, (name, arguments))| ToolCall::new(id(index), name, arguments.to_string())).collect();
+                let made: Vec<_> = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(index, (name, arguments))| ToolCall::new(id(index), name, arguments.to_string()))
+                    .collect();
                 let results: Vec<_> = (0..made.len()).map(|index| ToolResult::text(id(index), &answer)).collect();
                 if !made.is_empty() {
                     let prose = prose.map(Block::text);
-                    messages.push(Message::new(Role::Assistant, prose.into_iter().chain(made.into_iter().map(Block::ToolCall)).collect()));
+                    messages.push(Message::new(
+                        Role::Assistant,
+                        prose.into_iter().chain(made.into_iter().map(Block::ToolCall)).collect(),
+                    ));
                     messages.push(Message::tool(results));
                 }
                 messages.push(Message::assistant(answer));
@@ -296,14 +326,16 @@ pub(crate) fn wild_response(protocol: Protocol) -> impl Strategy<Value = Respons
         StopReason::Malformed,
         StopReason::Other("NEW_WORD".to_owned()),
     ]);
-    let usage = (0..999_u64, 0..999_u64, 0..999_u64, 0..999_u64, 0..999_u64).prop_map(|(input, read, write, output, thought)| Usage {
-        input_tokens: input + read + write,
-        output_tokens: output + thought,
-        cache_read_tokens: read,
-        cache_write_tokens: write,
-        reasoning_tokens: thought,
-        extra: Extra::default(),
-    });
+    let usage = (0..999_u64, 0..999_u64, 0..999_u64, 0..999_u64, 0..999_u64).prop_map(
+        |(input, read, write, output, thought)| Usage {
+            input_tokens: input + read + write,
+            output_tokens: output + thought,
+            cache_read_tokens: read,
+            cache_write_tokens: write,
+            reasoning_tokens: thought,
+            extra: Extra::default(),
+        },
+    );
     let ends = (stop, option::weighted(0.2, text()), option::weighted(0.2, text()), option::of(usage));
     (name(), name(), vec(said_by_model(protocol), 0..5), ends, own_fields(protocol)).prop_map(
         |(id, model, content, (stop, stop_sequence, refusal, usage), extra)| Response {
@@ -329,7 +361,14 @@ pub(crate) fn plain_response() -> impl Strategy<Value = Response> {
         let called = content.iter().any(|block| block.as_call().is_some());
         let stop = if called { StopReason::ToolUse } else { StopReason::EndTurn };
         let usage = Usage { input_tokens: tokens, output_tokens: tokens * 2, ..Usage::default() };
-        Response { id: "id".to_owned(), model: "model".to_owned(), content, stop, usage: Some(usage), ..Response::default() }
+        Response {
+            id: "id".to_owned(),
+            model: "model".to_owned(),
+            content,
+            stop,
+            usage: Some(usage),
+            ..Response::default()
+        }
     })
 }
 
@@ -349,9 +388,7 @@ pub(crate) fn fault() -> impl Strategy<Value = WireError> {
         FaultKind::Timeout,
         FaultKind::Server,
     ]);
-    (kind, text(), option::of(1..90_000_u64), option::of(id())).prop_map(|(kind, message, wait, request_id)| WireError {
-        retry_after_ms: wait,
-        request_id,
-        ..WireError::new(kind, message)
+    (kind, text(), option::of(1..90_000_u64), option::of(id())).prop_map(|(kind, message, wait, request_id)| {
+        WireError { retry_after_ms: wait, request_id, ..WireError::new(kind, message) }
     })
 }

@@ -61,7 +61,7 @@ fn stream_trip(protocol: Protocol, response: &Response, step: usize) -> (Respons
 
 #[test]
 fn what_every_protocol_can_say_comes_back_without_a_change() {
-    for protocol in protocols() {
+    for protocol in Protocol::ALL {
         check(200, &plain_request(), |request| {
             let request = without_url(protocol, request);
             let (back, changes) = request_trip(protocol, &request);
@@ -81,7 +81,7 @@ fn what_every_protocol_can_say_comes_back_without_a_change() {
 
 #[test]
 fn a_request_is_read_as_it_was_written_up_to_recorded_changes() {
-    for protocol in protocols() {
+    for protocol in Protocol::ALL {
         check(600, &wild_request(protocol), |request| {
             let request = without_url(protocol, request);
             let (back, changes) = request_trip(protocol, &request);
@@ -99,7 +99,7 @@ fn a_request_is_read_as_it_was_written_up_to_recorded_changes() {
 
 #[test]
 fn an_answer_is_read_as_it_was_written_up_to_recorded_changes() {
-    for protocol in protocols() {
+    for protocol in Protocol::ALL {
         check(600, &wild_response(protocol), |response| {
             let response = without_headers(protocol, response);
             let (back, changes) = response_trip(protocol, &response);
@@ -116,7 +116,7 @@ fn an_answer_is_read_as_it_was_written_up_to_recorded_changes() {
 
 #[test]
 fn a_stream_gives_what_the_whole_body_gives_however_it_is_cut() {
-    for protocol in protocols() {
+    for protocol in Protocol::ALL {
         check(300, &(wild_response(protocol), 2..40_usize), |(response, step)| {
             let (whole, _) = response_trip(protocol, &response);
             let (streamed, events, changes) = stream_trip(protocol, &whole, usize::MAX);
@@ -133,7 +133,7 @@ fn a_stream_gives_what_the_whole_body_gives_however_it_is_cut() {
 
 #[test]
 fn an_error_is_read_as_it_was_written() {
-    for protocol in protocols() {
+    for protocol in Protocol::ALL {
         check(200, &fault(), |error| {
             let encoded = protocol.encode_error(&error, &Surface::default());
             let headers: Vec<_> = encoded.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -141,12 +141,5 @@ fn an_error_is_read_as_it_was_written() {
             prop_assert_eq!(back, error, "{}", protocol);
             Ok(())
         });
-    }
-}
-
-fn protocols() -> Vec<Protocol> {
-    match std::env::var("P") {
-        Ok(name) => vec![Protocol::named(&name).unwrap()],
-        Err(_) => Protocol::ALL.to_vec(),
     }
 }

@@ -9,4 +9,5 @@
 )]
 
 mod generate;
+mod history;
 mod laws;

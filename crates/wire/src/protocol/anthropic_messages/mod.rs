@@ -30,7 +30,7 @@ impl Codec for AnthropicMessages {
     }
 
     fn decode_request(&self, body: Value, _changes: &mut Changes) -> Result<Request, DecodeError> {
-        request::decode(body)
+        read::decode(body)
     }
 
     fn encode_response(&self, ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {

@@ -194,13 +194,7 @@ fn read_result(mut fields: Fields, cache: Option<Cache>) -> Result<ToolResult, D
         None => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
         Some(Value::Array(blocks)) => each("content", blocks, |_, block| {
-            Ok(match read_block(block)? {
-                Block::Text(text) => ResultBlock::Text(text),
-                Block::Image(image) => ResultBlock::Image(image),
-                Block::Document(document) => ResultBlock::Document(document),
-                Block::Other(other) => ResultBlock::Other(other),
-                _ => return Err(DecodeError::shape("a block of a result")),
-            })
+            read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

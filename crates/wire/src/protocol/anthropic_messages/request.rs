@@ -1,4 +1,4 @@
-//! Requests of `anthropic-messages`.
+//! Requests of `anthropic-messages`, written.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,6 @@ use crate::neutral::{
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
-
-pub(super) use super::read::decode;
 
 /// The limit of tokens for a request that has none, because the protocol asks for one.
 const LIMIT: u64 = 4096;
@@ -52,7 +50,8 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     }
     let enveloped = surface.envelope != Envelope::Plain;
     let version = VERSIONS.iter().find(|(envelope, _)| *envelope == surface.envelope).map(|(_, version)| *version);
-    let version = surface.version.as_deref().or(version).filter(|_| enveloped && !extra.contains_key("anthropic_version"));
+    let version =
+        surface.version.as_deref().or(version).filter(|_| enveloped && !extra.contains_key("anthropic_version"));
     let stops = Some(request.stop.as_slice()).filter(|stop| !stop.is_empty());
     let (system, messages) = turns(ctx, request);
     super::super::json(&Body {
@@ -202,18 +201,17 @@ fn thinking<'r>(
     let effort = effort(ctx, request);
     let off = reasoning.effort == Some(Effort::None);
     let budgeted = ctx.has(Quirk::ThinkingBudget);
-    let mode = match &reasoning.mode {
-        Some(mode) => Cow::Borrowed(mode),
-        None => {
-            let mode = match (off, reasoning.budget_tokens) {
-                (true, _) => ThinkingMode::Disabled,
-                (false, Some(_)) => ThinkingMode::Enabled,
-                (false, None) if budgeted => ThinkingMode::Enabled,
-                (false, None) => ThinkingMode::Adaptive,
-            };
-            ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
-            Cow::Owned(mode)
-        }
+    let mode = if let Some(mode) = &reasoning.mode {
+        Cow::Borrowed(mode)
+    } else {
+        let mode = match (off, reasoning.budget_tokens) {
+            (true, _) => ThinkingMode::Disabled,
+            (false, Some(_)) => ThinkingMode::Enabled,
+            (false, None) if budgeted => ThinkingMode::Enabled,
+            (false, None) => ThinkingMode::Adaptive,
+        };
+        ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        Cow::Owned(mode)
     };
     let enabled = *mode == ThinkingMode::Enabled;
     let budget = budget(ctx, reasoning, enabled, limit);
@@ -297,13 +295,19 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
         let extra = ctx.extra(&at, &message.extra);
         match message.role {
             Role::System if turns.is_empty() => {
-                ctx.tell("leading-instruction", &at, MOVED, "an instruction that stands first is what everything begins with");
+                ctx.tell(
+                    "leading-instruction",
+                    &at,
+                    MOVED,
+                    "an instruction that stands first is what everything begins with",
+                );
                 let content = at.field("content");
                 for (index, block) in message.content.iter().enumerate() {
                     let at = content.entry(index);
-                    match block {
-                        Block::Text(text) => system.push(text_piece(ctx, &at, text)),
-                        _ => ctx.no_place(&at, block.kind(), "an instruction"),
+                    if let Block::Text(text) = block {
+                        system.push(text_piece(ctx, &at, text));
+                    } else {
+                        ctx.no_place(&at, block.kind(), "an instruction");
                     }
                 }
             }
@@ -319,7 +323,8 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
             Role::User | Role::Tool => {
                 let side = if message.role == Role::User { Side::User } else { Side::Results };
                 let blocks = blocks(ctx, &at, &message.content, side);
-                let after_results = before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
+                let after_results =
+                    before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
                 if after_results && side == Side::Results && extra.is_none() {
                     ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
                 }

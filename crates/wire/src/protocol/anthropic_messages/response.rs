@@ -98,7 +98,7 @@ pub(super) fn read_head(fields: &mut Fields) -> Response {
 
 /// What a word means, and the word if the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, Option<&str>) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), calls, false);
+    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = (stop::word(STOP_WORDS, &reason) != Some(word)).then_some(word);
     (reason, kept)
 }

@@ -255,6 +255,19 @@ impl UsageShape {
     }
 }
 
+#[derive(Serialize)]
+pub(super) struct MessageStart<'a> {
+    pub(super) r#type: &'static str,
+    pub(super) message: Answer<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct BlockStart<'a> {
+    pub(super) r#type: &'static str,
+    pub(super) index: usize,
+    pub(super) content_block: &'a Piece<'a>,
+}
+
 /// The event that a stream consists of most of the time. Anything else is read the slow way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

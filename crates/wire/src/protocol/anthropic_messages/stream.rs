@@ -8,7 +8,7 @@ use super::OWN;
 use super::read::read_block;
 use super::request::{Side, piece};
 use super::response::{NESTED, STOP_WORDS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape};
-use super::shapes::{Answer, PlainDelta, UsageShape};
+use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
@@ -64,7 +64,8 @@ impl Reader {
         let index = fields.count("index").and_then(|index| usize::try_from(index).ok());
         match (kind.as_str(), index) {
             ("message_start", _) => {
-                let mut message = fields.object("message").ok_or_else(|| DecodeError::shape("an object").within("message"))?;
+                let mut message =
+                    fields.object("message").ok_or_else(|| DecodeError::shape("an object").within("message"))?;
                 let head = read_head(&mut message);
                 self.usage = head.usage.unwrap_or_default();
                 message.list("content");
@@ -170,9 +171,7 @@ fn read_delta(fields: &mut Fields) -> Option<Delta> {
         Some("text_delta") => delta.text("text").map(Delta::Text),
         Some("input_json_delta") => delta.text("partial_json").map(Delta::Arguments),
         Some("thinking_delta") => delta.text("thinking").map(Delta::Thinking),
-        Some("signature_delta") => {
-            delta.text("signature").map(|data| Delta::Signature(Signature { from: OWN, data }))
-        }
+        Some("signature_delta") => delta.text("signature").map(|data| Delta::Signature(Signature { from: OWN, data })),
         _ => None,
     };
     if read.is_none() {
@@ -207,7 +206,8 @@ impl Writer {
     }
 
     fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.said = Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
+        self.said =
+            Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, _) = ctx.split_extra(extra, &NESTED);
@@ -223,12 +223,7 @@ impl Writer {
             usage: UsageShape::default(),
             extra,
         };
-        #[derive(serde::Serialize)]
-        struct Start<'a> {
-            r#type: &'static str,
-            message: Answer<'a>,
-        }
-        self.emit("message_start", &Start { r#type: "message_start", message }, out);
+        self.emit("message_start", &MessageStart { r#type: "message_start", message }, out);
         changes.append(ctx.changes);
     }
 
@@ -237,13 +232,12 @@ impl Writer {
         let mut ctx = Context::new(OWN, &surface);
         // Arguments follow as deltas, so that the block itself has none.
         let bare;
-        let (block, arguments) = match block {
-            Block::ToolCall(call) => {
-                self.said.content = vec![Block::ToolCall(ToolCall::default())];
-                bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
-                (&bare, call.arguments.as_str())
-            }
-            _ => (block, ""),
+        let (block, arguments) = if let Block::ToolCall(call) = block {
+            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
+            (&bare, call.arguments.as_str())
+        } else {
+            (block, "")
         };
         let at = At::ROOT.field("content");
         let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Answer) else {
@@ -252,14 +246,8 @@ impl Writer {
         };
         let place = self.places.len();
         self.places.insert(index, place);
-        #[derive(serde::Serialize)]
-        struct Start<'a, T> {
-            r#type: &'static str,
-            index: usize,
-            content_block: &'a T,
-        }
         let kind = "content_block_start";
-        self.emit(kind, &Start { r#type: kind, index: place, content_block: &piece }, out);
+        self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
         if !arguments.is_empty() {
             self.delta(index, &json!({"type": "input_json_delta", "partial_json": arguments}), out);
         }

@@ -16,9 +16,10 @@ pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("modelId").unwrap_or_default(), ..Request::default() };
     for block in blocks("system", fields.list("system").unwrap_or_default())? {
-        match block {
-            Block::Text(text) => request.system.push(text),
-            other => request.messages.push(Message::new(Role::System, vec![other])),
+        if let Block::Text(text) = block {
+            request.system.push(text);
+        } else {
+            request.messages.push(Message::new(Role::System, vec![block]));
         }
     }
     for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
@@ -150,7 +151,11 @@ pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
             }
             let mut text = fields.object("reasoningText").unwrap_or_default();
             let signature = text.text("signature").map(|data| Signature { from: OWN, data });
-            Block::Thinking(Thinking { text: text.text("text").unwrap_or_default(), signature, extra: Extra::default() })
+            Block::Thinking(Thinking {
+                text: text.text("text").unwrap_or_default(),
+                signature,
+                extra: Extra::default(),
+            })
         }
     })
 }
@@ -159,9 +164,7 @@ fn is_known(kind: &str, value: Option<&Value>) -> bool {
     let has = |pointer: &str| value.and_then(|value| value.pointer(pointer)).is_some_and(Value::is_string);
     match kind {
         "text" => value.is_some_and(Value::is_string),
-        "image" | "audio" | "document" => {
-            has("/source/bytes") || has("/source/text") || has("/source/s3Location/uri")
-        }
+        "image" | "audio" | "document" => has("/source/bytes") || has("/source/text") || has("/source/s3Location/uri"),
         "toolUse" => has("/name"),
         "toolResult" => value.is_some_and(Value::is_object),
         "reasoningContent" => has("/redactedContent") || has("/reasoningText/text"),
@@ -194,13 +197,7 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         if let Some(json) = value.get("json").filter(|_| value.as_object().is_some_and(|object| object.len() == 1)) {
             return Ok(ResultBlock::Json { value: json.clone() });
         }
-        Ok(match block(value)? {
-            Block::Text(text) => ResultBlock::Text(text),
-            Block::Image(image) => ResultBlock::Image(image),
-            Block::Document(document) => ResultBlock::Document(document),
-            Block::Other(other) => ResultBlock::Other(other),
-            _ => return Err(DecodeError::shape("a block of a result")),
-        })
+        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
     })?;
     let call_id = fields.text("toolUseId").unwrap_or_default();
     let status = fields.text("status");

@@ -78,7 +78,11 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools, tool_choice, extra: tool_extra }),
         output_config: said.then_some(OutputConfig { text_format, effort, extra: output }),
         additional_model_request_fields: model_fields,
-        request_metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        request_metadata: ctx.wish(
+            "metadata",
+            Some(&request.metadata).filter(|map| !map.is_empty()),
+            Quirk::NoMetadata,
+        ),
         extra,
     })
 }
@@ -181,22 +185,20 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
     shapes
 }
 
-fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
+fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<Choice> {
     if has_tools {
         ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
     let choice = ctx.tool_choice(request, has_tools)?;
-    match ctx.no_lists(choice) {
-        Cow::Borrowed(ToolChoice::Tool(name)) => Some(Choice::Tool { name: Cow::Borrowed(name) }),
-        Cow::Owned(ToolChoice::Tool(name)) => Some(Choice::Tool { name: Cow::Owned(name) }),
-        choice => match choice.as_ref() {
-            ToolChoice::Required => Some(Choice::Any {}),
-            ToolChoice::None => {
-                ctx.tell("no-choice-none", &At::ROOT.field("tool_choice"), UNSAID, "that no tool is called cannot be said");
-                None
-            }
-            ToolChoice::Auto | ToolChoice::Tool(_) | ToolChoice::AnyOf(_) | ToolChoice::OneOf(_) => Some(Choice::Auto {}),
-        },
+    let choice = ctx.no_lists(choice);
+    match choice.as_ref() {
+        ToolChoice::Tool(name) => Some(Choice::Tool { name: name.clone() }),
+        ToolChoice::Required => Some(Choice::Any {}),
+        ToolChoice::None => {
+            ctx.tell("no-choice-none", &At::ROOT.field("tool_choice"), UNSAID, "that no tool is called cannot be said");
+            None
+        }
+        ToolChoice::Auto | ToolChoice::AnyOf(_) | ToolChoice::OneOf(_) => Some(Choice::Auto {}),
     }
 }
 
@@ -327,7 +329,7 @@ pub(super) fn piece<'r>(
         neutral::Block::ToolCall(call) => {
             ctx.no_signature(at, call.signature.as_ref());
             let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
-            let shape = ToolUse { tool_use_id: &call.id, name: &call.name, input, extra };
+            let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
             pieces.push(Piece::Known(Block::ToolUse(shape)));
             remember(call.cache.as_ref(), pieces);
         }
@@ -383,7 +385,8 @@ fn media<'r>(
     let known = match source {
         Source::Base64 { media_type, data } => {
             let listed = FORMATS.iter().find(|(kind, _)| kind == media_type).map(|(_, format)| *format);
-            let format = listed.or_else(|| media_type.strip_prefix("image/").or_else(|| media_type.strip_prefix("audio/")));
+            let format =
+                listed.or_else(|| media_type.strip_prefix("image/").or_else(|| media_type.strip_prefix("audio/")));
             format.map(|format| (format, SourceShape::Bytes(data)))
         }
         Source::Url { url, media_type: Some(media_type) } if url.starts_with("s3://") => {
@@ -415,7 +418,12 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
                 content.push(Piece::Known(Block::Json(Cow::Borrowed(value))));
             }
             ResultBlock::Json { value } => {
-                ctx.tell("json-not-an-object", &at, (Action::Wrapped, Effect::Same), "JSON that is no object stands in one");
+                ctx.tell(
+                    "json-not-an-object",
+                    &at,
+                    (Action::Wrapped, Effect::Same),
+                    "JSON that is no object stands in one",
+                );
                 content.push(Piece::Known(Block::Json(Cow::Owned(json!({"output": value})))));
             }
             ResultBlock::Image(image) => {

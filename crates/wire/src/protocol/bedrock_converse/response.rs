@@ -110,7 +110,7 @@ pub(super) fn drop_metrics(fields: &mut Fields) {
 
 /// What a word means, and whether the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), calls, false);
+    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = stop::word(STOP_WORDS, &reason) != Some(word);
     (reason, kept)
 }

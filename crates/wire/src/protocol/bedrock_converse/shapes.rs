@@ -115,7 +115,8 @@ pub(super) struct ReasoningText<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolUse<'a> {
-    pub(super) tool_use_id: &'a str,
+    #[serde(rename = "toolUseId")]
+    pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) input: Json<'a>,
     #[serde(flatten)]
@@ -153,7 +154,7 @@ pub(super) struct InferenceConfig<'a> {
 pub(super) struct ToolConfig<'a> {
     pub(super) tools: Vec<ToolShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_choice: Option<Choice<'a>>,
+    pub(super) tool_choice: Option<Choice>,
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
 }
@@ -192,10 +193,10 @@ pub(super) struct InputSchema<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Choice<'a> {
+pub(super) enum Choice {
     Auto {},
     Any {},
-    Tool { name: Cow<'a, str> },
+    Tool { name: String },
 }
 
 #[derive(Serialize)]

@@ -60,9 +60,13 @@ impl Reader {
                 if let Some(mut call) = start.object("toolUse") {
                     self.called = true;
                     self.open.insert(index, true);
-                    let (id, name) = (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
+                    let (id, name) =
+                        (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
                     let extra = Extra::of(OWN, call.rest());
-                    out.push(Event::Open { index, block: Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() }) });
+                    out.push(Event::Open {
+                        index,
+                        block: Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() }),
+                    });
                 }
             }
             ("contentBlockDelta", Some(index)) => self.delta(index, &mut fields, out),
@@ -170,9 +174,10 @@ impl Writer {
             Block::Thinking(thinking) => {
                 ("contentBlockDelta", json!({"delta": {"reasoningContent": {"text": thinking.text}}}))
             }
-            Block::RedactedThinking(redacted) if redacted.signature.from == OWN => {
-                ("contentBlockDelta", json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}))
-            }
+            Block::RedactedThinking(redacted) if redacted.signature.from == OWN => (
+                "contentBlockDelta",
+                json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
+            ),
             Block::ToolCall(call) => {
                 self.said.content = vec![Block::ToolCall(ToolCall::default())];
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
@@ -193,13 +198,13 @@ impl Writer {
                 return;
             }
         };
-        let cached = match block {
-            Block::Text(text) => text.cache.is_some(),
-            Block::ToolCall(call) => call.cache.is_some(),
-            _ => false,
-        };
-        if cached {
-            changes.push("no-cache-hint", format!("/content/{index}/cache"), DROPPED, "hints to remember are not streamed");
+        if block.cache().is_some() {
+            changes.push(
+                "no-cache-hint",
+                format!("/content/{index}/cache"),
+                DROPPED,
+                "hints to remember are not streamed",
+            );
         }
         self.places.insert(index, place);
         emit_at(name, place, data, out);

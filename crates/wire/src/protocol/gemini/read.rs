@@ -65,9 +65,10 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
     let parts = system.list("parts").unwrap_or_default();
     let blocks = each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
     for block in blocks {
-        match block {
-            Block::Text(text) => request.system.push(text),
-            other => request.messages.push(Message::new(Role::System, vec![other])),
+        if let Block::Text(text) = block {
+            request.system.push(text);
+        } else {
+            request.messages.push(Message::new(Role::System, vec![block]));
         }
     }
     fields.put_rest("systemInstruction", system);
@@ -151,13 +152,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     };
     let parts = fields.list("parts").unwrap_or_default();
     content.extend(each("parts", parts, |_, value| {
-        Ok(match self::part(value)? {
-            Block::Text(text) => ResultBlock::Text(text),
-            Block::Image(image) => ResultBlock::Image(image),
-            Block::Document(document) => ResultBlock::Document(document),
-            Block::Other(other) => ResultBlock::Other(other),
-            _ => return Err(DecodeError::shape("a part of a result")),
-        })
+        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
     })?);
     let mut extra = fields.rest();
     extra.extend(part.rest());
@@ -224,7 +219,10 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
         let (media_type, name) = (data.text("mimeType"), data.text("displayName"));
         let source = match data.text("fileUri") {
             Some(url) => Source::Url { url, media_type },
-            None => Source::Base64 { media_type: media_type.unwrap_or_default(), data: data.text("data").unwrap_or_default() },
+            None => Source::Base64 {
+                media_type: media_type.unwrap_or_default(),
+                data: data.text("data").unwrap_or_default(),
+            },
         };
         let extra = Extra::of(OWN, fields.rest());
         return match medium {
@@ -284,7 +282,12 @@ fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice>
         (word, _) => {
             if word != "AUTO" {
                 let what = (Action::Rewritten, Effect::Wider);
-                changes.push("validated", "/toolConfig/functionCallingConfig/mode", what, "that calls are held to their schema is not kept");
+                changes.push(
+                    "validated",
+                    "/toolConfig/functionCallingConfig/mode",
+                    what,
+                    "that calls are held to their schema is not kept",
+                );
             }
             ToolChoice::Auto
         }
@@ -329,8 +332,12 @@ fn whole(config: &mut Fields, name: &str) -> Option<u64> {
 
 fn read_format(config: &mut Fields) -> Option<Output> {
     if let Some(mut list) = config.list("responseFormat") {
-        let one = list.len() == 1 && list.iter().all(|entry| entry.pointer("/text/mimeType") == Some(&json!("APPLICATION_JSON")));
-        if one && let Some(mut text) = list.pop().and_then(|entry| Fields::of(entry).ok()).and_then(|mut entry| entry.object("text")) {
+        let one = list.len() == 1
+            && list.iter().all(|entry| entry.pointer("/text/mimeType") == Some(&json!("APPLICATION_JSON")));
+        if one
+            && let Some(mut text) =
+                list.pop().and_then(|entry| Fields::of(entry).ok()).and_then(|mut entry| entry.object("text"))
+        {
             return Some(text.take("schema").and_then(made).map_or(Output::Json, Output::Schema));
         }
         config.put("responseFormat", Value::Array(list));

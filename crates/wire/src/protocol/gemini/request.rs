@@ -82,7 +82,9 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
                 ctx.tell("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
                 let mut parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 for part in &mut parts {
-                    if let Part::Known(KnownPart { text: Some(text), .. }) = part {
+                    if let Part::Known(part) = part
+                        && let Some(text) = &mut part.text
+                    {
                         *text = Cow::Owned(format!("<system>{text}</system>"));
                     }
                 }
@@ -141,7 +143,12 @@ fn parts<'r>(
 }
 
 /// The part of a block; a call has its turn and its number there.
-pub(super) fn part<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, place: (usize, usize)) -> Option<Part<'r>> {
+pub(super) fn part<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    block: &'r Block,
+    place: (usize, usize),
+) -> Option<Part<'r>> {
     match block {
         Block::Text(text) => Some(text_part(ctx, at, text)),
         Block::Thinking(thinking) => Some(thought(ctx, at, thinking)),
@@ -152,7 +159,7 @@ pub(super) fn part<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, pla
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
-            Some(Part::Known(KnownPart { extra: ctx.extra(at, &audio.extra), ..part }))
+            Some(Part::known(KnownPart { extra: ctx.extra(at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
             if !ctx.takes(at, "documents", Quirk::NoDocuments) {
@@ -160,7 +167,7 @@ pub(super) fn part<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, pla
             }
             ctx.no_cache(at, document.cache.as_ref());
             let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
-            Some(Part::Known(KnownPart { extra: ctx.extra(at, &document.extra), ..part }))
+            Some(Part::known(KnownPart { extra: ctx.extra(at, &document.extra), ..part }))
         }
         Block::Other(other) => ctx.other(at, other).map(Part::Other),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
@@ -172,7 +179,7 @@ pub(super) fn part<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, pla
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
     ctx.no_cache(at, text.cache.as_ref());
-    Part::Known(KnownPart {
+    Part::known(KnownPart {
         text: Some(Cow::Borrowed(&text.text)),
         thought_signature: ctx.signature(at, text.signature.as_ref()),
         extra: ctx.extra(at, &text.extra),
@@ -181,7 +188,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
 }
 
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
-    Part::Known(KnownPart {
+    Part::known(KnownPart {
         text: Some(Cow::Borrowed(&thinking.text)),
         thought: true,
         thought_signature: ctx.signature(at, thinking.signature.as_ref()),
@@ -195,7 +202,7 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
     // An id that reading would make up anyway was never the provider's.
     let made_up = call.id == made_up_call_id(turn, number);
     let id = Some(call.id.as_str()).filter(|_| !made_up && !ctx.has(Quirk::NoCallIds));
-    Part::Known(KnownPart {
+    Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
         extra: ctx.extra(at, &call.extra),
@@ -212,7 +219,7 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
         ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
-    Some(Part::Known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
+    Some(Part::known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
 }
 
 /// What a medium is by its kind, where nothing says it.
@@ -334,7 +341,11 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_functions: bool) 
     })
 }
 
-fn generation<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String, Value>) -> Option<GenerationConfig<'r>> {
+fn generation<'r>(
+    ctx: &mut Context<'_>,
+    request: &'r Request,
+    extra: Map<String, Value>,
+) -> Option<GenerationConfig<'r>> {
     let config = GenerationConfig {
         temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
         top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
@@ -383,14 +394,14 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
     };
     if ctx.has(Quirk::ResponseFormat) {
         let text = FormatText { mime_type: "APPLICATION_JSON", schema };
-        return FormatShape { response_format: Some([FormatEntry { text }]), ..FormatShape::default() };
+        return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
     }
     let open_api = ctx.has(Quirk::OpenApiSlots);
     FormatShape {
-        response_mime_type: Some("application/json"),
-        response_json_schema: schema.filter(|_| !open_api),
-        response_schema: schema.filter(|_| open_api),
-        response_format: None,
+        mime_type: Some("application/json"),
+        json_schema: schema.filter(|_| !open_api),
+        open_api: schema.filter(|_| open_api),
+        entries: None,
     }
 }
 

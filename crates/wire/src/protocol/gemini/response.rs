@@ -106,7 +106,9 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
         ("thoughtsTokenCount", usage.reasoning_tokens),
         ("totalTokenCount", usage.input_tokens.saturating_add(usage.output_tokens)),
     ];
-    let said = counts.into_iter().filter(|(name, count)| *count > 0 || !name.starts_with(['c', 't']) || *name == "candidatesTokenCount");
+    let said = counts
+        .into_iter()
+        .filter(|(name, count)| *count > 0 || !name.starts_with(['c', 't']) || *name == "candidatesTokenCount");
     said.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
 }
 
@@ -185,7 +187,7 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
 
 /// What a word means, and whether the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), calls, false);
+    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     // Where another provider's model speaks this protocol, calls end with a word that says nothing.
     let reason = if calls && word == "OTHER" { StopReason::ToolUse } else { reason };
     let said = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };

@@ -56,20 +56,17 @@ pub(super) fn result_part<'r>(
     });
     let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
     let mut parts = Vec::new();
-    let response = match block {
-        Block::ToolResult(result) => {
-            ctx.no_cache(at, result.cache.as_ref());
-            answered(ctx, at, result, &mut parts, after)
-        }
-        Block::ToolResultReference(reference) => {
-            ctx.reference(at);
-            Answered::Output(Payload::Text(Cow::Owned(reference.note())))
-        }
-        _ => return None,
+    let response = if let Block::ToolResultReference(reference) = block {
+        ctx.reference(at);
+        Answered::Output(Payload::Text(Cow::Owned(reference.note())))
+    } else {
+        let result = block.as_result()?;
+        ctx.no_cache(at, result.cache.as_ref());
+        answered(ctx, at, result, &mut parts, after)
     };
     let id = send_id.then_some(call_id);
     let result = CallResult { id, name, response, parts, extra };
-    Some(Part::Known(KnownPart { function_response: Some(result), ..KnownPart::default() }))
+    Some(Part::known(KnownPart { function_response: Some(result), ..KnownPart::default() }))
 }
 
 fn answered<'r>(
@@ -102,7 +99,7 @@ fn answered<'r>(
             ResultBlock::Document(document) => {
                 ctx.no_cache(at, document.cache.as_ref());
                 ctx.no_fields(at, &document.extra);
-                media(ctx, at, &document.source, Medium::Document, document.name.as_deref()).map(Part::Known)
+                media(ctx, at, &document.source, Medium::Document, document.name.as_deref()).map(Part::known)
             }
             ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => None,
         };
@@ -114,7 +111,7 @@ fn answered<'r>(
         ctx.tell("media-after-result", at, MOVED, "images and documents of a result follow in a user's turn");
         if after.is_empty() {
             let text = Some(Cow::Borrowed(MEDIA_MARKER));
-            after.push(Part::Known(KnownPart { text, ..KnownPart::default() }));
+            after.push(Part::known(KnownPart { text, ..KnownPart::default() }));
         }
         after.push(part);
     }

@@ -49,8 +49,14 @@ pub(super) struct Content<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Part<'a> {
-    Known(KnownPart<'a>),
+    Known(Box<KnownPart<'a>>),
     Other(&'a Value),
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn known(part: KnownPart<'a>) -> Self {
+        Self::Known(Box::new(part))
+    }
 }
 
 #[derive(Default, Serialize)]
@@ -199,16 +205,15 @@ pub(super) struct GenerationConfig<'a> {
 }
 
 #[derive(Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct FormatShape<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) response_mime_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) response_json_schema: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) response_schema: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) response_format: Option<[FormatEntry<'a>; 1]>,
+    #[serde(rename = "responseMimeType", skip_serializing_if = "Option::is_none")]
+    pub(super) mime_type: Option<&'static str>,
+    #[serde(rename = "responseJsonSchema", skip_serializing_if = "Option::is_none")]
+    pub(super) json_schema: Option<&'a Value>,
+    #[serde(rename = "responseSchema", skip_serializing_if = "Option::is_none")]
+    pub(super) open_api: Option<&'a Value>,
+    #[serde(rename = "responseFormat", skip_serializing_if = "Option::is_none")]
+    pub(super) entries: Option<[FormatEntry<'a>; 1]>,
 }
 
 #[derive(PartialEq, Serialize)]

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::request::part;
 use super::response::{
-    NESTED, STOP_WORDS, each_part, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
-    wrap,
+    NESTED, STOP_WORDS, each_part, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap,
+    usage_fields, wrap,
 };
 use super::shapes::{Answer, Candidate, Content, Part, PlainChunk};
 use super::{ENVELOPE, OWN};
@@ -15,7 +15,7 @@ use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::history::made_up_call_id;
-use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall, Usage};
+use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
@@ -24,12 +24,19 @@ use crate::surface::Surface;
 /// Reads the pieces of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    started: bool,
-    stopped: bool,
+    progress: Progress,
     next: usize,
     calls: usize,
     open: Option<Kind>,
     usage: Option<Usage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Waiting,
+    Started,
+    Stopped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +48,7 @@ enum Kind {
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first piece says what the others repeat, so it is read with everything in it.
-        if self.started
+        if self.progress != Progress::Waiting
             && let Ok(PlainChunk { candidates: [candidate], .. }) = serde_json::from_slice(frame.data)
         {
             let [plain] = candidate.content.parts;
@@ -62,7 +69,8 @@ impl Reader {
         }
         let (mut fields, envelope) = unwrap(value)?;
         let head = read_head(&mut fields);
-        if !std::mem::replace(&mut self.started, true) {
+        if self.progress == Progress::Waiting {
+            self.progress = Progress::Started;
             out.push(Event::Start { id: head.id, model: head.model, extra: Extra::default() });
         }
         self.usage = head.usage.or(self.usage.take());
@@ -110,41 +118,49 @@ impl Reader {
         }
         top.put_rest("candidate", candidate);
         top.put_rest(ENVELOPE, envelope);
-        if !std::mem::replace(&mut self.stopped, true) {
+        if self.progress != Progress::Stopped {
+            self.progress = Progress::Stopped;
             out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
         }
         out.extend(self.usage.clone().map(Event::Usage));
     }
 
     fn block(&mut self, block: Block, out: &mut Vec<Event>) {
-        match block {
-            // Signed texts are never joined with what follows; fields of a part begin a block of their own.
-            Block::Text(text) if text.extra.is_empty() && !(text.text.is_empty() && text.signature.is_some()) => {
+        // Fields of a part begin a block of their own, and so does a signature that signs nothing.
+        let joins = |text: &str, signed: bool, extra: &Extra| extra.is_empty() && !(text.is_empty() && signed);
+        let mut block = match block {
+            Block::Text(text) if joins(&text.text, text.signature.is_some(), &text.extra) => {
                 self.text(Kind::Text, text.text, out);
-                self.sign(text.signature, out);
+                return self.sign(text.signature, out);
             }
-            Block::Thinking(thinking)
-                if thinking.extra.is_empty() && !(thinking.text.is_empty() && thinking.signature.is_some()) =>
-            {
-                self.text(Kind::Thought, thinking.text, out);
-                self.sign(thinking.signature, out);
+            Block::Thinking(thought) if joins(&thought.text, thought.signature.is_some(), &thought.extra) => {
+                self.text(Kind::Thought, thought.text, out);
+                return self.sign(thought.signature, out);
             }
-            mut block => {
-                self.close(out);
-                if let Block::ToolCall(call) = &mut block {
-                    if call.id.is_empty() {
-                        call.id = made_up_call_id(0, self.calls);
-                    }
-                    self.calls += 1;
-                }
-                out.push(Event::Open { index: self.next, block });
-                out.push(Event::Close { index: self.next });
-                self.next += 1;
+            Block::Text(_)
+            | Block::Thinking(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => block,
+        };
+        self.close(out);
+        if let Block::ToolCall(call) = &mut block {
+            if call.id.is_empty() {
+                call.id = made_up_call_id(0, self.calls);
             }
+            self.calls += 1;
         }
+        out.push(Event::Open { index: self.next, block });
+        out.push(Event::Close { index: self.next });
+        self.next += 1;
     }
 
-    fn sign(&mut self, signature: Option<crate::neutral::Signature>, out: &mut Vec<Event>) {
+    fn sign(&mut self, signature: Option<Signature>, out: &mut Vec<Event>) {
         if let Some(signature) = signature {
             out.push(Event::Delta { index: self.next, delta: Delta::Signature(signature) });
             self.close(out);
@@ -238,10 +254,24 @@ impl Writer {
         let kind = match block {
             Block::Text(text) if text.extra.get(OWN).is_none() => Some(Kind::Text),
             Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Thought),
-            _ => None,
+            Block::Text(_)
+            | Block::Thinking(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => None,
         };
         if kind.is_some() && kind == self.before {
-            changes.push("joined-texts", format!("/content/{index}"), MERGED, "texts that follow each other are streamed as one");
+            changes.push(
+                "joined-texts",
+                format!("/content/{index}"),
+                MERGED,
+                "texts that follow each other are streamed as one",
+            );
         }
         self.before = kind;
         if block.as_call().is_some() {
@@ -318,7 +348,8 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { id, model, extra } => {
-                self.said = Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
+                self.said =
+                    Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
             }
             Event::Open { index, block } => self.open(*index, block, changes),
             Event::Delta { index, delta } => self.delta(*index, delta, out, changes),

@@ -55,7 +55,8 @@ pub(in crate::protocol) fn decode(status: u16, body: Value) -> Option<WireError>
     let kind_told = by_code.map(|(kind, ..)| kind.clone()).or_else(|| by_words.filter(|_| status == 0));
     let found = kind_told.unwrap_or_else(of_status);
     let own = WORDS.iter().find(|(kind, ..)| *kind == found);
-    let implied = own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
+    let implied =
+        own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
     let param = error.text("param");
     let rest = error.rest();
     Some(WireError {

@@ -1,6 +1,7 @@
-//! `openai-chat`: `POST /v1/chat/completions` of OpenAI and of everybody who copied it.
+//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of everybody who copied it.
 
 pub(super) mod error;
+mod read;
 mod request;
 mod response;
 mod shapes;
@@ -27,7 +28,7 @@ impl Codec for OpenAiChat {
     }
 
     fn decode_request(&self, body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
-        request::decode(body, changes)
+        read::decode(body, changes)
     }
 
     fn encode_response(&self, ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::request::{Side, assistant, read_assistant};
+use super::read::read_assistant;
+use super::request::{Side, assistant};
 use super::shapes::{Answer, AnswerChoice};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
@@ -110,9 +111,8 @@ fn read_choice(choice: Value, response: &mut Response, top: &mut Fields) -> Resu
     response.content = read_assistant(&mut message).within("message")?;
     response.refusal = message.text("refusal");
     let word = choice.text("finish_reason").unwrap_or_default();
-    let (calls, refuses) = (response.calls().next().is_some(), response.refusal.is_some());
-    response.stop = stop::settle(stop::read(STOP_WORDS, &word), calls, refuses);
-    let told = refuses || stop::word(STOP_WORDS, &response.stop) == Some(&word);
+    response.stop = stop::settle(stop::read(STOP_WORDS, &word), stop::Ending::of(response));
+    let told = response.refusal.is_some() || stop::word(STOP_WORDS, &response.stop) == Some(&word);
     if !told {
         top.put("finish_reason", Value::String(word));
     }

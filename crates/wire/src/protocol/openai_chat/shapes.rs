@@ -130,10 +130,10 @@ pub(super) struct InputAudio<'a> {
 
 #[derive(Default, Serialize)]
 pub(super) struct File<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) file_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) file_data: Option<String>,
+    #[serde(rename = "file_id", skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a str>,
+    #[serde(rename = "file_data", skip_serializing_if = "Option::is_none")]
+    pub(super) data: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) filename: Option<&'a str>,
 }
@@ -160,10 +160,7 @@ pub(super) struct CallFunction<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum ToolShape<'a> {
-    Function {
-        r#type: &'static str,
-        function: FunctionShape<'a>,
-    },
+    Function { r#type: &'static str, function: FunctionShape<'a> },
     Other(&'a Value),
 }
 
@@ -380,7 +377,10 @@ pub(super) struct PlainFunction<'a> {
 }
 
 impl<'a> PlainDelta<'a> {
-    pub(super) fn new([content, reasoning_content, reasoning, refusal]: [Option<String>; 4], calls: Vec<PlainCall<'a>>) -> Self {
+    pub(super) fn new(
+        [content, reasoning_content, reasoning, refusal]: [Option<String>; 4],
+        calls: Vec<PlainCall<'a>>,
+    ) -> Self {
         let own = |text: Option<String>| text.map(Cow::Owned);
         Self {
             role: IgnoredAny,

@@ -13,6 +13,7 @@ use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
 use crate::protocol::context::{Context, DROPPED, MERGED, UNNOTED};
+use crate::protocol::stop::Ending;
 use crate::protocol::{StreamReader, StreamWriter, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -25,12 +26,19 @@ const CALLS: usize = 2;
 /// Reads the pieces of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    started: bool,
-    stopped: bool,
-    refuses: bool,
+    progress: Progress,
+    ending: Ending,
     /// Blocks that are open.
     open: HashSet<usize>,
     calls: Calls,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Waiting,
+    Started,
+    Stopped,
 }
 
 /// Which piece belongs to which call. Copies of the protocol repeat ids, leave out the index or give all calls the same.
@@ -67,7 +75,7 @@ impl Calls {
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first piece says what the others repeat, so it is read with everything in it.
-        if self.started
+        if self.progress != Progress::Waiting
             && let Ok(PlainChunk { choices: [choice], .. }) = serde_json::from_slice(frame.data)
         {
             self.delta(choice.delta, out);
@@ -97,7 +105,8 @@ impl Reader {
             out.push(Event::Other { protocol: OWN, name: String::new(), data });
             return Ok(());
         }
-        if !std::mem::replace(&mut self.started, true) {
+        if self.progress == Progress::Waiting {
+            self.progress = Progress::Started;
             let (id, model) = (fields.text("id").unwrap_or_default(), fields.text("model").unwrap_or_default());
             out.push(Event::Start { id, model, extra: Extra::of(OWN, without_constants(fields)) });
         }
@@ -127,7 +136,12 @@ impl Reader {
                 Ok(PlainCall::new(call.count("index"), text(call.text("id")), name, arguments))
             };
             let plain = PlainDelta::new(
-                [delta.text("content"), delta.text("reasoning_content"), delta.text("reasoning"), delta.text("refusal")],
+                [
+                    delta.text("content"),
+                    delta.text("reasoning_content"),
+                    delta.text("reasoning"),
+                    delta.text("refusal"),
+                ],
                 calls.into_iter().map(read).collect::<Result<_, _>>()?,
             );
             self.delta(plain, out);
@@ -160,7 +174,7 @@ impl Reader {
             out.push(Event::Delta { index: TEXT, delta: Delta::Text(text.into_owned()) });
         }
         if let Some(text) = delta.refusal {
-            self.refuses = true;
+            self.ending.see(Ending::Refuses);
             out.push(Event::Refusal { text: text.into_owned() });
         }
         for call in delta.tool_calls.into_iter().flatten() {
@@ -185,18 +199,19 @@ impl Reader {
     }
 
     fn stop(&mut self, word: &str, out: &mut Vec<Event>) {
-        if std::mem::replace(&mut self.stopped, true) {
+        if self.progress == Progress::Stopped {
             return;
         }
-        let calls = !self.calls.ids.is_empty();
-        let reason = stop::settle(stop::read(STOP_WORDS, word), calls, self.refuses);
+        self.progress = Progress::Stopped;
+        self.ending.see(Ending::calls(!self.calls.ids.is_empty()));
+        let reason = stop::settle(stop::read(STOP_WORDS, word), self.ending);
         let mut open: Vec<usize> = self.open.drain().collect();
         open.sort_unstable();
         // A call that the limit of tokens cut off is never complete.
         let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
         open.retain(|index| Some(*index) != last);
         out.extend(open.into_iter().map(|index| Event::Close { index }));
-        let told = self.refuses || stop::word(STOP_WORDS, &reason) == Some(word);
+        let told = self.ending == Ending::Refuses || stop::word(STOP_WORDS, &reason) == Some(word);
         let kept = if told { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
         out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
     }

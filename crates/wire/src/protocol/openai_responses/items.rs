@@ -8,9 +8,7 @@ use super::OWN;
 use super::shapes::{
     CallItem, Content, InputAudio, Item, KnownPart, MessageItem, OutputItem, Part, ReasoningItem, Summary,
 };
-use crate::neutral::{
-    Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult,
-};
+use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
 use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
 use crate::surface::Quirk;
 
@@ -63,7 +61,13 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
             }
             ctx.tell("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
             let (id, extra) = (side.id("rs", &Map::new()), Map::new());
-            Some(Item::Reasoning(ReasoningItem { r#type: "reasoning", id, summary: Vec::new(), encrypted_content, extra }))
+            Some(Item::Reasoning(ReasoningItem {
+                r#type: "reasoning",
+                id,
+                summary: Vec::new(),
+                encrypted_content,
+                extra,
+            }))
         }
         Block::ToolCall(call) => Some(Item::Call(call_item(ctx, at, call, side))),
         Block::Other(other) => {
@@ -82,7 +86,11 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
             }
             Some(Item::Other(value))
         }
-        Block::Image(_) | Block::Audio(_) | Block::Document(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
+        Block::Image(_)
+        | Block::Audio(_)
+        | Block::Document(_)
+        | Block::ToolResult(_)
+        | Block::ToolResultReference(_) => {
             ctx.no_place(at, block.kind(), "an assistant's turn");
             None
         }
@@ -249,7 +257,13 @@ pub(super) fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block
                 }));
             }
             Block::Other(other) => items.extend(ctx.other(&at, other).map(Item::Other)),
-            _ => ctx.no_place(&at, block.kind(), "a turn of results"),
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
         }
     }
 }
@@ -277,12 +291,11 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             Part::Known(KnownPart::InputText { text, .. }) => Some(text),
             Part::Known(_) | Part::Other(_) => None,
         });
-        match first {
-            Some(text) => *text = ctx.error_text(at, result, std::mem::take(text)),
-            None => {
-                let text = ctx.error_text(at, result, Cow::Borrowed("the tool failed"));
-                parts.insert(0, Part::Known(KnownPart::InputText { text, extra: None }));
-            }
+        if let Some(text) = first {
+            *text = ctx.error_text(at, result, std::mem::take(text));
+        } else {
+            let text = ctx.error_text(at, result, Cow::Borrowed("the tool failed"));
+            parts.insert(0, Part::Known(KnownPart::InputText { text, extra: None }));
         }
     }
     let output = match short(parts) {
@@ -291,7 +304,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             Content::Text(text)
         }
         Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),
-        content => content,
+        content @ (Content::Text(_) | Content::Parts(_)) => content,
     };
     OutputItem { r#type: "function_call_output", call_id: &result.call_id, output, extra }
 }

@@ -26,7 +26,9 @@ pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), Deco
             messages.push(Message { role, content, extra: Extra::of(OWN, fields.rest()) });
             return Ok(());
         }
-        ("function_call_output", _) => (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default()),
+        ("function_call_output", _) => {
+            (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default())
+        }
         (kind, _) if kind.ends_with("_output") => (Role::Tool, vec![other(value)], Extra::default()),
         _ => (Role::Assistant, said(value, None)?, Extra::default()),
     };
@@ -125,9 +127,9 @@ pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
         "input_text" | "output_text" => text("text"),
         "input_image" => text("image_url") || text("file_id"),
         "input_file" => text("file_id") || text("file_url") || text("file_data"),
-        "input_audio" => ["data", "format"].iter().all(|name| {
-            value.get("input_audio").and_then(|audio| audio.get(name)).is_some_and(Value::is_string)
-        }),
+        "input_audio" => ["data", "format"]
+            .iter()
+            .all(|name| value.get("input_audio").and_then(|audio| audio.get(name)).is_some_and(Value::is_string)),
         _ => false,
     };
     if !known {
@@ -180,13 +182,7 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
         Some(Value::Array(parts)) => each("output", parts, |_, value| {
-            Ok(match part(value)? {
-                Block::Text(text) => ResultBlock::Text(text),
-                Block::Image(image) => ResultBlock::Image(image),
-                Block::Document(document) => ResultBlock::Document(document),
-                Block::Other(other) => ResultBlock::Other(other),
-                _ => return Err(DecodeError::shape("a part of a result")),
-            })
+            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

@@ -86,7 +86,14 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                 let role = if message.role == Role::User { "user" } else { system };
                 let extra = ctx.extra(&at, &message.extra);
                 let content = content(ctx, &at, &message.content, "this turn");
-                items.push(Item::Message(MessageItem { r#type: "message", id: None, role, status: None, content, extra }));
+                items.push(Item::Message(MessageItem {
+                    r#type: "message",
+                    id: None,
+                    role,
+                    status: None,
+                    content,
+                    extra,
+                }));
             }
             Role::Assistant | Role::Tool => {
                 ctx.no_fields(&at, &message.extra);
@@ -159,9 +166,11 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 }
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
-    let named = |name: &'r String| Named { r#type: "function", name };
-    let allowed = |mode, names: &'r [String]| {
-        Choice::Allowed { r#type: "allowed_tools", mode, tools: names.iter().map(named).collect() }
+    let function = |name: &'r String| Named { r#type: "function", name };
+    let allowed = |mode, names: &'r [String]| Choice::Allowed {
+        r#type: "allowed_tools",
+        mode,
+        tools: names.iter().map(function).collect(),
     };
     let choice = match ctx.tool_choice(request, has_tools)? {
         Cow::Borrowed(choice) => choice,
@@ -172,7 +181,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => Choice::Function(named(name)),
+        ToolChoice::Tool(name) => Choice::Function(function(name)),
         ToolChoice::AnyOf(names) => allowed("auto", names),
         ToolChoice::OneOf(names) => allowed("required", names),
     })
@@ -213,9 +222,6 @@ fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String,
     }
     let summary = visible.filter(|visible| *visible).map(|_| "auto");
     let said = effort.is_some() || summary.is_some() || !extra.is_empty();
-    if !said && request.reasoning.as_ref() == Some(&Reasoning::default()) {
-        ctx.tell("no-word", &At::ROOT.field("reasoning"), UNNOTED, "no wish is no wish");
-    }
     said.then_some(ReasoningShape { effort, summary, extra })
 }
 
@@ -245,8 +251,8 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     if let Some(mut shape) = fields.object("reasoning") {
         let effort = shape.text("effort").map(Effort::from);
         let visible = (shape.peek("summary") == Some("auto")).then(|| shape.take("summary")).map(|_| true);
-        request.reasoning = (effort.is_some() || visible.is_some())
-            .then_some(Reasoning { effort, visible, ..Reasoning::default() });
+        request.reasoning =
+            (effort.is_some() || visible.is_some()).then_some(Reasoning { effort, visible, ..Reasoning::default() });
         fields.put_rest("reasoning", shape);
     }
     request.max_tokens = fields.count("max_output_tokens");
@@ -272,7 +278,12 @@ fn read_tool(value: Value, index: usize, changes: &mut Changes) -> Tool {
     let strict = tool.flag("strict");
     if strict.is_none() {
         let what = (Action::Rewritten, Effect::Wider);
-        changes.push("strict-left-open", format!("/tools/{index}/strict"), what, "strict where possible is read as not strict");
+        changes.push(
+            "strict-left-open",
+            format!("/tools/{index}/strict"),
+            what,
+            "strict where possible is read as not strict",
+        );
     }
     Tool::Function(Function {
         name: tool.text("name").unwrap_or_default(),

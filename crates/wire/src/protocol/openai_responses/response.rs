@@ -30,7 +30,12 @@ pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
 
 /// Fields that every answer has, and what they say when nobody says anything.
 fn constants() -> [(&'static str, Value); 4] {
-    [("created_at", json!(0)), ("parallel_tool_calls", json!(true)), ("tool_choice", json!("auto")), ("tools", json!([]))]
+    [
+        ("created_at", json!(0)),
+        ("parallel_tool_calls", json!(true)),
+        ("tool_choice", json!("auto")),
+        ("tools", json!([])),
+    ]
 }
 
 pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answer<'r> {
@@ -57,7 +62,7 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "completed";
     }
-    if response.stop == StopReason::ToolUse && response.calls().next().is_some() {
+    if response.stop == StopReason::ToolUse && response.refusal.is_none() && response.calls().next().is_some() {
         return "completed";
     }
     stop::write(ctx, STOP_WORDS, "stop", response)
@@ -115,8 +120,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
             }
         }
     }
-    let calls = response.calls().next().is_some();
-    let head = read_head(&mut fields, calls, response.refusal.is_some());
+    let head = read_head(&mut fields, stop::Ending::of(&response));
     Ok(Response { content: response.content, refusal: response.refusal, extra: Extra::of(OWN, fields.rest()), ..head })
 }
 
@@ -128,7 +132,7 @@ pub(super) fn refusal_of(block: &Block) -> Option<&str> {
 }
 
 /// Everything but the items.
-pub(super) fn read_head(fields: &mut Fields, calls: bool, refuses: bool) -> Response {
+pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     fields.text("object");
     for (name, usual) in constants() {
         if let Some(value) = fields.take(name).filter(|value| *value != usual) {
@@ -142,7 +146,7 @@ pub(super) fn read_head(fields: &mut Fields, calls: bool, refuses: bool) -> Resp
     Response {
         id: fields.text("id").unwrap_or_default(),
         model: fields.text("model").unwrap_or_default(),
-        stop: stop::settle(stop::read(STOP_WORDS, &word), calls, refuses),
+        stop: stop::settle(stop::read(STOP_WORDS, &word), ending),
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     }

@@ -14,6 +14,7 @@ use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
 use crate::protocol::context::{At, Context, DROPPED};
+use crate::protocol::stop::Ending;
 use crate::protocol::{StreamReader, StreamWriter, sse};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -23,19 +24,25 @@ fn place(output: usize, part: usize) -> usize {
     output.saturating_mul(1 << 16).saturating_add(part.min((1 << 16) - 1))
 }
 
+/// The events that a stream consists of most of the time.
+const DELTAS: [&str; 4] = [
+    "response.output_text.delta",
+    "response.function_call_arguments.delta",
+    "response.reasoning_summary_text.delta",
+    "response.refusal.delta",
+];
+
 /// Reads the events of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Blocks that are open, and whether anything of them came.
     open: BTreeMap<usize, bool>,
-    called: bool,
-    refuses: bool,
-    refused: bool,
+    ending: Ending,
 }
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        if frame.event.ends_with(".delta")
+        if DELTAS.contains(&frame.event)
             && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
         {
             let text = plain.delta.into_owned();
@@ -65,7 +72,7 @@ impl Reader {
                 (index, Delta::Thinking(text))
             }
             "response.refusal.delta" => {
-                (self.refuses, self.refused) = (true, true);
+                self.ending.see(Ending::Refuses);
                 out.push(Event::Refusal { text });
                 return true;
             }
@@ -77,15 +84,16 @@ impl Reader {
     }
 
     fn begin(&mut self, index: usize, block: impl FnOnce() -> Block, out: &mut Vec<Event>) {
-        if !self.open.contains_key(&index) {
-            self.open.insert(index, false);
+        self.open.entry(index).or_insert_with(|| {
             out.push(Event::Open { index, block: block() });
-        }
+            false
+        });
     }
 
     fn event(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
+        let number =
+            |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
         let (output, part) = (number("output_index").unwrap_or(0), number("content_index").unwrap_or(0));
         if let Some(text) = value.get("delta").and_then(Value::as_str)
             && self.delta(&kind, output, part, text, out)
@@ -101,7 +109,7 @@ impl Reader {
         match kind.as_str() {
             "response.created" => {
                 let mut response = fields.object("response").unwrap_or_default();
-                let head = read_head(&mut response, false, false);
+                let head = read_head(&mut response, Ending::Said);
                 out.push(Event::Start { id: head.id, model: head.model, extra: Extra::default() });
             }
             "response.output_item.added" => {
@@ -154,7 +162,7 @@ impl Reader {
         }
         for mut block in read::said(item, Some(output))? {
             if let Block::ToolCall(call) = &mut block {
-                self.called = true;
+                self.ending.see(Ending::Calls);
                 call.arguments.clear();
             }
             if let Block::Thinking(thinking) = &mut block {
@@ -170,10 +178,10 @@ impl Reader {
         for (part, block) in read::said(item, Some(output))?.into_iter().enumerate() {
             let index = place(output, part);
             if let Some(words) = refusal_of(&block) {
-                self.refuses = true;
-                if !self.refused {
+                if self.ending != Ending::Refuses {
                     out.push(Event::Refusal { text: words.to_owned() });
                 }
+                self.ending.see(Ending::Refuses);
                 continue;
             }
             let came = self.open.get(&index).copied();
@@ -187,14 +195,16 @@ impl Reader {
                     if !came && !thinking.text.is_empty() {
                         out.push(Event::Delta { index, delta: Delta::Thinking(thinking.text) });
                     }
-                    out.extend(thinking.signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }));
+                    out.extend(
+                        thinking.signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }),
+                    );
                 }
                 (Some(false), Block::ToolCall(call)) if !call.arguments.is_empty() => {
                     out.push(Event::Delta { index, delta: Delta::Arguments(call.arguments) });
                 }
                 (Some(_), _) => {}
                 (None, block) => {
-                    self.called |= block.as_call().is_some();
+                    self.ending.see(Ending::calls(block.as_call().is_some()));
                     out.push(Event::Open { index, block });
                 }
             }
@@ -206,7 +216,7 @@ impl Reader {
 
     fn stop(&mut self, kind: &str, mut response: Fields, out: &mut Vec<Event>) {
         response.list("output");
-        let head = read_head(&mut response, self.called, self.refuses);
+        let head = read_head(&mut response, self.ending);
         if kind == "response.failed" {
             let error = response.take("error").unwrap_or_default();
             out.extend(super::error::decode(0, json!({"error": error})).map(Event::Error));
@@ -335,9 +345,15 @@ impl Writer {
 
     fn item_id(&self, index: usize, place: usize) -> Value {
         let bare = match self.blocks.get(&index) {
-            Some(Block::Text(text)) => Block::Text(Text { text: String::new(), extra: text.extra.clone(), ..Text::default() }),
-            Some(Block::ToolCall(call)) => Block::ToolCall(ToolCall { extra: call.extra.clone(), ..ToolCall::default() }),
-            Some(Block::Thinking(thinking)) => Block::Thinking(Thinking { extra: thinking.extra.clone(), ..Thinking::default() }),
+            Some(Block::Text(text)) => {
+                Block::Text(Text { text: String::new(), extra: text.extra.clone(), ..Text::default() })
+            }
+            Some(Block::ToolCall(call)) => {
+                Block::ToolCall(ToolCall { extra: call.extra.clone(), ..ToolCall::default() })
+            }
+            Some(Block::Thinking(thinking)) => {
+                Block::Thinking(Thinking { extra: thinking.extra.clone(), ..Thinking::default() })
+            }
             Some(_) | None => return Value::Null,
         };
         let item = self.item(&bare, index, place, &mut Changes::default());
@@ -364,7 +380,13 @@ impl Writer {
                 let at = json!({"item_id": id, "output_index": place, "name": call.name, "arguments": call.arguments});
                 self.emit("response.function_call_arguments.done", at, out);
             }
-            _ => {}
+            Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => {}
         }
         self.emit("response.output_item.done", json!({"output_index": place, "item": item}), out);
     }
