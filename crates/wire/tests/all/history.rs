@@ -25,7 +25,7 @@ fn target(provider: &str) -> (Protocol, Surface) {
 }
 
 /// Every rule that a body breaks, judged on the body alone and not by the code that repaired it.
-fn broken_rules(protocol: Protocol, surface: &Surface, body: &Value) -> Vec<String> {
+pub(crate) fn broken_rules(protocol: Protocol, surface: &Surface, body: &Value) -> Vec<String> {
     match protocol {
         Protocol::OpenAiChat => chat_rules(surface, body),
         Protocol::OpenAiResponses => responses_rules(body),

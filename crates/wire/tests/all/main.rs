@@ -8,6 +8,7 @@
     reason = "a test fails by panicking and says why it skips"
 )]
 
+mod corpus;
 mod generate;
 mod history;
 mod laws;

@@ -47,7 +47,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
 pub(super) fn stop_details(ctx: &mut Context<'_>, response: &Response, kept: Option<&Value>) -> Option<Value> {
     let mut details = kept.cloned();
     if let Some(refusal) = &response.refusal {
-        if response.stop != StopReason::Refusal {
+        if !matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter) {
             ctx.tell("no-place", &At::ROOT.field("refusal"), DROPPED, "only a refusal has words of refusal");
             return details;
         }

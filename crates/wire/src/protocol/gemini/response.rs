@@ -39,7 +39,7 @@ pub(super) const NESTED: [&str; 4] = ["candidate", "candidates", "finishReason",
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let (extra, mut inner) = ctx.split_extra(&response.extra, &NESTED);
-    let word = stop::write(ctx, STOP_WORDS, "finishReason", response);
+    let word = finish(ctx, response);
     let message = finish_message(ctx, response, word);
     if response.stop_sequence.is_some() {
         ctx.tell("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
@@ -72,6 +72,14 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
         extra,
     };
     wrap(ctx, answer, inner.shift_remove(ENVELOPE))
+}
+
+/// The word for why it ended.
+pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
+    let kept = response.extra.field(OWN, "finishReason").and_then(Value::as_str);
+    let calls = response.calls().next().is_some();
+    let still_meant = |word: &&str| read_stop(word, calls).0 == response.stop;
+    kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_WORDS, "finishReason", response))
 }
 
 /// The answer in the envelope of the surface.

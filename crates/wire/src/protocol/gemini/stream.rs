@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::request::part;
 use super::response::{
-    NESTED, STOP_WORDS, each_part, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap,
-    usage_fields, wrap,
+    NESTED, each_part, finish, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
+    wrap,
 };
 use super::shapes::{Answer, Candidate, Content, Part, PlainChunk};
 use super::{ENVELOPE, OWN};
@@ -17,7 +17,7 @@ use crate::frame::Frame;
 use crate::history::made_up_call_id;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
-use crate::protocol::{StreamReader, StreamWriter, stop};
+use crate::protocol::{StreamReader, StreamWriter};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -319,7 +319,7 @@ impl Writer {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, mut inner) = ctx.split_extra(&self.said.extra, &NESTED);
-        let word = stop::write(&mut ctx, STOP_WORDS, "finishReason", &self.said);
+        let word = finish(&mut ctx, &self.said);
         let finish_message = finish_message(&mut ctx, &self.said, word);
         let usage = self.said.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
         let candidate = inner.shift_remove("candidate");
