@@ -1,7 +1,7 @@
 //! Streams read and written: frames of bytes into events, events into bytes.
 
 use crate::error::DecodeError;
-use crate::frame::{Framer, Framing};
+use crate::frame::{Frame, Framer, Framing};
 use crate::neutral::Event;
 use crate::protocol::{StreamReader, StreamWriter};
 use crate::report::{Change, Changes};
@@ -12,6 +12,8 @@ pub struct StreamDecoder {
     framer: Framer,
     reader: Box<dyn StreamReader>,
     progress: Progress,
+    /// What ended the stream for us, told after the events that came before it.
+    failed: Option<DecodeError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ enum Progress {
 
 impl StreamDecoder {
     pub(crate) fn new(framing: Framing, reader: Box<dyn StreamReader>) -> Self {
-        Self { framer: Framer::new(framing), reader, progress: Progress::Running }
+        Self { framer: Framer::new(framing), reader, progress: Progress::Running, failed: None }
     }
 
     /// The same, refusing frames of more bytes than this.
@@ -33,22 +35,36 @@ impl StreamDecoder {
         self
     }
 
-    /// Takes the next bytes and gives the events that they complete.
+    /// Takes the next bytes and gives the events that they complete. What cannot be read ends the stream: events before it
+    /// are given first, then, and from then on, the error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, DecodeError> {
+        self.read(|framer, sink| framer.push(bytes, sink))
+    }
+
+    fn read(
+        &mut self,
+        run: impl FnOnce(&mut Framer, &mut dyn FnMut(Frame<'_>) -> Result<(), DecodeError>) -> Result<(), DecodeError>,
+    ) -> Result<Vec<Event>, DecodeError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
         let mut events = Vec::new();
         let reader = &mut self.reader;
-        self.framer.push(bytes, |frame| reader.frame(frame, &mut events))?;
+        let read = run(&mut self.framer, &mut |frame| reader.frame(frame, &mut events));
         self.note(&events);
-        Ok(events)
+        match read {
+            Ok(()) => Ok(events),
+            Err(error) => {
+                self.failed = Some(error.clone());
+                if events.is_empty() { Err(error) } else { Ok(events) }
+            }
+        }
     }
 
     /// The stream is over. A stream that was cut gives no [`Event::End`], and [`Assembler`](crate::Assembler) says so.
     pub fn finish(&mut self) -> Result<Vec<Event>, DecodeError> {
-        let mut events = Vec::new();
-        let reader = &mut self.reader;
-        self.framer.finish(|frame| reader.frame(frame, &mut events))?;
-        self.note(&events);
-        if self.progress == Progress::Stopped {
+        let mut events = self.read(|framer, sink| framer.finish(sink))?;
+        if self.failed.is_none() && self.progress == Progress::Stopped {
             self.progress = Progress::Ended;
             events.push(Event::End);
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::rules::{Blank, Rules, SignedCalls, Thoughts};
-use crate::neutral::{Block, Extra, Message, Request, Signature};
+use crate::neutral::{Block, Extra, Message, Request, Role, Signature};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
 
@@ -31,7 +31,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
         message.content.retain_mut(|block| {
             let at = format!("/messages/{turn}/content/{index}");
             index += 1;
-            keep(block, &at, rules, changes)
+            keep(block, message.role, &at, rules, changes)
         });
         // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
         let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
@@ -52,7 +52,7 @@ fn is_blank(text: &str, rule: Blank) -> bool {
 }
 
 /// Whether a block stays, without signatures that mean nothing here.
-fn keep(block: &mut Block, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
+fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
     let own = rules.protocol;
     match block {
         Block::Text(text) => {
@@ -63,6 +63,10 @@ fn keep(block: &mut Block, at: &str, rules: &Rules, changes: &mut Changes) -> bo
                 return false;
             }
             true
+        }
+        Block::ToolCall(_) if role != Role::Assistant => {
+            changes.push("call-of-others", at, DROPPED, "only the assistant calls tools");
+            false
         }
         Block::ToolCall(call) => {
             strip(&mut call.signature, at, own, changes);

@@ -15,12 +15,8 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
     }
     let (mut results, mut rest) = take_results(messages, changes);
     merge_calls(&mut rest, changes);
-    for (turn, mut message) in rest {
+    for (turn, message) in rest {
         let ids: Vec<String> = message.calls().map(|call| call.id.clone()).collect();
-        if message.role != Role::Assistant && !ids.is_empty() {
-            // A call that somebody else says is not a call; the encoder tells that it has no place.
-            message.content.retain(|block| block.as_call().is_none());
-        }
         messages.push(message);
         if ids.is_empty() {
             continue;
@@ -62,9 +58,6 @@ fn paired(messages: &[Message], rules: &Rules) -> bool {
             }
         }
         expected = message.calls().map(|call| call.id.as_str()).collect();
-        if !expected.is_empty() && message.role != Role::Assistant {
-            return false;
-        }
     }
     expected.is_empty()
 }
@@ -77,9 +70,7 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
     let mut results: HashMap<String, Block> = HashMap::new();
     let mut rest: Vec<Turn> = Vec::new();
     for (turn, mut message) in std::mem::take(messages).into_iter().enumerate() {
-        if message.role == Role::Assistant {
-            called.extend(message.calls().map(|call| (call.id.clone(), turn)));
-        }
+        called.extend(message.calls().map(|call| (call.id.clone(), turn)));
         let mut kept = Vec::with_capacity(message.content.len());
         let mut took = false;
         for (index, block) in message.content.into_iter().enumerate() {

@@ -80,7 +80,7 @@ impl Reader {
             None => Fields::default(),
         };
         for data in candidates {
-            out.push(Event::Other { protocol: OWN, name: "candidate".to_owned(), data });
+            out.push(Event::Other { protocol: OWN, name: "candidates".to_owned(), data });
         }
         for block in each_part(take_parts(&mut candidate))? {
             self.block(block, out);
@@ -374,6 +374,9 @@ impl StreamWriter for Writer {
             Event::Error(error) => data(&super::error::encode(error).body, out),
             Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidate" => {
                 data(&super::super::json(&json!({"candidates": [value]})), out);
+            }
+            Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidates" => {
+                data(&super::super::json(&json!({"candidates": [{}, value]})), out);
             }
             Event::Other { protocol, .. } => {
                 changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));

@@ -173,7 +173,7 @@ pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeErro
 
 fn read_call(value: Value) -> Result<Block, DecodeError> {
     if !value.get("function").is_some_and(Value::is_object) {
-        return Ok(other(value));
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a call")) };
     }
     let mut call = Fields::of(value)?;
     call.take("type");
