@@ -16,6 +16,9 @@
 //! becomes a [`Change`] with place and effect; what it says and we do not understand is kept in [`Extra`] and the `Other`
 //! variants.
 //!
+//! [`Protocol::repair_history`] makes a conversation one that the protocol accepts. Streams are pushed through
+//! [`StreamDecoder`] and put together by [`Assembler`]; [`events_of`] and [`StreamEncoder`] go the other way.
+//!
 //! Not here: sending anything, schemas, or knowing a provider's or a model's name.
 
 mod assemble;
@@ -25,6 +28,7 @@ mod fields;
 mod frame;
 mod history;
 mod neutral;
+mod output_tool;
 mod protocol;
 mod report;
 mod stream;
@@ -39,6 +43,7 @@ pub use neutral::{
     OutputFormat, Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason,
     Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference, Usage,
 };
+pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};
 pub use report::{Action, Change, Effect};
 pub use stream::{StreamDecoder, StreamEncoder};

@@ -12,3 +12,4 @@ mod corpus;
 mod generate;
 mod history;
 mod laws;
+mod requirements;
