@@ -84,19 +84,19 @@ fn decode_stream(protocol: Protocol, bytes: &[u8]) -> usize {
 }
 
 #[divan::bench(args = ALL)]
-fn encode(bencher: Bencher<'_, '_>, protocol: &Protocol) {
+fn encode(bencher: Bencher<'_, '_>, protocol: Protocol) {
     let (request, surface) = (request(), Surface::default());
     bencher.bench(|| protocol.encode_request(black_box(&request), &surface));
 }
 
 #[divan::bench(args = ALL)]
-fn encode_serde_json(bencher: Bencher<'_, '_>, protocol: &Protocol) {
+fn encode_serde_json(bencher: Bencher<'_, '_>, protocol: Protocol) {
     let body = protocol.encode_request(&request(), &Surface::default()).value();
     bencher.bench(|| serde_json::to_vec(black_box(&body)).unwrap());
 }
 
 #[divan::bench(args = ALL)]
-fn decode(bencher: Bencher<'_, '_>, protocol: &Protocol) {
+fn decode(bencher: Bencher<'_, '_>, protocol: Protocol) {
     let body = protocol.encode_response(&response(), &Surface::default()).body;
     bencher
         .counter(BytesCount::of_slice(&body))
@@ -104,19 +104,19 @@ fn decode(bencher: Bencher<'_, '_>, protocol: &Protocol) {
 }
 
 #[divan::bench(args = ALL)]
-fn decode_serde_json(bencher: Bencher<'_, '_>, protocol: &Protocol) {
+fn decode_serde_json(bencher: Bencher<'_, '_>, protocol: Protocol) {
     let body = protocol.encode_response(&response(), &Surface::default()).body;
     bencher.counter(BytesCount::of_slice(&body)).bench(|| serde_json::from_slice::<Value>(black_box(&body)).unwrap());
 }
 
 #[divan::bench(args = ALL)]
-fn decode_streamed(bencher: Bencher<'_, '_>, protocol: &Protocol) {
-    let bytes = stream(*protocol);
-    bencher.counter(BytesCount::of_slice(&bytes)).bench(|| decode_stream(*protocol, black_box(&bytes)));
+fn decode_streamed(bencher: Bencher<'_, '_>, protocol: Protocol) {
+    let bytes = stream(protocol);
+    bencher.counter(BytesCount::of_slice(&bytes)).bench(|| decode_stream(protocol, black_box(&bytes)));
 }
 
 #[divan::bench(args = ALL)]
-fn repair(bencher: Bencher<'_, '_>, protocol: &Protocol) {
+fn repair(bencher: Bencher<'_, '_>, protocol: Protocol) {
     let surface = Surface::default();
     bencher.with_inputs(request).bench_refs(|request| protocol.repair_history(request, &surface));
 }
