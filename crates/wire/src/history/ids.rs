@@ -18,6 +18,8 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
         return;
     }
     let mut used: HashSet<String> = HashSet::new();
+    // How often an id was replaced, so that many calls of one id do not try the same replacements again.
+    let mut tries: HashMap<String, u64> = HashMap::new();
     // New ids of the calls that had an old one and were not answered yet, in their order.
     let mut open: HashMap<String, VecDeque<String>> = HashMap::new();
     let mut answered: HashMap<String, String> = HashMap::new();
@@ -28,7 +30,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
                 let old = std::mem::take(&mut call.id);
                 let wanted = if old.trim().is_empty() { made_up_call_id(turn, number) } else { old.clone() };
                 number += 1;
-                call.id = unique(&rules.ids, wanted, &used);
+                call.id = unique(&rules.ids, wanted, &used, &mut tries);
                 used.insert(call.id.clone());
                 open.entry(old.clone()).or_default().push_back(call.id.clone());
                 if call.id != old {
@@ -73,17 +75,17 @@ fn valid(rule: &IdRule, id: &str) -> bool {
 }
 
 /// The id itself, or one made of it that is valid and not used.
-fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>) -> String {
+fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
     if valid(rule, &wanted) && !used.contains(&wanted) {
         return wanted;
     }
-    let mut salt = 0_u64;
+    let salt = tries.entry(wanted.clone()).or_default();
     loop {
-        let id = replacement(rule, &wanted, salt);
+        let id = replacement(rule, &wanted, *salt);
+        *salt += 1;
         if !used.contains(&id) {
             return id;
         }
-        salt += 1;
     }
 }
 

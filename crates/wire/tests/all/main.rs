@@ -12,4 +12,5 @@ mod corpus;
 mod generate;
 mod history;
 mod laws;
+mod linear;
 mod requirements;

@@ -1,6 +1,6 @@
 //! Requests of `gemini`, read.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,20 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
 
 /// Calls whose results have not come, so that results without ids find theirs.
 #[derive(Default)]
-pub(super) struct OpenCalls(HashMap<String, VecDeque<String>>, HashMap<String, String>);
+struct OpenCalls {
+    /// The ids of the calls of each name, in their order.
+    waiting: HashMap<String, VecDeque<String>>,
+    names: HashMap<String, String>,
+    answered: HashSet<String>,
+}
+
+impl OpenCalls {
+    /// The first call of the name that has no result.
+    fn next(&mut self, name: &str) -> Option<String> {
+        let waiting = self.waiting.get_mut(name)?;
+        std::iter::from_fn(|| waiting.pop_front()).find(|id| !self.answered.contains(id))
+    }
+}
 
 /// Takes the parts of a content into the conversation; results are a turn of their own.
 fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) -> Result<(), DecodeError> {
@@ -105,8 +118,8 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
                 call.id = made_up_call_id(turn, calls);
             }
             calls += 1;
-            open.0.entry(call.name.clone()).or_default().push_back(call.id.clone());
-            open.1.insert(call.id.clone(), call.name.clone());
+            open.waiting.entry(call.name.clone()).or_default().push_back(call.id.clone());
+            open.names.insert(call.id.clone(), call.name.clone());
         }
         push(messages, start, role, block);
     }
@@ -130,17 +143,12 @@ fn push(messages: &mut Vec<Message>, start: usize, role: Role, block: Block) {
 fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) -> Result<Block, DecodeError> {
     let mut fields = part.object("functionResponse").unwrap_or_default();
     let name = fields.text("name").unwrap_or_default();
-    let waiting = open.0.get_mut(&name);
-    let call_id = match (fields.text("id").filter(|id| !id.is_empty()), waiting) {
-        (Some(id), waiting) => {
-            if let Some(waiting) = waiting {
-                waiting.retain(|open| *open != id);
-            }
-            id
-        }
-        (None, waiting) => waiting.and_then(VecDeque::pop_front).unwrap_or_else(|| made_up_call_id(turn, number)),
+    let call_id = match fields.text("id").filter(|id| !id.is_empty()) {
+        Some(id) => id,
+        None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
     };
-    if open.1.get(&call_id) != Some(&name) {
+    open.answered.insert(call_id.clone());
+    if open.names.get(&call_id) != Some(&name) {
         fields.put("name", json!(name));
     }
     let (is_error, answer) = unwrapped(fields.take("response"));

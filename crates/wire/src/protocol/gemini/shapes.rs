@@ -297,12 +297,11 @@ pub(super) struct PlainChunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "another index is read the slow way")]
 pub(super) struct PlainCandidate<'a> {
     #[serde(borrow)]
     pub(super) content: PlainContent<'a>,
     #[serde(default)]
-    index: u8,
+    pub(super) index: u8,
 }
 
 #[derive(Deserialize)]

@@ -50,6 +50,7 @@ impl StreamReader for Reader {
         // The first piece says what the others repeat, so it is read with everything in it.
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { candidates: [candidate], .. }) = serde_json::from_slice(frame.data)
+            && candidate.index == 0
         {
             let [plain] = candidate.content.parts;
             let kind = if plain.thought { Kind::Thought } else { Kind::Text };
