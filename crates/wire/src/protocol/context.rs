@@ -373,6 +373,11 @@ impl<'a> Context<'a> {
                 }
             }
         }
+        if let [only] = texts.as_slice()
+            && only.is_empty()
+        {
+            self.tell("empty-text", &content, UNNOTED, "an empty text says nothing");
+        }
         (self.joined(&content, texts), media)
     }
 

@@ -392,3 +392,33 @@ pub(crate) fn fault() -> impl Strategy<Value = WireError> {
         WireError { retry_after_ms: wait, request_id, ..WireError::new(kind, message) }
     })
 }
+
+/// What every protocol can say, and one thing more, so that no change can hide another.
+pub(crate) fn request_with_one_more(protocol: Protocol) -> impl Strategy<Value = Request> {
+    (plain_request(), wild_request(protocol), 0..16_usize).prop_map(|(mut request, wild, which)| {
+        match which {
+            0 => request.system = wild.system.into_iter().take(1).collect(),
+            1 => request.tool_choice = wild.tool_choice,
+            2 => request.parallel_tool_calls = wild.parallel_tool_calls,
+            3 => request.output = wild.output,
+            4 => request.reasoning = wild.reasoning,
+            5 => (request.temperature, request.top_p) = (wild.temperature, wild.top_p),
+            6 => (request.top_k, request.seed) = (wild.top_k, wild.seed),
+            7 => {
+                (request.frequency_penalty, request.presence_penalty) = (wild.frequency_penalty, wild.presence_penalty)
+            }
+            8 => request.stop = wild.stop,
+            9 => (request.metadata, request.user) = (wild.metadata, wild.user),
+            10 => request.extra = wild.extra,
+            11 => request.tools.extend(wild.tools.into_iter().take(1)),
+            _ => {
+                let one = wild.messages.into_iter().next().map(|mut message| {
+                    message.content.truncate(1);
+                    message
+                });
+                request.messages.extend(one);
+            }
+        }
+        request
+    })
+}

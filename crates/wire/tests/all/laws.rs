@@ -5,7 +5,7 @@ use polywire_wire::{Assembler, Change, Effect, Event, Headers, Protocol, Request
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::generate::{fault, plain_request, plain_response, wild_request, wild_response};
+use crate::generate::{fault, plain_request, plain_response, request_with_one_more, wild_request, wild_response};
 
 fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
@@ -92,6 +92,21 @@ fn a_request_is_read_as_it_was_written_up_to_recorded_changes() {
             let (again, changes) = request_trip(protocol, &back);
             prop_assert_eq!(&changes, &[], "{}: the second time something gives", protocol);
             prop_assert_eq!(again, back, "{}: a silent change the second time", protocol);
+            Ok(())
+        });
+    }
+}
+
+/// One thing at a time: where nothing is told, nothing was lost.
+#[test]
+fn one_thing_more_comes_back_or_is_told() {
+    for protocol in Protocol::ALL {
+        check(1500, &request_with_one_more(protocol), |request| {
+            let request = without_url(protocol, request);
+            let (back, changes) = request_trip(protocol, &request);
+            if changes.is_empty() {
+                prop_assert_eq!(back, request, "{}: a silent change", protocol);
+            }
             Ok(())
         });
     }

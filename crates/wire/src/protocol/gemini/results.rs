@@ -9,7 +9,7 @@ use super::request::{Medium, image_part, media};
 use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
 use crate::history::made_up_call_id;
 use crate::neutral::{Block, Request, ResultBlock, ToolResult};
-use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED};
+use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
 use crate::surface::Quirk;
 
 /// What stands before images and documents that a result cannot hold.
@@ -87,11 +87,6 @@ fn answered<'r>(
         return if plain && !result.is_error { Answered::Object(value) } else { wrap(Payload::Json(value)) };
     }
     let (text, attached) = ctx.result_text(at, result);
-    if let [ResultBlock::Text(only)] = result.content.as_slice()
-        && only.text.is_empty()
-    {
-        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
-    }
     let inside = ctx.has(Quirk::MediaInResults);
     for block in attached {
         let part = match block {
