@@ -405,7 +405,7 @@ pub(crate) fn request_with_one_more(protocol: Protocol) -> impl Strategy<Value =
             5 => (request.temperature, request.top_p) = (wild.temperature, wild.top_p),
             6 => (request.top_k, request.seed) = (wild.top_k, wild.seed),
             7 => {
-                (request.frequency_penalty, request.presence_penalty) = (wild.frequency_penalty, wild.presence_penalty)
+                (request.frequency_penalty, request.presence_penalty) = (wild.frequency_penalty, wild.presence_penalty);
             }
             8 => request.stop = wild.stop,
             9 => (request.metadata, request.user) = (wild.metadata, wild.user),
