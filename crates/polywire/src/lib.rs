@@ -1,0 +1,14 @@
+//! One LLM request in, any provider's wire out, the answer back in the shape you asked for, and a list of everything that had
+//! to give.
+
+mod catalog;
+mod change;
+mod model;
+mod provider;
+
+pub use catalog::{Catalog, CatalogError, Model, ResolveError};
+pub use change::{Change, Effect, Kind};
+pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use polywire_schema as schema;
+pub use polywire_wire as wire;
+pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
