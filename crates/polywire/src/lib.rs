@@ -3,12 +3,20 @@
 
 mod catalog;
 mod change;
+mod endpoint;
 mod model;
+mod plan;
 mod provider;
+mod restore;
 
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
+pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use plan::{
+    LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+};
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
+pub use restore::{Restored, restore};

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::dialect::Dialect;
 use crate::error::ReadError;
 use crate::fit::{FitOptions, Fitted, fit};
+use crate::tools::{FittedTools, ToolList, fit_tools_by};
 
 /// Remembers fits by the content of the schema.
 ///
@@ -62,6 +63,11 @@ impl FitCache {
         let fitted = Arc::new(fit(schema, dialect, options)?);
         self.keep(key, Entry { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
         Ok(fitted)
+    }
+
+    /// [`fit_tools`](crate::fit_tools), with every schema fitted once.
+    pub fn fit_tools(&self, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
+        fit_tools_by(&|schema, options| self.fit(schema, dialect, options), list, dialect, options)
     }
 
     /// How many fits are remembered.
