@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::HashMap;
 use polywire_wire::{Protocol, Quirk, Strategy, Surface};
 use serde::Deserialize;
 
@@ -132,7 +132,7 @@ impl Catalog {
             catalog.add_provider(row)?;
         }
         for line in models.model {
-            catalog.add_model(line)?;
+            catalog.add_model(&line)?;
         }
         Ok(catalog)
     }
@@ -155,7 +155,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn add_model(&mut self, line: Line) -> Result<(), CatalogError> {
+    fn add_model(&mut self, line: &Line) -> Result<(), CatalogError> {
         let fault = |what: &str| CatalogError(format!("model `{}/{}`: {what}", line.provider, line.id));
         let Some(host) = self.hosts.iter().position(|host| host.row.id == line.provider) else {
             return Err(fault("there is no such provider"));
@@ -361,7 +361,7 @@ impl Model {
         let slot = slots.output.is_some() || (slots.output_strict.is_some() && self.row.can(Ability::Strict));
         if slot && self.row.can(Ability::NativeOutput) {
             Strategy::Native
-        } else if self.row.can(Ability::Tools) && self.row.forced != When::Never {
+        } else if self.row.can(Ability::Tools) && !self.wire().has(Quirk::NoForcedChoice) {
             Strategy::Tool
         } else {
             Strategy::Prompted

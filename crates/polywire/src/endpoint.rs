@@ -1,5 +1,8 @@
 //! Where a request goes: method, address and headers. Secrets are named by the variable that holds them, never held.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Model;
@@ -15,7 +18,7 @@ pub struct Endpoint {
     /// The address.
     pub url: String,
     /// The headers, names in lower case.
-    pub headers: Vec<(String, String)>,
+    pub headers: BTreeMap<String, String>,
 }
 
 impl Endpoint {
@@ -24,7 +27,7 @@ impl Endpoint {
         let (provider, surface) = (model.provider(), model.surface());
         let path = surface.stream_path.as_ref().filter(|_| stream).unwrap_or(&surface.path);
         let url = format!("{}{}", provider.base_url, path.replace("{model}", &escaped(model.id())));
-        let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        let mut headers = BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]);
         headers.extend(provider.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())));
         headers.extend(provider.auth.header());
         Self { method: "POST".to_owned(), url, headers }
@@ -38,13 +41,12 @@ impl Auth {
         let bearer = |secret: String| ("authorization".to_owned(), format!("Bearer {secret}"));
         match self.style {
             AuthStyle::None => None,
-            AuthStyle::Bearer => Some(bearer(format!("{{env {variable}}}"))),
+            // A key for the service is a bearer; without one the request is signed when it is sent.
+            AuthStyle::Bearer | AuthStyle::AwsSigv4 => Some(bearer(format!("{{env {variable}}}"))),
             AuthStyle::Header => {
                 let name = self.header.as_deref().unwrap_or("authorization");
                 Some((name.to_lowercase(), format!("{{env {variable}}}")))
             }
-            // A key for the service is a bearer; without one the request is signed when it is sent.
-            AuthStyle::AwsSigv4 => Some(bearer(format!("{{env {variable}}}"))),
             AuthStyle::GoogleOauth => Some(bearer(format!("{{token of {variable}}}"))),
         }
     }
@@ -57,7 +59,8 @@ fn escaped(id: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~:@".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            // Writing into a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out

@@ -8,15 +8,19 @@ mod model;
 mod plan;
 mod provider;
 mod restore;
+mod translate;
 
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
 pub use plan::{
-    LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+    Encoded, LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
 };
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
 pub use restore::{Restored, restore};
+pub use translate::{
+    BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
+};

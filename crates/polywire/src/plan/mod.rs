@@ -93,10 +93,28 @@ impl Plan {
         self.changes.iter().filter(|change| change.effect.is_loss())
     }
 
+    /// Method, address, headers, body and changes, and nothing else.
+    pub fn encoded(&self) -> Encoded<'_> {
+        Encoded { endpoint: &self.endpoint, body: &self.body, changes: &self.changes }
+    }
+
     /// The tool of a name on the wire.
     pub fn tool(&self, wire_name: &str) -> Option<&PlannedTool> {
         self.tools.iter().find(|tool| tool.wire_name == wire_name)
     }
+}
+
+/// A plan as it is sent: what `polywire encode` prints.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Encoded<'a> {
+    /// Where it goes.
+    #[serde(flatten)]
+    pub endpoint: &'a Endpoint,
+    /// What is sent.
+    pub body: &'a RawValue,
+    /// Everything that had to give.
+    pub changes: &'a [Change],
 }
 
 /// Losses that the caller does not allow.

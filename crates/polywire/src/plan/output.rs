@@ -45,7 +45,7 @@ fn free_json(draft: &mut Draft<'_>) {
 fn by_schema(draft: &mut Draft<'_>, format: OutputFormat) -> Asked {
     let asked = match format.strategy() {
         Strategy::Native | Strategy::Tool | Strategy::Prompted => format.strategy(),
-        _ => draft.model.strategy(),
+        Strategy::Auto | _ => draft.model.strategy(),
     };
     if draft.options.prompt == Prompt::Always && asked != Strategy::Prompted {
         say(draft, instruction(&format));
