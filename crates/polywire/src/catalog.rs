@@ -212,9 +212,11 @@ impl Catalog {
 
     /// A model of the first provider in the catalog that serves a protocol: its owner, in the rows that come with the crate.
     pub fn of_protocol(&self, protocol: Protocol, id: &str) -> Result<Model, ResolveError> {
-        let surfaces = self.hosts.iter().enumerate().flat_map(|(number, host)| {
-            host.row.surfaces.iter().map(move |surface| (number, surface))
-        });
+        let surfaces = self
+            .hosts
+            .iter()
+            .enumerate()
+            .flat_map(|(number, host)| host.row.surfaces.iter().map(move |surface| (number, surface)));
         let Some((number, surface)) = surfaces.into_iter().find(|(_, surface)| surface.protocol == protocol) else {
             let known = self.providers().map(|provider| provider.id.clone()).collect();
             return Err(ResolveError::UnknownProvider { name: protocol.name().to_owned(), known });
@@ -259,7 +261,8 @@ impl Catalog {
         let line = Line::unknown(&host.row.id, id, family);
         // Rows whose family is missing are refused when they are read.
         let row = self.families.get(family).map(|family| line.settle(family));
-        let detail = format!("`{id}` is not in the catalog; it is taken for what every model of {} can do", host.row.title);
+        let detail =
+            format!("`{id}` is not in the catalog; it is taken for what every model of {} can do", host.row.title);
         let change = Change::new(Kind::Model, "unknown-model", "/model", ("assumed", Effect::Note), detail);
         let row = Arc::new(row.unwrap_or_else(|| ModelRow::careful(&host.row.id, id)));
         Model { host: Arc::clone(host), surface, row, id: id.to_owned(), changes: vec![change] }

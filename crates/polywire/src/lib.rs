@@ -5,6 +5,7 @@ mod catalog;
 mod change;
 mod endpoint;
 mod model;
+mod neutral_schema;
 mod plan;
 mod provider;
 mod restore;
@@ -14,8 +15,10 @@ pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use neutral_schema::{NeutralForm, neutral_schema};
 pub use plan::{
-    Encoded, LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+    Encoded, LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict,
+    plan,
 };
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;

@@ -179,9 +179,8 @@ pub(crate) struct Slots {
 impl Dialects {
     /// Looks the dialects up; an id that is none is an error in the row.
     pub(crate) fn find(&self) -> Result<Slots, String> {
-        let find = |ids: &Option<String>| {
-            ids.as_deref().map(|ids| target(ids).map_err(|error| error.to_string())).transpose()
-        };
+        let find =
+            |ids: &Option<String>| ids.as_deref().map(|ids| target(ids).map_err(|error| error.to_string())).transpose();
         Ok(Slots {
             tool_strict: find(&self.tool_strict)?,
             tool: find(&self.tool)?,

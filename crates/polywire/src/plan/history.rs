@@ -63,7 +63,13 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
         }
         Err(why) => {
             let detail = format!("the arguments of `{}` stay as they are: {why}", tool.name);
-            changes.push(Change::new(Kind::History, "uncarried", place.at("arguments"), ("kept", Effect::Note), detail));
+            changes.push(Change::new(
+                Kind::History,
+                "uncarried",
+                place.at("arguments"),
+                ("kept", Effect::Note),
+                detail,
+            ));
         }
     }
 }

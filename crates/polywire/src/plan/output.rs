@@ -37,7 +37,13 @@ fn free_json(draft: &mut Draft<'_>) {
     if !draft.model.row().can(Ability::JsonMode) && !draft.surface.has(Quirk::NoFreeJson) {
         draft.request.output = None;
         let what = ("rewritten", Effect::Wider);
-        draft.tell(change(Kind::Output, "no-json-mode", "/output", what, "this model has no JSON mode; the prompt asks for JSON"));
+        draft.tell(change(
+            Kind::Output,
+            "no-json-mode",
+            "/output",
+            what,
+            "this model has no JSON mode; the prompt asks for JSON",
+        ));
     }
     say(draft, "Answer with one JSON object and nothing else.".to_owned());
 }

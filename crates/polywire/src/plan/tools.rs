@@ -178,7 +178,10 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool,
     write(&mut function, fitted, flag);
     draft.request.tools.push(Tool::Function(function));
     if draft.surface.has(Quirk::NoForcedChoice) {
-        say(draft, format!("When you have the final answer, give it by calling the tool `{OUTPUT_TOOL}`, not as text."));
+        say(
+            draft,
+            format!("When you have the final answer, give it by calling the tool `{OUTPUT_TOOL}`, not as text."),
+        );
         draft.tell(change(
             Kind::Output,
             "not-forced",

@@ -42,7 +42,8 @@ fn targets() -> Vec<Model> {
 fn dialects(model: &Model) -> [std::borrow::Cow<'static, Dialect>; 2] {
     let ids = &model.surface().dialects;
     let plain = ids.tool.as_deref().expect("a dialect for tools");
-    let strict = ids.tool_strict.as_deref().filter(|_| model.row().can(Ability::Strict)).map(|ids| target(ids).unwrap());
+    let strict =
+        ids.tool_strict.as_deref().filter(|_| model.row().can(Ability::Strict)).map(|ids| target(ids).unwrap());
     let loose = strict.as_ref().and_then(|dialect| dialect.fallback()).unwrap_or(plain);
     let loose = target(loose).unwrap();
     [strict.unwrap_or_else(|| loose.clone()), loose]
@@ -115,7 +116,9 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
     if depth > 12 {
         return Value::Null;
     }
-    if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|at| root.pointer(at.trim_start_matches('#'))) {
+    if let Some(target) =
+        schema.get("$ref").and_then(Value::as_str).and_then(|at| root.pointer(at.trim_start_matches('#')))
+    {
         return sample(target, root, depth + 1);
     }
     let first = |key: &str| schema.get(key).and_then(|list| list.get(0));

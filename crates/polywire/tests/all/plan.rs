@@ -1,8 +1,8 @@
 //! Plans: what is decided, and what is told of it.
 
 use polywire::wire::{
-    Block, Effort, Message, Output, OutputFormat, Reasoning, Request, Role, Strategy, ThinkingMode, ToolCall, ToolChoice,
-    ToolResult,
+    Block, Effort, Message, Output, OutputFormat, Reasoning, Request, Role, Strategy, ThinkingMode, ToolCall,
+    ToolChoice, ToolResult,
 };
 use polywire::{Effect, Kind, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, Planner, Prompt, Strict, plan};
 use serde_json::{Value, json};
@@ -183,8 +183,12 @@ fn a_loss_of_a_refused_kind_is_an_error_that_lists_it() {
 #[test]
 fn wishes_that_the_row_refuses_are_told() {
     let reasoning = Some(Reasoning { effort: Some(Effort::High), ..Reasoning::default() });
-    let request =
-        Request { temperature: Some(0.2), max_tokens: Some(1_000_000), reasoning: reasoning.clone(), ..question(Vec::new()) };
+    let request = Request {
+        temperature: Some(0.2),
+        max_tokens: Some(1_000_000),
+        reasoning: reasoning.clone(),
+        ..question(Vec::new())
+    };
     let thinking = plan(&request, &model("openai:chat/gpt-5.1"));
     assert!(body(&thinking).get("temperature").is_none());
     assert_eq!(body(&thinking)["max_completion_tokens"], 128_000);

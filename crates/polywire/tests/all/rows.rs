@@ -77,7 +77,10 @@ fn r_c9_names_resolve_whatever_their_case() {
     assert_eq!(sent("Gemini/GEMINI-2.5-PRO"), "google/gemini-2.5-pro");
     assert_eq!(sent("anthropic/claude-3-7-sonnet"), "anthropic/claude-3-7-sonnet-20250219");
     assert_eq!(sent("fireworks/kimi-k2-instruct"), "fireworks/accounts/fireworks/models/kimi-k2-instruct");
-    assert_eq!(sent("together/meta-llama/llama-3.3-70b-instruct-turbo"), "together/meta-llama/Llama-3.3-70B-Instruct-Turbo");
+    assert_eq!(
+        sent("together/meta-llama/llama-3.3-70b-instruct-turbo"),
+        "together/meta-llama/Llama-3.3-70B-Instruct-Turbo"
+    );
 }
 
 #[test]
@@ -119,7 +122,8 @@ fn unknown_providers_and_surfaces_are_errors_that_say_what_there_is() {
 
 #[test]
 fn every_protocol_has_an_owner() {
-    let owners = Protocol::ALL.map(|protocol| Catalog::built_in().of_protocol(protocol, "m").unwrap().provider().id.clone());
+    let owners =
+        Protocol::ALL.map(|protocol| Catalog::built_in().of_protocol(protocol, "m").unwrap().provider().id.clone());
     assert_eq!(owners, ["openai", "openai", "anthropic", "google", "bedrock"]);
 }
 
@@ -144,7 +148,8 @@ fn special_models_have_their_rules() {
     }
     assert_eq!(model("anthropic/claude-haiku-5-5").row().forced, When::Always);
     assert_eq!(model("anthropic/claude-opus-4-5").row().forced, When::UnlessThinking);
-    let efforts = |name: &str| model(name).row().efforts.iter().map(|e| e.word().to_owned()).collect::<Vec<_>>().join(" ");
+    let efforts =
+        |name: &str| model(name).row().efforts.iter().map(|e| e.word().to_owned()).collect::<Vec<_>>().join(" ");
     assert_eq!(efforts("openai/gpt-5-pro"), "high");
     assert_eq!(efforts("openai/gpt-5"), "minimal low medium high");
     assert_eq!(efforts("openai/gpt-6-astra"), "low medium high xhigh max");

@@ -101,12 +101,7 @@ pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> Fi
 /// Fits one schema to the dialect of the list, or remembers how it was done.
 pub(crate) type FitOne<'a> = &'a dyn Fn(&Value, &FitOptions) -> Result<Arc<Fitted>, ReadError>;
 
-pub(crate) fn fit_tools_by(
-    fit: FitOne<'_>,
-    list: &ToolList,
-    dialect: &Dialect,
-    options: &FitOptions,
-) -> FittedTools {
+pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
     let options = options.clone().with_slot(Slot::Tool);
     let mut tools: Vec<FittedTool> = list.tools.iter().map(|entry| FittedTool::of(fit, entry, &options)).collect();
     settle_strict(fit, list, &mut tools, dialect, &options);
@@ -235,13 +230,7 @@ impl FittedTool {
 
 /// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
 /// requires strict takes no such ladder.
-fn settle_strict(
-    fit: FitOne<'_>,
-    list: &ToolList,
-    tools: &mut [FittedTool],
-    dialect: &Dialect,
-    options: &FitOptions,
-) {
+fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
     if options.strict == StrictMode::Require {
         return;
     }
