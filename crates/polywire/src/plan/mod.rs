@@ -228,7 +228,8 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
     let output = output::settle(&mut draft);
     let fitted = tools::settle(&mut draft, output);
     history::settle(&mut draft, &fitted.tools);
-    let Draft { request, surface, mut changes, .. } = draft;
+    let Draft { mut request, surface, mut changes, .. } = draft;
+    changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
     let encoded = model.protocol().encode_request(&request, &surface);
     changes.extend(encoded.changes.into_iter().map(Change::from));
     Plan {

@@ -12,8 +12,12 @@ const THINKING_BUDGET: u64 = 4096;
 /// The least that a model with a budget takes.
 const LEAST_BUDGET: u64 = 1024;
 
+/// The efforts that budgets up to so many tokens come near to; larger ones are `high`.
+const EFFORT_OF_BUDGET: [(u64, Effort); 3] = [(0, Effort::None), (2048, Effort::Low), (8192, Effort::Medium)];
+
 pub(super) fn settle(draft: &mut Draft<'_>) {
     settle_effort(draft);
+    settle_budget(draft);
     settle_mode(draft);
     settle_limit(draft);
     let row = draft.model.row();
@@ -69,6 +73,22 @@ fn settle_effort(draft: &mut Draft<'_>) {
     *reasoning = Reasoning { effort: Some(Effort::None), visible: reasoning.visible, ..Reasoning::default() };
     let detail = format!("on the surface `{surface}` this model takes tools only while it does not think");
     draft.tell(change(Kind::Wishes, "tools-stop-thinking", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+}
+
+/// A budget or "not at all", said to a model that has efforts only. The wire finds the nearest effort that the model has.
+fn settle_budget(draft: &mut Draft<'_>) {
+    let row = draft.model.row();
+    let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
+    if row.efforts.is_empty() || !row.thinking.is_empty() || reasoning.effort.is_some() {
+        return;
+    }
+    let disabled = reasoning.mode == Some(ThinkingMode::Disabled);
+    let Some(budget) = reasoning.budget_tokens.or_else(|| disabled.then_some(0)) else { return };
+    let near = EFFORT_OF_BUDGET.iter().find(|(most, _)| budget <= *most);
+    let effort = near.map_or(Effort::High, |(_, effort)| effort.clone());
+    let detail = format!("this model has efforts, not budgets; {budget} tokens are said as `{effort}`");
+    *reasoning = Reasoning { effort: Some(effort), visible: reasoning.visible, ..Reasoning::default() };
+    draft.tell(change(Kind::Wishes, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));
 }
 
 /// A mode of thinking that the model does not have becomes the nearest one that it has.

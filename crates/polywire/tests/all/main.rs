@@ -1,6 +1,7 @@
 //! The façade from outside: rows, plans, the way back, translation.
 
 mod corpus;
+mod laws;
 mod plan;
 mod restore;
 mod rows;
