@@ -58,9 +58,9 @@ fn r_c3_an_answer_by_tool_replaces_prose() {
     assert_eq!(restored.response.calls().next().unwrap().name, "look.up");
     assert_eq!(restored.response.stop, StopReason::ToolUse);
 
-    let plain = restore(answer(vec![Block::text("I cannot.")], StopReason::EndTurn), &plan);
-    assert_eq!((plain.output, plain.response.text().as_str()), (None, "I cannot."));
-    assert_eq!(plain.changes[0].code, "not-json");
+    let prose = restore(answer(vec![Block::text("I cannot.")], StopReason::EndTurn), &plan);
+    assert_eq!((prose.output, prose.response.text().as_str()), (None, "I cannot."));
+    assert_eq!(prose.changes[0].code, "not-json");
 }
 
 #[test]
