@@ -17,11 +17,11 @@ pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};
 pub use plan::{
-    Encoded, LossError, OUTPUT_TOOL, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict,
-    plan,
+    Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
 };
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
+pub use polywire_wire::OUTPUT_TOOL;
 pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
 pub use restore::{Restored, restore};
 pub use translate::{

@@ -2,11 +2,11 @@
 //! reader of answers to salvage.
 
 use polywire_schema::Lens;
-use polywire_wire::{Block, Response, StopReason, Strategy, Text, ToolCall};
+use polywire_wire::{Block, Response, Strategy, ToolCall};
 use serde_json::Value;
 
 use crate::change::{Change, Effect, Kind};
-use crate::plan::{OUTPUT_TOOL, Plan};
+use crate::plan::Plan;
 
 /// An answer in the caller's names and shapes.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub fn restore(response: Response, plan: &Plan) -> Restored {
     let mut restored = Restored { response, output: None, changes: Vec::new() };
     if let Some(output) = &plan.output {
         if output.strategy == Strategy::Tool {
-            restored.answer_from_tool();
+            restored.response.answer_from_tool();
         }
         restored.take_output(output.lens.as_ref());
     }
@@ -56,29 +56,6 @@ fn decode_arguments(call: &mut ToolCall, lens: &Lens, index: usize) -> Option<Ch
 }
 
 impl Restored {
-    /// The call that carries the answer becomes the answer's text, in place of prose. Other calls stay.
-    fn answer_from_tool(&mut self) {
-        let content = &mut self.response.content;
-        let is_answer = |block: &Block| block.as_call().is_some_and(|call| call.name == OUTPUT_TOOL);
-        let Some(arguments) = content.iter().find(|block| is_answer(block)).and_then(Block::as_call) else { return };
-        let text = arguments.arguments.clone();
-        content.retain(|block| !matches!(block, Block::Text(_)) || is_answer(block));
-        let mut answer = Some(text);
-        content.retain_mut(|block| {
-            if !is_answer(block) {
-                return true;
-            }
-            // The first call is the answer; a model that answers twice has answered once.
-            let Some(text) = answer.take() else { return false };
-            *block = Block::Text(Text { text, ..Text::default() });
-            true
-        });
-        let calls = self.response.calls().next().is_some();
-        if self.response.stop == StopReason::ToolUse && !calls {
-            self.response.stop = StopReason::EndTurn;
-        }
-    }
-
     /// The answer's text as the caller's value.
     fn take_output(&mut self, lens: Option<&Lens>) {
         let text = self.response.text();
@@ -86,6 +63,10 @@ impl Restored {
             return;
         }
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
+            // Words beside calls are no answer yet.
+            if self.response.calls().next().is_some() {
+                return;
+            }
             let what = ("kept", Effect::Note);
             let detail = "the text of the answer is not JSON";
             self.changes.push(Change::new(Kind::Output, "not-json", "/content", what, detail));

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use polywire_schema::{FitOptions, StrictMode, ToolEntry, ToolList};
-use polywire_wire::{Block, ToolCall};
+use polywire_wire::{Block, OUTPUT_TOOL, ToolCall};
 use serde_json::json;
 
-use super::{Draft, OUTPUT_TOOL, PlannedTool};
+use super::{Draft, PlannedTool};
 use crate::change::{Change, Effect, Kind};
 
 pub(super) fn settle(draft: &mut Draft<'_>, tools: &[PlannedTool]) {

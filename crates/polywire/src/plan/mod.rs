@@ -20,10 +20,6 @@ use crate::catalog::Model;
 use crate::change::{Change, Kind};
 use crate::endpoint::Endpoint;
 
-/// The name of the tool by which an answer is asked for, on both sides of the wire. A caller's tool of the same name gets
-/// another one.
-pub const OUTPUT_TOOL: &str = "final_answer";
-
 /// Fits that the default planner remembers.
 const REMEMBERED: usize = 4096;
 

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 
 use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolEntry, ToolList};
-use polywire_wire::{Function, OutputFormat, Quirk, Strategy, Tool, ToolChoice};
+use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use super::output::{Asked, not_held, say};
-use super::{Draft, OUTPUT_TOOL, PlannedOutput, PlannedTool, Strict, change};
+use super::{Draft, PlannedOutput, PlannedTool, Strict, change};
 use crate::change::{Change, Effect, Kind};
 use crate::model::Ability;
 use crate::provider::Budget;

@@ -121,7 +121,7 @@ fn r_c3_no_tool_is_forced_where_the_model_refuses() {
 fn a_callers_tool_of_the_reserved_name_gives_way() {
     let tools = vec![function(OUTPUT_TOOL, weather())];
     let plan = plan(&Request { output: asking(Strategy::Tool), ..question(tools) }, &model("openai:chat/gpt-4o"));
-    assert_eq!((plan.tools[0].name.as_str(), plan.tools[0].wire_name.as_str()), (OUTPUT_TOOL, "final_answer_2"));
+    assert_eq!((plan.tools[0].name.as_str(), plan.tools[0].wire_name.as_str()), (OUTPUT_TOOL, "respond_2"));
 }
 
 /// R-C4 and R-C7: the prompted channel, and a warning that nothing is enforced.
