@@ -52,10 +52,21 @@ impl FitCache {
 
     /// [`fit`], or what it gave before. A fit that asks a resolver is not remembered, because its answers may change.
     pub fn fit(&self, schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Arc<Fitted>, ReadError> {
+        self.fit_for(&dialect.fingerprint(), schema, dialect, options)
+    }
+
+    /// [`FitCache::fit`] for a dialect whose fingerprint is known.
+    fn fit_for(
+        &self,
+        known_as: &str,
+        schema: &Value,
+        dialect: &Dialect,
+        options: &FitOptions,
+    ) -> Result<Arc<Fitted>, ReadError> {
         if options.resolver.is_some() || self.capacity == 0 {
             return fit(schema, dialect, options).map(Arc::new);
         }
-        let settings = format!("{} {options:?}", dialect.fingerprint());
+        let settings = format!("{known_as} {options:?}");
         let key = fingerprint(schema, &settings);
         if let Some(known) = self.find(key, schema, &settings) {
             return Ok(known);
@@ -67,7 +78,8 @@ impl FitCache {
 
     /// [`fit_tools`](crate::fit_tools), with every schema fitted once.
     pub fn fit_tools(&self, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
-        fit_tools_by(&|schema, options| self.fit(schema, dialect, options), list, dialect, options)
+        let known_as = dialect.fingerprint();
+        fit_tools_by(&|schema, options| self.fit_for(&known_as, schema, dialect, options), list, dialect, options)
     }
 
     /// How many fits are remembered.

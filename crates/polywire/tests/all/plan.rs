@@ -17,14 +17,14 @@ fn weather() -> Value {
     })
 }
 
-fn asking(strategy: Strategy) -> Option<Output> {
+fn asking(strategy: Strategy) -> Output {
     let schema = json!({
         "type": "object",
         "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
         "required": ["name"],
         "additionalProperties": false
     });
-    Some(Output::Schema(OutputFormat::strict("person", schema).unwrap().with_strategy(strategy)))
+    Output::Schema(OutputFormat::strict("person", schema).unwrap().with_strategy(strategy))
 }
 
 fn body(plan: &Plan) -> Value {
@@ -85,7 +85,7 @@ fn strict_is_kept_off_tools_that_did_not_ask_when_only_those_count() {
 /// R-C2: the native channel.
 #[test]
 fn r_c2_a_model_with_a_field_for_it_is_asked_natively() {
-    let request = Request { output: asking(Strategy::Auto), ..question(Vec::new()) };
+    let request = Request { output: Some(asking(Strategy::Auto)), ..question(Vec::new()) };
     let plan = plan(&request, &model("openai:chat/gpt-4o"));
     let format = &body(&plan)["response_format"]["json_schema"];
     assert_eq!((&format["name"], &format["strict"]), (&json!("person"), &json!(true)));
@@ -96,20 +96,20 @@ fn r_c2_a_model_with_a_field_for_it_is_asked_natively() {
 /// R-C3: the tool channel, forced where the model can be forced.
 #[test]
 fn r_c3_the_tool_for_the_answer_is_forced_alone_and_required_among_others() {
-    let alone = Request { output: asking(Strategy::Tool), ..question(Vec::new()) };
+    let alone = Request { output: Some(asking(Strategy::Tool)), ..question(Vec::new()) };
     let gpt = model("openai:chat/gpt-4o");
     let body_alone = body(&plan(&alone, &gpt));
     assert_eq!(body_alone["tool_choice"]["function"]["name"], OUTPUT_TOOL);
     assert_eq!(body_alone["parallel_tool_calls"], false);
     assert!(body_alone.get("response_format").is_none());
-    let among = Request { output: asking(Strategy::Tool), ..question(vec![function("f", weather())]) };
+    let among = Request { output: Some(asking(Strategy::Tool)), ..question(vec![function("f", weather())]) };
     assert_eq!(body(&plan(&among, &gpt))["tool_choice"], "required");
 }
 
 /// R-C3: a model that refuses forcing is asked in words.
 #[test]
 fn r_c3_no_tool_is_forced_where_the_model_refuses() {
-    let request = Request { output: asking(Strategy::Tool), max_tokens: Some(100), ..question(Vec::new()) };
+    let request = Request { output: Some(asking(Strategy::Tool)), max_tokens: Some(100), ..question(Vec::new()) };
     let plan = plan(&request, &model("anthropic/claude-opus-5-5"));
     let body = body(&plan);
     assert!(body.get("tool_choice").is_none_or(|choice| choice["type"] == "auto"), "{body}");
@@ -120,14 +120,14 @@ fn r_c3_no_tool_is_forced_where_the_model_refuses() {
 #[test]
 fn a_callers_tool_of_the_reserved_name_gives_way() {
     let tools = vec![function(OUTPUT_TOOL, weather())];
-    let plan = plan(&Request { output: asking(Strategy::Tool), ..question(tools) }, &model("openai:chat/gpt-4o"));
+    let plan = plan(&Request { output: Some(asking(Strategy::Tool)), ..question(tools) }, &model("openai:chat/gpt-4o"));
     assert_eq!((plan.tools[0].name.as_str(), plan.tools[0].wire_name.as_str()), (OUTPUT_TOOL, "respond_2"));
 }
 
 /// R-C4 and R-C7: the prompted channel, and a warning that nothing is enforced.
 #[test]
 fn r_c4_a_model_without_a_channel_is_asked_in_words() {
-    let request = Request { output: asking(Strategy::Auto), ..question(Vec::new()) };
+    let request = Request { output: Some(asking(Strategy::Auto)), ..question(Vec::new()) };
     let plan = plan(&request, &model("deepseek/deepseek-reasoner"));
     let body = body(&plan);
     assert!(body["messages"][0]["content"].as_str().unwrap().contains("JSON Schema `person`"));
@@ -138,7 +138,7 @@ fn r_c4_a_model_without_a_channel_is_asked_in_words() {
 
 #[test]
 fn r_c4_the_prompt_rides_along_on_request() {
-    let request = Request { output: asking(Strategy::Native), ..question(Vec::new()) };
+    let request = Request { output: Some(asking(Strategy::Native)), ..question(Vec::new()) };
     let planner = Planner::new(PlanOptions::default().with_prompt(Prompt::Always));
     let plan = planner.plan(&request, &model("openai:chat/gpt-4o")).unwrap();
     assert_eq!(plan.output.as_ref().unwrap().strategy, Strategy::Native);
@@ -147,7 +147,7 @@ fn r_c4_the_prompt_rides_along_on_request() {
 
 #[test]
 fn tools_and_a_schema_that_do_not_go_together_are_told() {
-    let request = Request { output: asking(Strategy::Auto), ..question(vec![function("f", weather())]) };
+    let request = Request { output: Some(asking(Strategy::Auto)), ..question(vec![function("f", weather())]) };
     for name in ["cerebras/gpt-oss-120b", "groq/openai/gpt-oss-120b", "fireworks/kimi-k2-instruct"] {
         let plan = plan(&request, &model(name));
         assert_eq!(plan.output.as_ref().unwrap().strategy, Strategy::Tool, "{name}");
@@ -160,7 +160,7 @@ fn tools_and_a_schema_that_do_not_go_together_are_told() {
 #[test]
 fn the_strict_budget_of_a_request_is_kept_and_deterministic() {
     let tools = (0..30).map(|number| function(&format!("tool_{number}"), weather())).collect();
-    let request = Request { output: asking(Strategy::Native), max_tokens: Some(100), ..question(tools) };
+    let request = Request { output: Some(asking(Strategy::Native)), max_tokens: Some(100), ..question(tools) };
     let claude = model("anthropic/claude-sonnet-4-5");
     let plan = plan(&request, &claude);
     let strict: Vec<&str> = plan.tools.iter().filter(|tool| tool.strict).map(|tool| tool.name.as_str()).collect();
@@ -171,7 +171,7 @@ fn the_strict_budget_of_a_request_is_kept_and_deterministic() {
 
 #[test]
 fn a_loss_of_a_refused_kind_is_an_error_that_lists_it() {
-    let request = Request { output: asking(Strategy::Auto), ..question(Vec::new()) };
+    let request = Request { output: Some(asking(Strategy::Auto)), ..question(Vec::new()) };
     let careful = Planner::new(PlanOptions::default().with_on_loss(Kind::Output, OnLoss::Refuse));
     let error = careful.plan(&request, &model("deepseek/deepseek-reasoner")).expect_err("a loss");
     assert_eq!(error.losses()[0].code, "not-enforced");
