@@ -61,7 +61,10 @@ impl First {
 fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> Settled {
     let mut settled = Settled { tools: Vec::new(), output };
     let Some((dialect, flag)) = dialect(draft) else { return settled };
-    let functions = draft.request.tools.iter().filter_map(Tool::as_function);
+    let functions = draft.request.tools.iter_mut().filter_map(|tool| match tool {
+        Tool::Function(function) => Some(function),
+        Tool::Other(_) => None,
+    });
     let own = functions.map(|function| entry(function, draft.options.strict));
     let list: ToolList = first.as_ref().map(First::format).map(answer_entry).into_iter().chain(own).collect();
     if list.tools.is_empty() {
@@ -96,8 +99,9 @@ fn dialect(draft: &Draft<'_>) -> Option<(Cow<'static, Dialect>, Flag)> {
     Some((strict.or(slots.tool.as_ref())?.clone(), flag))
 }
 
-fn entry(function: &Function, strict: Strict) -> ToolEntry {
-    let schema = function.parameters.clone().unwrap_or_else(no_arguments);
+/// The tool for the fitter. Its schema moves there: the fitted one takes its place.
+fn entry(function: &mut Function, strict: Strict) -> ToolEntry {
+    let schema = function.parameters.take().unwrap_or_else(no_arguments);
     let mut entry = ToolEntry::new(function.name.as_str(), schema);
     entry.description.clone_from(&function.description);
     entry.strict = match strict {
