@@ -4,6 +4,7 @@
 mod answer;
 mod mutate;
 mod shrink;
+pub mod wire;
 
 use polywire_schema::{
     Dialect, FitOptions, Open, Slot, Spill, StrictMode, Unresolved, check_text, check_tools, dialects, fit_text,

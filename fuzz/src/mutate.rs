@@ -1,5 +1,5 @@
-//! Makes new schemas out of old ones: parts are exchanged, moved under other keywords, wrapped, repeated and left out. The
-//! same seed gives the same schemas.
+//! Makes new JSON out of old: parts are exchanged, moved under other keys, wrapped, repeated and left out. The same seed
+//! gives the same JSON.
 
 use std::fs;
 use std::io;
@@ -7,15 +7,20 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// The schemas of a folder of JSON lines.
-pub fn seeds(folder: &Path) -> io::Result<Vec<Value>> {
+/// What the cases of a folder and its folders have in a field. A file is one case, or one a line.
+pub fn seeds(folder: &Path, field: &str) -> io::Result<Vec<Value>> {
     let mut paths: Vec<_> = fs::read_dir(folder)?.map(|entry| entry.map(|own| own.path())).collect::<Result<_, _>>()?;
     paths.sort();
     let mut seeds = Vec::new();
     for path in paths {
+        if path.is_dir() {
+            seeds.extend(self::seeds(&path, field)?);
+            continue;
+        }
         let text = fs::read_to_string(path)?;
-        let cases = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        seeds.extend(cases.filter_map(|mut case| case.get_mut("schema").map(Value::take)));
+        let lines = || text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let cases: Vec<Value> = serde_json::from_str(&text).map_or_else(|_| lines(), |case| vec![case]);
+        seeds.extend(cases.into_iter().filter_map(|mut case| case.get_mut(field).map(Value::take)));
     }
     Ok(seeds)
 }

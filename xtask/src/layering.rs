@@ -11,6 +11,10 @@ use crate::steps::{cargo_command, root};
 const MAY_USE: &[(&str, &[&str])] =
     &[("polywire-schema", &[]), ("polywire-wire", &[]), ("polywire-answer", &["polywire-schema"])];
 
+/// The folders whose packages use the façade and nothing below it.
+const OUTWARD: &[&str] = &["apps", "bindings"];
+const FACADE: &str = "polywire";
+
 /// What does IO or async, and so is nothing for the crates above, however far down it is.
 const REFUSED: &[&str] = &[
     "async-std",
@@ -84,7 +88,8 @@ impl Graph {
             let edges = package.needs.iter().chain(&package.tests_need).filter_map(|needed| self.0.get(needed));
             for needed in edges {
                 let Some(other) = needed.folder.as_deref() else { continue };
-                if other != "crates" {
+                let below = other == "crates" && (!OUTWARD.contains(&folder) || needed.name == FACADE);
+                if !below {
                     faults.push(format!("{} ({folder}) must not depend on {} ({other})", package.name, needed.name));
                 }
             }
@@ -124,6 +129,7 @@ mod tests {
     fn metadata(edges: &[(&str, &str)]) -> Value {
         let names = [
             ("polywire-schema", "crates/schema"),
+            ("polywire", "crates/polywire"),
             ("polywire-cli", "apps/cli"),
             ("tokio", "elsewhere"),
             ("mid", "far"),
@@ -135,7 +141,7 @@ mod tests {
             json!({"id": name, "deps": deps})
         };
         json!({
-            "workspace_members": ["polywire-schema", "polywire-cli"],
+            "workspace_members": ["polywire-schema", "polywire", "polywire-cli"],
             "packages": names.iter().map(package).collect::<Vec<_>>(),
             "resolve": {"nodes": names.iter().map(node).collect::<Vec<_>>()},
         })
@@ -148,7 +154,11 @@ mod tests {
 
     #[test]
     fn edges_upwards_and_io_below_the_core_are_faults() {
-        check(&[("polywire-cli", "polywire-schema"), ("polywire-cli", "tokio")], &[]);
+        check(&[("polywire-cli", "polywire"), ("polywire", "polywire-schema"), ("polywire-cli", "tokio")], &[]);
+        check(
+            &[("polywire-cli", "polywire-schema")],
+            &["polywire-cli (apps) must not depend on polywire-schema (crates)"],
+        );
         check(
             &[("polywire-schema", "mid"), ("mid", "tokio")],
             &["polywire-schema must not depend on tokio, not even through others"],

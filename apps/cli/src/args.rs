@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire_schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect, target};
+use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect, target};
 
 use crate::input::{self, Failure};
 
@@ -78,6 +78,15 @@ enum DraftArg {
     OpenApi30,
 }
 
+/// Whether the environment turns strict off.
+pub(crate) fn no_strict() -> bool {
+    is_set(std::env::var_os(NO_STRICT).as_deref())
+}
+
+fn is_set(value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| !value.is_empty() && value != "0")
+}
+
 impl FitArgs {
     pub(crate) fn options(&self) -> FitOptions {
         self.options_under(std::env::var_os(NO_STRICT).as_deref())
@@ -92,7 +101,7 @@ impl FitArgs {
     /// The options, given the value of the environment variable.
     fn options_under(&self, no_strict: Option<&OsStr>) -> FitOptions {
         let strict = match self.strict {
-            _ if no_strict.is_some_and(|value| !value.is_empty() && value != "0") => StrictMode::Off,
+            _ if is_set(no_strict) => StrictMode::Off,
             StrictArg::Auto => StrictMode::Auto,
             StrictArg::Require => StrictMode::Require,
             StrictArg::Off => StrictMode::Off,
@@ -156,7 +165,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
 }
 
 fn unknown(what: &str, name: &str) -> anyhow::Error {
-    let ids: Vec<&str> = polywire_schema::dialects().iter().map(Dialect::id).collect();
+    let ids: Vec<&str> = polywire::schema::dialects().iter().map(Dialect::id).collect();
     let near = similar::get_close_matches(name, &ids, 3, 0.5);
     let next = match near.as_slice() {
         [] => format!("known are: {}", ids.join(", ")),
@@ -170,7 +179,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use clap::Parser;
-    use polywire_schema::StrictMode;
+    use polywire::schema::StrictMode;
 
     use super::FitArgs;
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use polywire_schema::{Dialect, FitOptions, FittedText, check_text, dialects, fit_text, target};
+use polywire::schema::{Dialect, FitOptions, FittedText, check_text, dialects, fit_text, target};
 use serde_json::json;
 
 use crate::Verdict;

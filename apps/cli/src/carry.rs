@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire_schema::fit_text;
+use polywire::schema::fit_text;
 
 use crate::Verdict;
 use crate::args::{FitArgs, read_target};

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire_schema::{Dialect, Severity, ToolList, Violation, check_text, check_tools};
+use polywire::schema::{Dialect, Severity, ToolList, Violation, check_text, check_tools};
 use serde::Serialize;
 
 use crate::Verdict;

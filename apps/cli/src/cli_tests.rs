@@ -223,3 +223,75 @@ fn parse_reads_many_texts_and_texts_that_arrive() {
     let cut = Scratch::new("parse-cut.txt", "{\"x\": tr");
     assert_eq!(parsed(&fine(&["parse", cut.path(), "--stream"]))["value"], json!({"x": true}));
 }
+
+const REQUEST: &str = r#"{"model": "gpt-4o", "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+    "tools": [{"type": "function", "name": "get.weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+    "temperature": 0.5}"#;
+
+#[test]
+fn encode_prints_the_promised_members_and_no_secret() {
+    let file = Scratch::new("request.json", REQUEST);
+    let sent = parsed(&fine(&["encode", file.path(), "--to", "openai:chat"]));
+    let members: Vec<&String> = sent.as_object().expect("an object").keys().collect();
+    assert_eq!(members, ["method", "url", "headers", "body", "changes"]);
+    assert_eq!(sent["headers"]["authorization"], json!("Bearer {env OPENAI_API_KEY}"));
+    assert_eq!(sent["body"]["model"], json!("gpt-4o"));
+    assert_eq!(sent["body"]["tools"][0]["function"]["name"], json!("get_weather"));
+    let change = sent["changes"][0].as_object().expect("a change");
+    assert_eq!(change.keys().collect::<Vec<_>>(), ["kind", "code", "at", "action", "effect", "detail"]);
+}
+
+#[test]
+fn plan_shows_what_was_decided_and_refuses_losses_on_request() {
+    let file = Scratch::new("plan.json", REQUEST);
+    let text = fine(&["plan", file.path(), "--model", "openai/gpt-5"]);
+    assert!(text.contains("openai/gpt-5 speaks openai-responses"), "{text}");
+    assert!(text.contains("tool get.weather, called get_weather: strict, in another shape"), "{text}");
+    assert!(text.contains("/temperature"), "{text}");
+    let plan = parsed(&fine(&["plan", file.path(), "--model", "openai/gpt-5", "--json"]));
+    assert_eq!(plan["tools"][0]["wire_name"], json!("get_weather"));
+    let losses = parsed(&findings(&["plan", file.path(), "--model", "openai/gpt-5", "--no-loss", "wishes"]));
+    assert_eq!(losses["refused"][0]["at"], json!("/temperature"));
+}
+
+#[test]
+fn translate_and_decode_speak_the_protocols() {
+    let chat = r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}"#;
+    let file = Scratch::new("chat.json", chat);
+    let body = fine(&["translate", file.path(), "--from", "openai-chat", "--to", "gemini"]);
+    assert_eq!(parsed(&body)["contents"][0]["parts"][0]["text"], json!("Hi"));
+    let both = parsed(&fine(&["translate", file.path(), "--from", "openai-chat", "--to", "gemini", "--json"]));
+    assert_eq!(both.as_object().expect("an object").keys().collect::<Vec<_>>(), ["body", "changes"]);
+    let answer = r#"{"id": "x", "model": "m", "choices": [{"message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}]}"#;
+    let file = Scratch::new("answer.json", answer);
+    let neutral = parsed(&fine(&["decode", file.path(), "--from", "openai-chat"]));
+    assert_eq!(neutral["content"][0]["text"], json!("Yes"));
+    let cut = "data: {\"id\": \"x\", \"choices\": [{\"delta\": {\"content\": \"Ye\"}}]}\n\n";
+    let file = Scratch::new("cut.txt", cut);
+    let arrived = parsed(&findings(&["decode", file.path(), "--from", "openai-chat", "--stream"]));
+    assert_eq!(arrived["content"][0]["text"], json!("Ye"));
+}
+
+#[test]
+fn the_neutral_form_has_a_schema_and_the_example_follows_it() {
+    let schema = parsed(&fine(&["schema", "request"]));
+    let example = parsed(include_str!("../../../examples/request.json"));
+    if let Err(error) = jsonschema::validate(&schema, &example) {
+        panic!("{error} at {}", error.instance_path());
+    }
+    for form in ["response", "event"] {
+        assert!(parsed(&fine(&["schema", form]))["$schema"].is_string(), "{form}");
+    }
+}
+
+#[test]
+fn bad_targets_say_what_there_is() {
+    let file = Scratch::new("targets.json", REQUEST);
+    let error = polywire(&["encode", file.path(), "--to", "opnai/gpt-5"]).err().unwrap_or_default();
+    assert!(error.contains("did you mean openai"), "{error}");
+    let error = polywire(&["translate", file.path(), "--from", "openai", "--to", "gemini"]).err().unwrap_or_default();
+    assert!(error.contains("known are: openai-chat"), "{error}");
+    let broken = Scratch::new("broken-request.json", r#"{"messages": 3}"#);
+    let error = polywire(&["encode", broken.path(), "--to", "openai/gpt-5"]).err().unwrap_or_default();
+    assert!(error.contains("polywire schema request"), "{error}");
+}

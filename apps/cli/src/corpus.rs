@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use anyhow::Result;
 use flate2::read::MultiGzDecoder;
-use polywire_schema::read_tools;
+use polywire::schema::read_tools;
 use serde_json::Value;
 
 use crate::input::{parse, unreadable};

@@ -1,6 +1,6 @@
 //! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is.
 
-use polywire_schema::{Change, Effect};
+use polywire::schema::{Change, Effect};
 
 /// The places of the changes with one effect, as the values know them.
 pub(crate) struct Cover(Vec<Way>);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire_schema::{Dialect, RuleView, dialects};
+use polywire::schema::{Dialect, RuleView, dialects};
 use serde_json::{Value, json};
 
 use crate::Verdict;

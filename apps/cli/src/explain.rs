@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire_schema::{dialects, explain};
+use polywire::schema::{dialects, explain};
 use serde_json::{Value, json};
 
 use crate::Verdict;

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire_schema::{Change, Dialect, Effect, FitOptions, StrictMode, ToolList, fit_text, fit_tools};
+use polywire::schema::{Change, Dialect, Effect, FitOptions, StrictMode, ToolList, fit_text, fit_tools};
 use serde_json::{Value, json};
 
 use crate::Verdict;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 
 use anyhow::{Result, anyhow};
-use polywire_schema::{Slot, ToolList, read_output, read_tools};
+use polywire::schema::{Slot, ToolList, read_output, read_tools};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -74,6 +74,16 @@ pub(crate) fn read_text(path: &str) -> Result<String> {
         return Ok(text);
     }
     fs::read_to_string(path).map_err(|error| unreadable(&error, path))
+}
+
+/// A file that need not be text.
+pub(crate) fn read_bytes(path: &str) -> Result<Vec<u8>> {
+    if path == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable(&error, "standard input"))?;
+        return Ok(bytes);
+    }
+    fs::read(path).map_err(|error| unreadable(&error, path))
 }
 
 pub(crate) fn unreadable(error: &io::Error, path: &str) -> anyhow::Error {

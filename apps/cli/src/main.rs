@@ -1,22 +1,27 @@
-//! The `polywire` command. It reads files, prints, and leaves every decision about schemas to the library.
+//! The `polywire` command. It reads files, prints, and leaves every decision to the library.
 
 mod args;
 mod audit;
 mod carry;
+mod changes;
 mod check;
 mod corpus;
 mod cover;
 mod dialects;
 mod diff;
+mod encode;
 mod explain;
 mod fit;
 mod input;
 mod locate;
 mod markdown;
+mod neutral;
 mod parse;
+mod request;
 mod sarif;
 mod style;
 mod tally;
+mod translate;
 mod values;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -29,6 +34,8 @@ use style::Style;
 
 const AFTER_HELP: &str = "\
 Examples:
+  polywire encode request.json --to anthropic/claude-sonnet-4-5
+  polywire translate chat.json --from openai-chat --to gemini
   polywire fit tools.json --to openai-strict
   polywire check tools.json --for gemini,anthropic --format github
   polywire explain OAI-STRICT-07
@@ -37,7 +44,7 @@ Examples:
 
 Exit codes: 0 fine, 1 findings, 2 bad input.";
 
-/// Any JSON Schema checked against, and fitted to, any LLM provider, with every change on record.
+/// One LLM request in, any provider's wire out, and a list of everything that had to give.
 #[derive(Parser)]
 #[command(name = "polywire", version, after_help = AFTER_HELP)]
 struct Cli {
@@ -47,6 +54,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Encode(encode::Encode),
+    Plan(encode::PlanCommand),
+    Decode(translate::Decode),
+    Translate(translate::Translate),
+    Schema(neutral::Schema),
     Fit(fit::Fit),
     Check(check::Check),
     Explain(explain::Explain),
@@ -88,6 +100,11 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
     match command {
+        Command::Encode(encode) => encode.run(out),
+        Command::Plan(plan) => plan.run(out, style),
+        Command::Decode(decode) => decode.run(out),
+        Command::Translate(translate) => translate.run(out),
+        Command::Schema(schema) => schema.run(out),
         Command::Fit(fit) => fit.run(out, style),
         Command::Check(check) => check.run(out, style),
         Command::Explain(explain) => explain.run(out, style),

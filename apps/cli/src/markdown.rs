@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use polywire_schema::{Dialect, RuleView, Severity};
+use polywire::schema::{Dialect, RuleView, Severity};
 
 /// Columns of one table; more would not fit a page.
 const COLUMNS: usize = 9;

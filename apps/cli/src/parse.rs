@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use polywire_answer::{Answer, Options, ReadOptions, Repair, Schema, Verdict as Judged, read_with};
+use polywire::answer::{Answer, Options, ReadOptions, Repair, Schema, Verdict as Judged, read_with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

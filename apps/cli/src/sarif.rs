@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use polywire_schema::Severity;
+use polywire::schema::Severity;
 use serde_json::{Value, json};
 
 use crate::check::Finding;

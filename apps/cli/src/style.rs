@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
 
-use polywire_schema::{Effect, Severity};
+use polywire::schema::{Effect, Severity};
 
 /// Whether output is coloured.
 #[derive(Clone, Copy)]
@@ -26,6 +26,11 @@ impl Style {
     pub(crate) fn of_stdout() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Self { coloured: wanted && io::stdout().is_terminal() }
+    }
+
+    /// No colour, for what is not looked at on the terminal.
+    pub(crate) fn plain() -> Self {
+        Self { coloured: false }
     }
 
     pub(crate) fn paint<T: Display>(self, tone: Tone, text: T) -> Painted<T> {

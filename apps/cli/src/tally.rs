@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use polywire_schema::{Effect, FittedText};
+use polywire::schema::{Effect, FittedText};
 use serde::Serialize;
 
 use crate::style::{Style, Tone};

@@ -2,7 +2,7 @@
 //! the `jsonschema` crate, never our own code.
 
 use jsonschema::Validator;
-use polywire_schema::{Effect, FittedText, ToolShape, sample};
+use polywire::schema::{Effect, FittedText, ToolShape, sample};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::dialect::Dialect;
 use crate::error::ReadError;
 use crate::fit::{FitOptions, Fitted, fit};
+use crate::tools::{FittedTools, ToolList, fit_tools_by};
 
 /// Remembers fits by the content of the schema.
 ///
@@ -51,10 +52,21 @@ impl FitCache {
 
     /// [`fit`], or what it gave before. A fit that asks a resolver is not remembered, because its answers may change.
     pub fn fit(&self, schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Arc<Fitted>, ReadError> {
+        self.fit_for(&dialect.fingerprint(), schema, dialect, options)
+    }
+
+    /// [`FitCache::fit`] for a dialect whose fingerprint is known.
+    fn fit_for(
+        &self,
+        known_as: &str,
+        schema: &Value,
+        dialect: &Dialect,
+        options: &FitOptions,
+    ) -> Result<Arc<Fitted>, ReadError> {
         if options.resolver.is_some() || self.capacity == 0 {
             return fit(schema, dialect, options).map(Arc::new);
         }
-        let settings = format!("{} {options:?}", dialect.fingerprint());
+        let settings = format!("{known_as} {options:?}");
         let key = fingerprint(schema, &settings);
         if let Some(known) = self.find(key, schema, &settings) {
             return Ok(known);
@@ -62,6 +74,12 @@ impl FitCache {
         let fitted = Arc::new(fit(schema, dialect, options)?);
         self.keep(key, Entry { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
         Ok(fitted)
+    }
+
+    /// [`fit_tools`](crate::fit_tools), with every schema fitted once.
+    pub fn fit_tools(&self, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
+        let known_as = dialect.fingerprint();
+        fit_tools_by(&|schema, options| self.fit_for(&known_as, schema, dialect, options), list, dialect, options)
     }
 
     /// How many fits are remembered.

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- --seconds 15 [--number N]`
 //!
-//! Every kind of fault is told once, with the smallest schema that shows it. `POLYWIRE_LAST=FILE` writes each input down
+//! Every kind of fault is told once, with the smallest input that shows it. `POLYWIRE_LAST=FILE` writes each input down
 //! before it is tried, for the fault that ends the process. Exit codes: 0 none, 1 some, 2 bad arguments.
 
 use std::any::Any;
@@ -12,50 +12,70 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink};
+use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink, wire};
 use serde_json::Value;
 
 type Target = fn(&[u8]) -> Result<(), String>;
 
-const TARGETS: [(&str, Target); 3] = [("read", read), ("fit", fit), ("answer", answer)];
+/// What is tried on seeds of the same kind.
+struct Group {
+    folder: &'static str,
+    /// The field of a case that is a seed.
+    field: &'static str,
+    targets: &'static [(&'static str, Target)],
+}
+
+const GROUPS: [Group; 3] = [
+    Group { folder: "../corpus/schema", field: "schema", targets: &[("read", read), ("fit", fit)] },
+    Group {
+        folder: "../corpus/wire",
+        field: "body",
+        targets: &[("wire-decode", wire::decode), ("wire-stream", wire::stream), ("wire-frame", wire::frame)],
+    },
+    Group { folder: "../corpus/answer", field: "text", targets: &[("answer", answer)] },
+];
 
 fn main() -> ExitCode {
     let Some((seconds, number)) = arguments() else {
         eprintln!("usage: smoke [--seconds N] [--number N]");
         return ExitCode::from(2);
     };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/schema");
-    let seeds = match seeds(&folder) {
-        Ok(seeds) if !seeds.is_empty() => seeds,
-        Ok(_) => {
-            eprintln!("{}: no seeds", folder.display());
-            return ExitCode::from(2);
+    let mut groups = Vec::new();
+    for group in &GROUPS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(group.folder);
+        match seeds(&folder, group.field) {
+            Ok(seeds) if !seeds.is_empty() => groups.push((Mutator::new(seeds, number), group.targets)),
+            Ok(_) => {
+                eprintln!("{}: no seeds", folder.display());
+                return ExitCode::from(2);
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", folder.display());
+                return ExitCode::from(2);
+            }
         }
-        Err(error) => {
-            eprintln!("{}: {error}", folder.display());
-            return ExitCode::from(2);
-        }
-    };
-    // A panic is told with its schema; its own text would come before anybody knows which schema it was.
+    }
+    // A panic is told with its input; its own text would come before anybody knows which input it was.
     panic::set_hook(Box::new(|_| {}));
-    let mut mutator = Mutator::new(seeds, number);
     let last = std::env::var_os("POLYWIRE_LAST").map(PathBuf::from);
     let start = Instant::now();
     let mut count = 0_u64;
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
     while start.elapsed() < Duration::from_secs(seconds) {
-        let data = mutator.input();
-        count += 1;
-        if let Some(path) = &last
-            && let Err(error) = std::fs::write(path, &data)
-        {
-            eprintln!("{}: {error}", path.display());
-            return ExitCode::from(2);
-        }
-        for (name, target) in TARGETS {
-            let Err(fault) = guarded(target, &data) else { continue };
-            let kind = format!("{name}: {}", kind(&fault));
-            faults.entry(kind).or_insert_with_key(|kind| told(target, &data, kind));
+        for (mutator, targets) in &mut groups {
+            let data = mutator.input();
+            count += 1;
+            if let Some(path) = &last
+                && let Err(error) = std::fs::write(path, &data)
+            {
+                eprintln!("{}: {error}", path.display());
+                return ExitCode::from(2);
+            }
+            for (name, target) in *targets {
+                let Err(fault) = guarded(*target, &data) else { continue };
+                let kind = format!("{name}: {}", kind(&fault));
+                faults.entry(kind).or_insert_with_key(|kind| told(*target, &data, kind));
+            }
         }
     }
     println!("{count} inputs in {seconds} s, {} kinds of faults", faults.len());
@@ -95,7 +115,7 @@ fn kind(fault: &str) -> String {
     fault.chars().take(fault[..end].chars().count().min(120)).collect()
 }
 
-/// The smallest schema with a fault of that kind, and what is wrong with it.
+/// The smallest input with a fault of that kind, and what is wrong with it.
 fn told(target: Target, data: &[u8], kind_of_all: &str) -> String {
     let (choice, text) = data.split_at(data.len().min(2));
     let input = |text: &[u8]| [choice, text].concat();
@@ -109,7 +129,7 @@ fn told(target: Target, data: &[u8], kind_of_all: &str) -> String {
     let text = small.as_deref().unwrap_or(text);
     let fault = guarded(target, &input(text)).err().unwrap_or_default();
     format!(
-        "  choice {choice:?}\n  schema {}\n  {}",
+        "  choice {choice:?}\n  input {}\n  {}",
         String::from_utf8_lossy(text),
         fault.chars().take(900).collect::<String>()
     )

@@ -1,12 +1,16 @@
 //! Fits each tool of a list on its own, then settles what holds for the list as a whole: names and who may be strict.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Extra, HostedTool, ToolEntry, ToolList, names, shapes};
 use crate::check::counts;
 use crate::dialect::{Demand, RuleRow, demand_name};
 use crate::keyword::Kw;
-use crate::{Action, Change, Dialect, Effect, FitOptions, Fitted, Lens, Severity, Slot, StrictMode, ToolShape, fit};
+use crate::{
+    Action, Change, Dialect, Effect, FitOptions, Fitted, Lens, ReadError, Severity, Slot, StrictMode, ToolShape, fit,
+};
 
 /// The code for a schema that cannot be read.
 pub(super) const UNREADABLE: &str = "READ-TOOL";
@@ -46,13 +50,13 @@ pub struct FittedTool {
     /// What was changed; pointers start at the document from which the list was read.
     pub changes: Vec<Change>,
     pub(super) extra: Extra,
-    fitted: Option<Fitted>,
+    fitted: Option<Arc<Fitted>>,
 }
 
 impl FittedTool {
     /// The way between the caller's arguments and those of the wire; none where the caller's schema could not be read.
     pub fn lens(&self) -> Option<&Lens> {
-        self.fitted.as_ref().map(Fitted::lens)
+        self.fitted.as_deref().map(Fitted::lens)
     }
 }
 
@@ -91,13 +95,20 @@ impl FittedTools {
 /// assert_eq!(fitted.original_name("get_time"), Some("get.time"));
 /// ```
 pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
+    fit_tools_by(&|schema, options| fit(schema, dialect, options).map(Arc::new), list, dialect, options)
+}
+
+/// Fits one schema to the dialect of the list, or remembers how it was done.
+pub(crate) type FitOne<'a> = &'a dyn Fn(&Value, &FitOptions) -> Result<Arc<Fitted>, ReadError>;
+
+pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
     let options = options.clone().with_slot(Slot::Tool);
-    let mut tools: Vec<FittedTool> = list.tools.iter().map(|entry| FittedTool::of(entry, dialect, &options)).collect();
-    settle_strict(list, &mut tools, dialect, &options);
+    let mut tools: Vec<FittedTool> = list.tools.iter().map(|entry| FittedTool::of(fit, entry, &options)).collect();
+    settle_strict(fit, list, &mut tools, dialect, &options);
     for ((entry, tool), (name, renamed)) in list.tools.iter().zip(&mut tools).zip(names::choose(list, dialect)) {
         tool.name = name;
         tool.changes.extend(renamed);
-        tool.settle_output(entry, dialect, &options);
+        tool.settle_output(fit, entry, dialect, &options);
         tool.settle_description(entry, dialect);
         tool.settle_extra(entry, dialect.shape());
     }
@@ -114,7 +125,7 @@ pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> Fi
 }
 
 impl FittedTool {
-    fn of(entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) -> Self {
+    fn of(fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions) -> Self {
         let mut tool = Self {
             name: entry.name.clone(),
             original_name: entry.name.clone(),
@@ -128,22 +139,22 @@ impl FittedTool {
         };
         let declined = entry.strict == Some(false) && options.strict == StrictMode::Auto;
         let mode = if declined { StrictMode::Off } else { options.strict };
-        tool.take_schema(entry, dialect, &options.clone().with_strict(mode));
+        tool.take_schema(fit, entry, &options.clone().with_strict(mode));
         tool
     }
 
-    fn take_schema(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
-        match fit(&entry.schema, dialect, options) {
-            Ok(mut fitted) => {
-                self.schema = std::mem::take(&mut fitted.schema);
+    fn take_schema(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions) {
+        match fit(&entry.schema, options) {
+            Ok(fitted) => {
+                self.schema = fitted.schema.clone();
                 self.strict = fitted.strict();
-                self.changes.extend(placed(std::mem::take(&mut fitted.changes), &entry.at));
+                self.changes.extend(placed(&fitted.changes, &entry.at));
                 self.fitted = Some(fitted);
             }
             Err(error) => {
                 let permissive = shapes::no_arguments();
                 let off = options.clone().with_strict(StrictMode::Off);
-                self.schema = fit(&permissive, dialect, &off).map_or(permissive, |fitted| fitted.schema);
+                self.schema = fit(&permissive, &off).map_or(permissive, |fitted| fitted.schema.clone());
                 self.strict = false;
                 self.changes.push(Change {
                     code: UNREADABLE.into(),
@@ -158,19 +169,19 @@ impl FittedTool {
     }
 
     /// Gives up the strict flag because of a rule about the request as a whole.
-    fn relax(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions, row: &RuleRow) {
+    fn relax(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions, row: &RuleRow) {
         self.changes.clear();
         let detail = format!("not strict, because the request as a whole breaks `{}`", demand_name(row.demand));
         self.changes.push(note(&row.code, entry.at.clone(), "strict", Action::FellBack, detail));
-        self.take_schema(entry, dialect, &options.clone().with_strict(StrictMode::Off));
+        self.take_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));
     }
 
-    fn settle_output(&mut self, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
+    fn settle_output(&mut self, fit: FitOne<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
-        match fit(schema, dialect, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
+        match fit(schema, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
             Ok(fitted) => {
-                self.output_schema = Some(fitted.schema);
-                self.changes.extend(placed(fitted.changes, &at));
+                self.output_schema = Some(fitted.schema.clone());
+                self.changes.extend(placed(&fitted.changes, &at));
             }
             Err(error) => {
                 let detail = format!("the schema of the result went, because it cannot be read: {error}");
@@ -219,7 +230,7 @@ impl FittedTool {
 
 /// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
 /// requires strict takes no such ladder.
-fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
+fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
     if options.strict == StrictMode::Require {
         return;
     }
@@ -234,7 +245,7 @@ fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, o
         let over =
             demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
         match over {
-            Some(row) => tool.relax(entry, dialect, options, row),
+            Some(row) => tool.relax(fit, entry, options, row),
             None => spent = after,
         }
     }
@@ -242,7 +253,7 @@ fn settle_strict(list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, o
         return;
     };
     for (entry, tool) in list.tools.iter().zip(tools).filter(|(_, tool)| tool.strict) {
-        tool.relax(entry, dialect, options, row);
+        tool.relax(fit, entry, options, row);
     }
 }
 
@@ -264,8 +275,8 @@ pub(super) fn exceeds(row: &RuleRow, count: u64) -> bool {
     row.limit.is_some_and(|limit| count > limit)
 }
 
-fn placed(changes: Vec<Change>, at: &str) -> impl Iterator<Item = Change> {
-    changes.into_iter().map(move |change| Change { at: format!("{at}{}", change.at), ..change })
+fn placed(changes: &[Change], at: &str) -> impl Iterator<Item = Change> {
+    changes.iter().map(move |change| Change { at: format!("{at}{}", change.at), ..change.clone() })
 }
 
 fn note(code: &str, at: String, keyword: &str, action: Action, detail: String) -> Change {

@@ -10,6 +10,7 @@ mod shapes;
 use serde_json::{Map, Value};
 
 pub use check::check_tools;
+pub(crate) use fit::fit_tools_by;
 pub use fit::{FittedTool, FittedTools, fit_tools};
 pub use output::{OutputSchema, read_output};
 

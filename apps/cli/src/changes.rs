@@ -1,0 +1,26 @@
+//! Everything that had to give, for people: grouped by effect, the losses first.
+
+use std::io::Write;
+
+use anyhow::Result;
+use polywire::{Change, Effect};
+
+use crate::style::{Style, Tone};
+
+pub(crate) fn write_changes(out: &mut dyn Write, style: Style, changes: &[Change]) -> Result<()> {
+    for effect in [Effect::Narrower, Effect::Wider, Effect::Same, Effect::Note] {
+        let group: Vec<&Change> = changes.iter().filter(|change| change.effect == effect).collect();
+        if group.is_empty() {
+            continue;
+        }
+        let tone = if effect.is_loss() { Tone::Doubtful } else { Tone::Good };
+        writeln!(out, "{} ({})", style.paint(tone, effect), group.len())?;
+        for change in group {
+            let at = if change.at.is_empty() { "/" } else { &change.at };
+            let code = style.paint(Tone::Strong, &change.code);
+            writeln!(out, "  {code} {at} {}: {}", style.paint(Tone::Faint, &change.action), change.detail)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

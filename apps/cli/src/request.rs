@@ -1,0 +1,118 @@
+//! Requests on the command line: read in the neutral form or in a protocol, for a model of the catalog.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use polywire::wire::{Protocol, Request};
+use polywire::{Catalog, Change, Kind, Model, OnLoss, Plan, PlanOptions, Planner, Strict, decode_request};
+
+use crate::args::no_strict;
+use crate::input::{Failure, parse, read_bytes, read_text};
+
+/// A request and how to plan it.
+#[derive(Args)]
+pub(crate) struct RequestArgs {
+    /// A request in the neutral JSON form (see `polywire schema request`): a file, or `-` for standard input
+    request: String,
+    /// The protocol of the request, where it is not in the neutral form
+    #[arg(long, value_name = "PROTOCOL")]
+    from: Option<String>,
+    /// Which tools get the provider's strict flag (`POLYWIRE_NO_STRICT=1` means none)
+    #[arg(long, value_enum, default_value_t = StrictArg::Auto)]
+    strict: StrictArg,
+    /// Fail instead of losing something of this kind; can be given several times
+    #[arg(long, value_enum, value_name = "KIND")]
+    no_loss: Vec<KindArg>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrictArg {
+    /// All that can have it, except those that decline
+    Auto,
+    /// Those that ask for it
+    AsAsked,
+    /// None
+    Off,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArg {
+    Model,
+    Tools,
+    Output,
+    History,
+    Wishes,
+    All,
+}
+
+impl KindArg {
+    fn kinds(self) -> Vec<Kind> {
+        match self {
+            Self::Model => vec![Kind::Model],
+            Self::Tools => vec![Kind::Tools],
+            Self::Output => vec![Kind::Output],
+            Self::History => vec![Kind::History],
+            Self::Wishes => vec![Kind::Wishes],
+            Self::All => Kind::ALL.to_vec(),
+        }
+    }
+}
+
+impl RequestArgs {
+    /// The plan, or the losses that it would have and that were not allowed. A target without a model means the request's own.
+    pub(crate) fn plan(&self, target: &str) -> Result<Result<Plan, Vec<Change>>> {
+        let request = self.read()?;
+        let whole = target.contains('/');
+        let name = if whole { target.to_owned() } else { format!("{target}/{}", request.model) };
+        let model = resolve(&name)?;
+        let planned = Planner::new(self.options()).plan(&request, &model);
+        Ok(planned.map_err(|error| error.losses().to_vec()))
+    }
+
+    fn read(&self) -> Result<Request> {
+        if let Some(from) = &self.from {
+            let body = read_bytes(&self.request)?;
+            let next = format!("expected: a request body of {from}");
+            let decoded =
+                decode_request(&body, protocol(from)?).map_err(|error| Failure::new(error, &self.request, &next))?;
+            return Ok(decoded.value);
+        }
+        let next = "expected: a request in the neutral form (`polywire schema request`), or `--from PROTOCOL`";
+        let bad = |error: serde_json::Error| Failure::new(error, &self.request, next);
+        let value = parse(&read_text(&self.request)?).map_err(bad)?;
+        Ok(serde_json::from_value(value).map_err(bad)?)
+    }
+
+    fn options(&self) -> PlanOptions {
+        let strict = match self.strict {
+            _ if no_strict() => Strict::Off,
+            StrictArg::Auto => Strict::Auto,
+            StrictArg::AsAsked => Strict::AsAsked,
+            StrictArg::Off => Strict::Off,
+        };
+        let kinds = self.no_loss.iter().flat_map(|kind| kind.kinds());
+        kinds.fold(PlanOptions::default().with_strict(strict), |options, kind| {
+            options.with_on_loss(kind, OnLoss::Refuse)
+        })
+    }
+}
+
+fn resolve(name: &str) -> Result<Model> {
+    let catalog = Catalog::built_in();
+    catalog.resolve(name).map_err(|error| {
+        let ids: Vec<&str> = catalog.providers().map(|provider| provider.id.as_str()).collect();
+        let head = name.split(['/', ':']).next().unwrap_or_default();
+        let next = match similar::get_close_matches(head, &ids, 3, 0.5).as_slice() {
+            [] => "give PROVIDER/MODEL, such as `anthropic/claude-sonnet-4-5`".to_owned(),
+            near => format!("did you mean {}?", near.join(", ")),
+        };
+        Failure::new(error, name, &next).into()
+    })
+}
+
+/// The protocol of a name.
+pub(crate) fn protocol(name: &str) -> Result<Protocol> {
+    Protocol::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();
+        Failure::new("this is not a protocol", name, &format!("known are: {}", names.join(", "))).into()
+    })
+}

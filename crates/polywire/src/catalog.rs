@@ -1,0 +1,396 @@
+//! The catalog: providers and models as rows, and the way from a name such as `provider/model` to what is known of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use foldhash::HashMap;
+use polywire_wire::{Protocol, Quirk, Strategy, Surface};
+use serde::Deserialize;
+
+use crate::change::{Change, Effect, Kind};
+use crate::model::{Ability, Family, Line, Modality, ModelRow, When};
+use crate::provider::{Provider, Slots, SurfaceRow};
+
+/// The rows that come with the crate.
+const PROVIDERS: &str = include_str!("../data/providers.toml");
+const MODELS: &str = include_str!("../data/models.toml");
+
+static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
+    // A test reads the rows too; rows that cannot be read are no rows.
+    Catalog::from_toml(PROVIDERS, MODELS).unwrap_or_default()
+});
+
+/// Providers and models.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    hosts: Vec<Arc<Host>>,
+    models: Vec<Arc<ModelRow>>,
+    families: BTreeMap<String, Family>,
+    /// By provider and name in lower case: the model, and the id that is sent.
+    index: HashMap<(usize, String), (usize, String)>,
+}
+
+/// A provider whose dialects were found.
+#[derive(Debug)]
+struct Host {
+    row: Provider,
+    slots: Vec<Slots>,
+}
+
+/// Why rows could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogError(String);
+
+impl fmt::Display for CatalogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CatalogError {}
+
+/// Why a name leads to no model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// There is no such provider.
+    UnknownProvider {
+        /// The name that was given.
+        name: String,
+        /// The ids there are.
+        known: Vec<String>,
+    },
+    /// The provider has no such surface.
+    UnknownSurface {
+        /// The name that was given.
+        name: String,
+        /// The ids there are.
+        known: Vec<String>,
+    },
+    /// The model is not served on the surface.
+    NotServed {
+        /// The model.
+        model: String,
+        /// The surface that was asked for.
+        surface: String,
+        /// The surfaces there are for it.
+        served: Vec<String>,
+    },
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownProvider { name, known } => {
+                write!(f, "`{name}` is not a provider; known are: {}", known.join(", "))
+            }
+            Self::UnknownSurface { name, known } => {
+                write!(f, "`{name}` is not a surface of the provider; it has: {}", known.join(", "))
+            }
+            Self::NotServed { model, surface, served } => {
+                write!(f, "`{model}` is not served on `{surface}`, only on: {}", served.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ResolveError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderFile {
+    provider: Vec<Provider>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ModelFile {
+    #[serde(rename = "source")]
+    _source: String,
+    #[serde(rename = "checked-on")]
+    _checked_on: String,
+    model: Vec<Line>,
+    family: Vec<Family>,
+}
+
+impl Catalog {
+    /// The rows that come with the crate.
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// A catalog of the caller's own rows, in the form of `data/providers.toml` and `data/models.toml`.
+    pub fn from_toml(providers: &str, models: &str) -> Result<Self, CatalogError> {
+        let providers: ProviderFile = toml::from_str(providers).map_err(|error| CatalogError(error.to_string()))?;
+        let models: ModelFile = toml::from_str(models).map_err(|error| CatalogError(error.to_string()))?;
+        let mut catalog = Self::default();
+        for family in models.family {
+            catalog.families.insert(family.id.clone(), family);
+        }
+        for row in providers.provider {
+            catalog.add_provider(row)?;
+        }
+        for line in models.model {
+            catalog.add_model(&line)?;
+        }
+        Ok(catalog)
+    }
+
+    fn add_provider(&mut self, row: Provider) -> Result<(), CatalogError> {
+        let fault = |what: &str| CatalogError(format!("provider `{}`: {what}", row.id));
+        if row.surfaces.is_empty() {
+            return Err(fault("it has no surface"));
+        }
+        if self.hosts.iter().any(|host| host.row.is_called(&row.id)) {
+            return Err(fault("the id is taken"));
+        }
+        let families = row.surfaces.iter().filter_map(|surface| surface.unknown.as_ref()).chain([&row.unknown]);
+        if let Some(missing) = families.into_iter().find(|family| !self.families.contains_key(*family)) {
+            return Err(fault(&format!("there is no family `{missing}`")));
+        }
+        let slots = row.surfaces.iter().map(|surface| surface.dialects.find()).collect::<Result<_, _>>();
+        let slots = slots.map_err(|error| fault(&error))?;
+        self.hosts.push(Arc::new(Host { row, slots }));
+        Ok(())
+    }
+
+    fn add_model(&mut self, line: &Line) -> Result<(), CatalogError> {
+        let fault = |what: &str| CatalogError(format!("model `{}/{}`: {what}", line.provider, line.id));
+        let Some(host) = self.hosts.iter().position(|host| host.row.id == line.provider) else {
+            return Err(fault("there is no such provider"));
+        };
+        let Some(family) = self.families.get(&line.family) else {
+            return Err(fault(&format!("there is no family `{}`", line.family)));
+        };
+        let row = line.clone().settle(family);
+        let provider = self.hosts.get(host).map(|host| &host.row);
+        if row.surfaces.iter().any(|id| provider.is_none_or(|provider| provider.surface(id).is_none())) {
+            return Err(fault("it names a surface that its provider does not have"));
+        }
+        let number = self.models.len();
+        let sent = [&row.id].into_iter().chain(&row.dated).map(|id| (id, id));
+        let named = row.aliases.iter().map(|alias| (alias, &row.id));
+        for (name, id) in sent.chain(named) {
+            if self.index.insert((host, name.to_lowercase()), (number, id.clone())).is_some() {
+                return Err(fault(&format!("`{name}` is taken")));
+            }
+        }
+        self.models.push(Arc::new(row));
+        Ok(())
+    }
+
+    /// All providers, in the order of the rows.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.hosts.iter().map(|host| &host.row)
+    }
+
+    /// All models, in the order of the rows.
+    pub fn models(&self) -> impl Iterator<Item = &ModelRow> {
+        self.models.iter().map(AsRef::as_ref)
+    }
+
+    /// The model that a name means: `provider/model`, or `provider:surface/model` for another surface than the model's own.
+    /// Case does not matter; dated ids and aliases count. A model without a row gets what the provider's models have in
+    /// common at least, and a change that says so.
+    ///
+    /// ```
+    /// use polywire::Catalog;
+    /// let model = Catalog::built_in().resolve("OpenAI/gpt-4o-2024-08-06").unwrap();
+    /// assert_eq!((model.provider().id.as_str(), model.id()), ("openai", "gpt-4o-2024-08-06"));
+    /// assert!(model.changes().is_empty());
+    /// ```
+    pub fn resolve(&self, name: &str) -> Result<Model, ResolveError> {
+        let (head, id) = name.split_once('/').unwrap_or((name, ""));
+        let (head, surface) = head.split_once(':').map_or((head, None), |(head, surface)| (head, Some(surface)));
+        let Some(number) = self.hosts.iter().position(|host| host.row.is_called(head.trim())) else {
+            let known = self.providers().map(|provider| provider.id.clone()).collect();
+            return Err(ResolveError::UnknownProvider { name: head.to_owned(), known });
+        };
+        self.model_at(number, surface.map(str::trim), id.trim())
+    }
+
+    /// A model of the first provider in the catalog that serves a protocol: its owner, in the rows that come with the crate.
+    pub fn of_protocol(&self, protocol: Protocol, id: &str) -> Result<Model, ResolveError> {
+        let surfaces = self
+            .hosts
+            .iter()
+            .enumerate()
+            .flat_map(|(number, host)| host.row.surfaces.iter().map(move |surface| (number, surface)));
+        let Some((number, surface)) = surfaces.into_iter().find(|(_, surface)| surface.protocol == protocol) else {
+            let known = self.providers().map(|provider| provider.id.clone()).collect();
+            return Err(ResolveError::UnknownProvider { name: protocol.name().to_owned(), known });
+        };
+        self.model_at(number, Some(&surface.id), id)
+    }
+
+    fn model_at(&self, number: usize, surface: Option<&str>, id: &str) -> Result<Model, ResolveError> {
+        let unknown = || ResolveError::UnknownProvider { name: id.to_owned(), known: Vec::new() };
+        let host = self.hosts.get(number).ok_or_else(unknown)?;
+        let found = self.find(number, &host.row, id);
+        let asked = surface.or_else(|| found.as_ref().and_then(|(row, _)| row.surfaces.first()).map(String::as_str));
+        let surface = match asked {
+            None => 0,
+            Some(id) => {
+                let same = |row: &SurfaceRow| row.id.eq_ignore_ascii_case(id);
+                let known = || host.row.surfaces.iter().map(|row| row.id.clone()).collect();
+                host.row
+                    .surfaces
+                    .iter()
+                    .position(same)
+                    .ok_or_else(|| ResolveError::UnknownSurface { name: id.to_owned(), known: known() })?
+            }
+        };
+        let place = host.row.surfaces.get(surface).ok_or_else(unknown)?;
+        let Some((row, id)) = found else { return Ok(self.unknown(host, surface, place, id)) };
+        if !row.surfaces.is_empty() && !row.surfaces.contains(&place.id) {
+            let served = row.surfaces.clone();
+            return Err(ResolveError::NotServed { model: row.id.clone(), surface: place.id.clone(), served });
+        }
+        let mut changes = Vec::new();
+        if let Some(why) = &row.deprecated {
+            let what = ("noted", Effect::Note);
+            changes.push(Change::new(Kind::Model, "deprecated", "/model", what, format!("`{}`: {why}", row.id)));
+        }
+        Ok(Model { host: Arc::clone(host), surface, row, id, changes })
+    }
+
+    /// A model without a row.
+    fn unknown(&self, host: &Arc<Host>, surface: usize, place: &SurfaceRow, id: &str) -> Model {
+        let family = place.unknown.as_ref().unwrap_or(&host.row.unknown);
+        let line = Line::unknown(&host.row.id, id, family);
+        // Rows whose family is missing are refused when they are read.
+        let row = self.families.get(family).map(|family| line.settle(family));
+        let detail =
+            format!("`{id}` is not in the catalog; it is taken for what every model of {} can do", host.row.title);
+        let change = Change::new(Kind::Model, "unknown-model", "/model", ("assumed", Effect::Note), detail);
+        let row = Arc::new(row.unwrap_or_else(|| ModelRow::careful(&host.row.id, id)));
+        Model { host: Arc::clone(host), surface, row, id: id.to_owned(), changes: vec![change] }
+    }
+
+    /// The row of an id and the id that is sent. An id may carry what does not make it another model: a prefix, a suffix or
+    /// a tag that the provider's row names, or a date.
+    fn find(&self, host: usize, provider: &Provider, id: &str) -> Option<(Arc<ModelRow>, String)> {
+        let id = id.to_lowercase();
+        let look = |id: &str| {
+            let (number, sent) = self.index.get(&(host, id.to_owned()))?;
+            Some((Arc::clone(self.models.get(*number)?), sent.clone()))
+        };
+        let whole = look(&id).or_else(|| provider.id_prefixes.iter().find_map(|prefix| look(&format!("{prefix}{id}"))));
+        if whole.is_some() {
+            return whole;
+        }
+        let bare = provider.id_prefixes.iter().find_map(|prefix| id.strip_prefix(prefix.as_str())).unwrap_or(&id);
+        let trimmed = provider.id_suffixes.iter().find_map(|suffix| bare.strip_suffix(suffix.as_str()));
+        let untagged = provider.tag_separator.as_deref().and_then(|mark| bare.split_once(mark)).map(|(id, _)| id);
+        let names = [Some(bare), trimmed, untagged].into_iter().flatten();
+        let row = names.flat_map(|name| [Some(name), without_date(name)]).flatten().find_map(look)?.0;
+        Some((row, id))
+    }
+}
+
+/// An id without the date at its end, in any of the usual spellings: `-2025-08-07`, `-20250807`, `@20250807`.
+fn without_date(id: &str) -> Option<&str> {
+    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (head, last) = id.rsplit_once(['-', '@'])?;
+    if digits(last, 8) {
+        return Some(head);
+    }
+    let (head, month) = head.rsplit_once('-')?;
+    let (head, year) = head.rsplit_once('-')?;
+    (digits(last, 2) && digits(month, 2) && digits(year, 4)).then_some(head)
+}
+
+/// A model of a provider on one of its surfaces: everything that is decided before a request is known.
+#[derive(Clone, Debug)]
+pub struct Model {
+    host: Arc<Host>,
+    surface: usize,
+    row: Arc<ModelRow>,
+    id: String,
+    changes: Vec<Change>,
+}
+
+impl Model {
+    /// The provider's row.
+    pub fn provider(&self) -> &Provider {
+        &self.host.row
+    }
+
+    /// The row of what the model can do.
+    pub fn row(&self) -> &ModelRow {
+        &self.row
+    }
+
+    /// The id that is sent.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its full name: `provider/model`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.host.row.id, self.id)
+    }
+
+    /// The surface's row.
+    ///
+    /// # Panics
+    ///
+    /// Never: a handle is made of a surface that exists.
+    #[expect(clippy::indexing_slicing, reason = "the handle is made of an index into this very list")]
+    pub fn surface(&self) -> &SurfaceRow {
+        &self.host.row.surfaces[self.surface]
+    }
+
+    /// The protocol it is spoken to in.
+    pub fn protocol(&self) -> Protocol {
+        self.surface().protocol
+    }
+
+    /// What is to be said of the choice itself: a model that is not known, or deprecated.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        static NONE: Slots = Slots { tool_strict: None, tool: None, output_strict: None, output: None };
+        self.host.slots.get(self.surface).unwrap_or(&NONE)
+    }
+
+    /// How structured output is asked for unless the request says otherwise. It depends on rows alone, so that the same
+    /// request replays in the same way (R-C5).
+    pub fn strategy(&self) -> Strategy {
+        let slots = self.slots();
+        let slot = slots.output.is_some() || (slots.output_strict.is_some() && self.row.can(Ability::Strict));
+        if slot && self.row.can(Ability::NativeOutput) {
+            Strategy::Native
+        } else if self.row.can(Ability::Tools) && !self.wire().has(Quirk::NoForcedChoice) {
+            Strategy::Tool
+        } else {
+            Strategy::Prompted
+        }
+    }
+
+    /// How this model departs from its protocol: the surface's ways and its own.
+    pub(crate) fn wire(&self) -> Surface {
+        let (surface, row) = (self.surface(), &self.row);
+        let mut wire = surface.wire.clone();
+        let unread = UNREAD.iter().filter(|(modality, _)| !row.reads(*modality)).map(|(_, quirk)| *quirk);
+        let never = [(row.sampling, Quirk::NoSampling), (row.forced, Quirk::NoForcedChoice)];
+        let never = never.into_iter().filter(|(when, _)| *when == When::Never).map(|(_, quirk)| quirk);
+        for quirk in row.quirks.iter().copied().chain(unread).chain(never) {
+            wire = wire.with(quirk);
+        }
+        if !row.efforts.is_empty() {
+            let taken = |effort: &_| wire.efforts.is_empty() || wire.efforts.contains(effort);
+            wire.efforts = row.efforts.iter().filter(|effort| taken(effort)).cloned().collect();
+        }
+        // A default that is more than the model can write would be refused.
+        wire.max_tokens = wire.max_tokens.map(|limit| row.output.map_or(limit, |most| limit.min(most)));
+        wire
+    }
+}
+
+/// What a model that does not read a thing refuses.
+const UNREAD: [(Modality, Quirk); 3] =
+    [(Modality::Image, Quirk::NoImages), (Modality::Audio, Quirk::NoAudio), (Modality::Pdf, Quirk::NoDocuments)];

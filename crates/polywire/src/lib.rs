@@ -1,0 +1,30 @@
+//! One LLM request in, any provider's wire out, the answer back in the shape you asked for, and a list of everything that had
+//! to give.
+
+mod catalog;
+mod change;
+mod endpoint;
+mod model;
+mod neutral_schema;
+mod plan;
+mod provider;
+mod restore;
+mod translate;
+
+pub use catalog::{Catalog, CatalogError, Model, ResolveError};
+pub use change::{Change, Effect, Kind};
+pub use endpoint::Endpoint;
+pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use neutral_schema::{NeutralForm, neutral_schema};
+pub use plan::{
+    Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+};
+pub use polywire_answer as answer;
+pub use polywire_schema as schema;
+pub use polywire_wire as wire;
+pub use polywire_wire::OUTPUT_TOOL;
+pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
+pub use restore::{Restored, restore};
+pub use translate::{
+    BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
+};

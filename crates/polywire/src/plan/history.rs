@@ -1,0 +1,100 @@
+//! Calls in the history as the model would have made them: names that the provider takes, arguments in the fitted shape. Pairing,
+//! order and ids are the wire's business.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use polywire_schema::{FitOptions, StrictMode, ToolEntry, ToolList};
+use polywire_wire::{Block, OUTPUT_TOOL, ToolCall};
+use serde_json::json;
+
+use super::{Draft, PlannedTool};
+use crate::change::{Change, Effect, Kind};
+
+pub(super) fn settle(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
+    let mut known: BTreeMap<&str, &PlannedTool> = BTreeMap::new();
+    for tool in tools {
+        known.entry(&tool.name).or_insert(tool);
+    }
+    let foreign = foreign_names(draft, &known);
+    let mut changes = Vec::new();
+    for (turn, message) in draft.request.messages.iter_mut().enumerate() {
+        for (index, block) in message.content.iter_mut().enumerate() {
+            let Block::ToolCall(call) = block else { continue };
+            let place = Place { turn, index };
+            match known.get(call.name.as_str()) {
+                Some(tool) => carry(call, tool, place, &mut changes),
+                None => {
+                    if let Some(name) = foreign.get(&call.name) {
+                        rename(call, name, place, &mut changes);
+                    }
+                }
+            }
+        }
+    }
+    draft.changes.append(&mut changes);
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    turn: usize,
+    index: usize,
+}
+
+impl Place {
+    fn at(self, field: &str) -> String {
+        format!("/messages/{}/content/{}/{field}", self.turn, self.index)
+    }
+}
+
+fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Vec<Change>) {
+    rename(call, &tool.wire_name, place, changes);
+    let Some(lens) = &tool.lens else { return };
+    let carried = call.value().map_err(|error| error.to_string());
+    let carried = carried.and_then(|value| lens.encode(value).map_err(|error| error.to_string()));
+    match carried {
+        Ok(value) => {
+            let text = value.to_string();
+            if text != call.arguments {
+                call.arguments = text;
+                let detail = format!("the arguments of `{}` are said in the fitted shape", tool.name);
+                let at = place.at("arguments");
+                changes.push(Change::new(Kind::History, "carried", at, ("carried", Effect::Same), detail));
+            }
+        }
+        Err(why) => {
+            let detail = format!("the arguments of `{}` stay as they are: {why}", tool.name);
+            changes.push(Change::new(
+                Kind::History,
+                "uncarried",
+                place.at("arguments"),
+                ("kept", Effect::Note),
+                detail,
+            ));
+        }
+    }
+}
+
+fn rename(call: &mut ToolCall, name: &str, place: Place, changes: &mut Vec<Change>) {
+    if call.name == name {
+        return;
+    }
+    let detail = format!("`{}` is called `{name}`", call.name);
+    changes.push(Change::new(Kind::History, "renamed", place.at("name"), ("renamed", Effect::Same), detail));
+    name.clone_into(&mut call.name);
+}
+
+/// Names for calls of tools that are no longer there: legal, and nobody else's.
+fn foreign_names(draft: &Draft<'_>, known: &BTreeMap<&str, &PlannedTool>) -> BTreeMap<String, String> {
+    let calls = draft.request.messages.iter().flat_map(polywire_wire::Message::calls);
+    let strange: BTreeSet<&str> =
+        calls.map(|call| call.name.as_str()).filter(|name| !known.contains_key(name) && *name != OUTPUT_TOOL).collect();
+    let Some(dialect) = draft.model.slots().tool.as_ref().filter(|_| !strange.is_empty()) else {
+        return BTreeMap::new();
+    };
+    let taken = known.values().map(|tool| tool.wire_name.as_str());
+    let names: Vec<&str> = taken.chain(strange).collect();
+    let list: ToolList = names.iter().map(|name| ToolEntry::new(*name, json!({"type": "object"}))).collect();
+    let fitted = draft.cache.fit_tools(&list, dialect, &FitOptions::default().with_strict(StrictMode::Off));
+    let pairs = fitted.tools.into_iter().skip(known.len());
+    pairs.map(|tool| (tool.original_name, tool.name)).collect()
+}

@@ -1,0 +1,241 @@
+//! Tools for one model: schemas in the dialect of its slot, names that the provider takes, the strict flag where the request as a
+//! whole allows it, and the tool by which an answer is asked for.
+
+use std::borrow::Cow;
+
+use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolEntry, ToolList};
+use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice};
+use serde_json::{Value, json};
+
+use super::output::{Asked, not_held, say};
+use super::{Draft, PlannedOutput, PlannedTool, Strict, change};
+use crate::change::{Change, Effect, Kind};
+use crate::model::Ability;
+use crate::provider::Budget;
+
+/// Tools and the answer, fitted.
+pub(super) struct Settled {
+    pub(super) tools: Vec<PlannedTool>,
+    pub(super) output: Option<PlannedOutput>,
+}
+
+pub(super) fn settle(draft: &mut Draft<'_>, asked: Asked) -> Settled {
+    if !draft.request.tools.is_empty() && !draft.model.row().can(Ability::Tools) {
+        draft.request.tools.clear();
+        draft.request.tool_choice = None;
+        draft.request.parallel_tool_calls = None;
+        let what = ("dropped", Effect::Narrower);
+        draft.tell(change(Kind::Tools, "no-tools", "/tools", what, "this model calls no tools"));
+    }
+    let (first, output) = match asked {
+        Asked::Nothing => (None, None),
+        Asked::Prompted => (None, Some(PlannedOutput { strategy: Strategy::Prompted, strict: false, lens: None })),
+        Asked::Native { fitted, format, budget } => {
+            let lens = Some(fitted.lens()).filter(|lens| !lens.is_identity()).cloned();
+            let planned = PlannedOutput { strategy: Strategy::Native, strict: fitted.strict(), lens };
+            // It counts like one more strict tool where answer and tools share what they may cost.
+            let counts = budget == Budget::Shared && fitted.strict() && !draft.request.tools.is_empty();
+            (counts.then(|| First::Cost(format)), Some(planned))
+        }
+        Asked::Tool(format) => (Some(First::Tool(format)), None),
+    };
+    fit(draft, first, output)
+}
+
+/// What stands before the caller's tools while they are fitted.
+enum First {
+    /// The tool by which the answer is asked for.
+    Tool(OutputFormat),
+    /// A schema that only counts.
+    Cost(OutputFormat),
+}
+
+impl First {
+    fn format(&self) -> &OutputFormat {
+        match self {
+            Self::Tool(format) | Self::Cost(format) => format,
+        }
+    }
+}
+
+fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> Settled {
+    let mut settled = Settled { tools: Vec::new(), output };
+    let Some((dialect, flag)) = dialect(draft) else { return settled };
+    let functions = draft.request.tools.iter_mut().filter_map(|tool| match tool {
+        Tool::Function(function) => Some(function),
+        Tool::Other(_) => None,
+    });
+    let own = functions.map(|function| entry(function, draft.options.strict));
+    let list: ToolList = first.as_ref().map(First::format).map(answer_entry).into_iter().chain(own).collect();
+    if list.tools.is_empty() {
+        return settled;
+    }
+    let mode = if draft.options.strict == Strict::Off { StrictMode::Off } else { StrictMode::Auto };
+    let fitted = draft.cache.fit_tools(&list, &dialect, &FitOptions::default().with_strict(mode));
+    draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
+    let mut results = fitted.tools.into_iter();
+    let answer = first.as_ref().and_then(|_| results.next());
+    take_functions(draft, results, flag, &mut settled.tools);
+    if let Some((First::Tool(format), answer)) = first.zip(answer) {
+        settled.output = Some(ask_by_tool(draft, &format, answer, flag));
+    }
+    choose(draft, &settled.tools);
+    settled
+}
+
+/// Whether the provider has the strict flag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flag {
+    Said,
+    Unknown,
+}
+
+/// The dialect of the slot for tools, and whether the flag is said there.
+fn dialect(draft: &Draft<'_>) -> Option<(Cow<'static, Dialect>, Flag)> {
+    let slots = draft.model.slots();
+    let flag = if slots.tool_strict.is_some() { Flag::Said } else { Flag::Unknown };
+    let strict = slots.tool_strict.as_ref();
+    let strict = strict.filter(|_| draft.model.row().can(Ability::Strict) && draft.options.strict != Strict::Off);
+    Some((strict.or(slots.tool.as_ref())?.clone(), flag))
+}
+
+/// The tool for the fitter. Its schema moves there: the fitted one takes its place.
+fn entry(function: &mut Function, strict: Strict) -> ToolEntry {
+    let schema = function.parameters.take().unwrap_or_else(no_arguments);
+    let mut entry = ToolEntry::new(function.name.as_str(), schema);
+    entry.description.clone_from(&function.description);
+    entry.strict = match strict {
+        Strict::Auto => function.strict,
+        Strict::AsAsked => Some(function.strict.unwrap_or(false)),
+        Strict::Off => Some(false),
+    };
+    // Places are told from the tool on; where the tool stands is added later.
+    "/parameters".clone_into(&mut entry.at);
+    entry
+}
+
+/// The schema of a tool without arguments.
+fn no_arguments() -> Value {
+    json!({"type": "object"})
+}
+
+fn answer_entry(format: &OutputFormat) -> ToolEntry {
+    let mut entry = ToolEntry::new(OUTPUT_TOOL, format.schema().clone());
+    let about = format.description().map(|text| format!(" {text}")).unwrap_or_default();
+    entry.description = Some(format!("Gives the final answer, `{}`.{about}", format.name()));
+    entry.strict = Some(format.is_strict());
+    "/schema".clone_into(&mut entry.at);
+    entry
+}
+
+fn take_functions(
+    draft: &mut Draft<'_>,
+    results: impl Iterator<Item = FittedTool>,
+    flag: Flag,
+    planned: &mut Vec<PlannedTool>,
+) {
+    let (tools, changes) = (&mut draft.request.tools, &mut draft.changes);
+    let functions = tools.iter_mut().enumerate().filter_map(|(index, tool)| match tool {
+        Tool::Function(function) => Some((index, function)),
+        Tool::Other(_) => None,
+    });
+    for ((index, function), fitted) in functions.zip(results) {
+        let at = format!("/tools/{index}");
+        changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, &at, change)));
+        if function.strict == Some(true) && !fitted.strict && flag == Flag::Said {
+            let detail = format!("the provider does not hold calls of `{}` to their schema", function.name);
+            let what = ("dropped", Effect::Wider);
+            changes.push(change(Kind::Tools, "not-enforced", &format!("{at}/strict"), what, detail));
+        }
+        planned.push(planned_tool(&fitted));
+        write(function, fitted, flag);
+    }
+}
+
+fn planned_tool(fitted: &FittedTool) -> PlannedTool {
+    PlannedTool {
+        name: fitted.original_name.clone(),
+        wire_name: fitted.name.clone(),
+        strict: fitted.strict,
+        lens: fitted.lens().filter(|lens| !lens.is_identity()).cloned(),
+    }
+}
+
+fn write(function: &mut Function, fitted: FittedTool, flag: Flag) {
+    function.strict = (flag == Flag::Said).then_some(fitted.strict);
+    function.name = fitted.name;
+    function.description = fitted.description;
+    function.parameters = Some(fitted.schema);
+}
+
+/// Adds the tool by which the answer is asked for, and has the model call it as far as it can be made to.
+fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool, flag: Flag) -> PlannedOutput {
+    let place = |change: &_| Change::of_schema(Kind::Output, "/output", change);
+    draft.changes.extend(fitted.changes.iter().map(place));
+    if format.is_strict() && !fitted.strict {
+        draft.tell(not_held("the provider does not hold the tool for the answer to its schema"));
+    }
+    let lens = fitted.lens().filter(|lens| !lens.is_identity()).cloned();
+    let planned = PlannedOutput { strategy: Strategy::Tool, strict: fitted.strict, lens };
+    let alone = draft.request.tools.is_empty();
+    let mut function = Function::default();
+    write(&mut function, fitted, flag);
+    draft.request.tools.push(Tool::Function(function));
+    if draft.surface.has(Quirk::NoForcedChoice) {
+        say(
+            draft,
+            format!("When you have the final answer, give it by calling the tool `{OUTPUT_TOOL}`, not as text."),
+        );
+        draft.tell(change(
+            Kind::Output,
+            "not-forced",
+            "/output/strategy",
+            ("dropped", Effect::Wider),
+            "no tool can be forced here; the instructions ask for the call",
+        ));
+        return planned;
+    }
+    let choice = match draft.request.tool_choice.take() {
+        Some(ToolChoice::None) => ToolChoice::Tool(OUTPUT_TOOL.to_owned()),
+        None | Some(ToolChoice::Auto | ToolChoice::Required) if alone => ToolChoice::Tool(OUTPUT_TOOL.to_owned()),
+        None | Some(ToolChoice::Auto | ToolChoice::Required) => ToolChoice::Required,
+        // A caller who names tools means this turn; the answer comes in a later one.
+        Some(named @ ToolChoice::Tool(_)) => named,
+        Some(ToolChoice::AnyOf(mut names) | ToolChoice::OneOf(mut names)) => {
+            names.push(OUTPUT_TOOL.to_owned());
+            ToolChoice::OneOf(names)
+        }
+    };
+    if alone && draft.request.parallel_tool_calls.is_none() && !draft.surface.has(Quirk::NoParallelFlag) {
+        draft.request.parallel_tool_calls = Some(false);
+    }
+    draft.request.tool_choice = Some(choice);
+    draft.tell(change(
+        Kind::Output,
+        "output-tool",
+        "/output",
+        ("rewritten", Effect::Same),
+        format!("the answer is asked for by a call of the tool `{OUTPUT_TOOL}`"),
+    ));
+    planned
+}
+
+/// The names in the choice of tools, as the provider knows them.
+fn choose(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
+    let rename = |name: &mut String| {
+        if let Some(tool) = tools.iter().find(|tool| tool.name == *name) {
+            tool.wire_name.clone_into(name);
+        }
+    };
+    match &mut draft.request.tool_choice {
+        Some(ToolChoice::Tool(name)) => {
+            // The tool for the answer is the planner's own; a caller's tool of that name has another one by now.
+            let callers = matches!(&draft.asked.tool_choice, Some(ToolChoice::Tool(asked)) if asked == name);
+            if callers || *name != OUTPUT_TOOL {
+                rename(name);
+            }
+        }
+        Some(ToolChoice::AnyOf(names) | ToolChoice::OneOf(names)) => names.iter_mut().for_each(rename),
+        None | Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {}
+    }
+}

@@ -1,0 +1,132 @@
+//! What a request wishes for beside words and tools, and a model's row refuses: modes and efforts of thinking, sampling while
+//! thinking, more tokens than the model writes. What only the wire knows is left to the wire.
+
+use polywire_wire::{Effort, Quirk, Reasoning, Request, ThinkingMode};
+
+use super::{Draft, change};
+use crate::change::{Effect, Kind};
+use crate::model::{Ability, ModelRow, When};
+
+/// A budget for thinking where the caller gave none and the model needs one.
+const THINKING_BUDGET: u64 = 4096;
+/// The least that a model with a budget takes.
+const LEAST_BUDGET: u64 = 1024;
+
+/// The efforts that budgets up to so many tokens come near to; larger ones are `high`.
+const EFFORT_OF_BUDGET: [(u64, Effort); 3] = [(0, Effort::None), (2048, Effort::Low), (8192, Effort::Medium)];
+
+pub(super) fn settle(draft: &mut Draft<'_>) {
+    settle_effort(draft);
+    settle_budget(draft);
+    settle_mode(draft);
+    settle_limit(draft);
+    let row = draft.model.row();
+    let mut quirks = Vec::new();
+    if row.sampling == When::UnlessThinking && thinks(&draft.request, row) {
+        quirks.push(Quirk::NoSampling);
+    }
+    if row.forced == When::UnlessThinking && thinks_by_force(&draft.request, row) {
+        quirks.push(Quirk::NoForcedChoice);
+    }
+    if !row.can(Ability::ParallelCalls) {
+        quirks.push(Quirk::NoParallelFlag);
+    }
+    for quirk in quirks {
+        draft.surface = std::mem::take(&mut draft.surface).with(quirk);
+    }
+}
+
+/// Whether the model will think.
+fn thinks(request: &Request, row: &ModelRow) -> bool {
+    let reasoning = request.reasoning.as_ref();
+    let mode = reasoning.and_then(|reasoning| reasoning.mode.as_ref());
+    let effort = reasoning.and_then(|reasoning| reasoning.effort.as_ref()).or(row.default_effort.as_ref());
+    match mode {
+        Some(ThinkingMode::Disabled) => false,
+        Some(_) => true,
+        None => {
+            let budget = reasoning.and_then(|reasoning| reasoning.budget_tokens);
+            budget.map_or_else(|| effort.is_some_and(|effort| *effort != Effort::None), |budget| budget > 0)
+        }
+    }
+}
+
+/// Whether the model will think whatever it is asked to do: thinking that it chooses itself gives way to a forced tool.
+fn thinks_by_force(request: &Request, row: &ModelRow) -> bool {
+    let reasoning = request.reasoning.as_ref();
+    let adaptive = match reasoning.and_then(|reasoning| reasoning.mode.as_ref()) {
+        Some(mode) => *mode == ThinkingMode::Adaptive,
+        None => row.thinking.contains(&ThinkingMode::Adaptive),
+    };
+    thinks(request, row) && !adaptive
+}
+
+/// On some surfaces tools and thinking do not go together.
+fn settle_effort(draft: &mut Draft<'_>) {
+    let row = draft.model.row();
+    let surface = &draft.model.surface().id;
+    let apart = row.tools_stop_thinking.contains(surface) && !draft.request.tools.is_empty();
+    if !apart || !thinks(&draft.request, row) {
+        return;
+    }
+    let reasoning = draft.request.reasoning.get_or_insert_default();
+    *reasoning = Reasoning { effort: Some(Effort::None), visible: reasoning.visible, ..Reasoning::default() };
+    let detail = format!("on the surface `{surface}` this model takes tools only while it does not think");
+    draft.tell(change(Kind::Wishes, "tools-stop-thinking", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+}
+
+/// A budget or "not at all", said to a model that has efforts only. The wire finds the nearest effort that the model has.
+fn settle_budget(draft: &mut Draft<'_>) {
+    let row = draft.model.row();
+    let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
+    if row.efforts.is_empty() || !row.thinking.is_empty() || reasoning.effort.is_some() {
+        return;
+    }
+    let disabled = reasoning.mode == Some(ThinkingMode::Disabled);
+    let Some(budget) = reasoning.budget_tokens.or_else(|| disabled.then_some(0)) else { return };
+    let near = EFFORT_OF_BUDGET.iter().find(|(most, _)| budget <= *most);
+    let effort = near.map_or(Effort::High, |(_, effort)| effort.clone());
+    let detail = format!("this model has efforts, not budgets; {budget} tokens are said as `{effort}`");
+    *reasoning = Reasoning { effort: Some(effort), visible: reasoning.visible, ..Reasoning::default() };
+    draft.tell(change(Kind::Wishes, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));
+}
+
+/// A mode of thinking that the model does not have becomes the nearest one that it has.
+fn settle_mode(draft: &mut Draft<'_>) {
+    let row = draft.model.row();
+    let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
+    let wanted = reasoning.mode.clone().or_else(|| reasoning.budget_tokens.map(|_| ThinkingMode::Enabled));
+    let Some(wanted) = wanted.filter(|mode| !row.thinking.is_empty() && !row.thinking.contains(mode)) else { return };
+    let has = |mode| row.thinking.contains(&mode);
+    let given = match wanted {
+        ThinkingMode::Enabled | ThinkingMode::BetweenTools if has(ThinkingMode::Adaptive) => {
+            reasoning.budget_tokens = None;
+            Some(ThinkingMode::Adaptive)
+        }
+        ThinkingMode::Adaptive | ThinkingMode::BetweenTools if has(ThinkingMode::Enabled) => {
+            let most = draft.request.max_tokens.map_or(u64::MAX, |limit| limit.saturating_sub(1));
+            reasoning.budget_tokens.get_or_insert(THINKING_BUDGET.min(most).max(LEAST_BUDGET));
+            Some(ThinkingMode::Enabled)
+        }
+        ThinkingMode::Enabled
+        | ThinkingMode::Adaptive
+        | ThinkingMode::BetweenTools
+        | ThinkingMode::Disabled
+        | ThinkingMode::Other(_) => None,
+    };
+    let instead = given.as_ref().map_or("as the model does by itself", ThinkingMode::word);
+    let detail = format!("this model does not think `{wanted}`; it thinks {instead}");
+    reasoning.mode = given;
+    draft.tell(change(Kind::Wishes, "thinking-mode", "/reasoning/mode", ("rewritten", Effect::Wider), detail));
+}
+
+/// A limit above what the model writes at most would be refused.
+fn settle_limit(draft: &mut Draft<'_>) {
+    let Some((limit, most)) = draft.request.max_tokens.zip(draft.model.row().output) else { return };
+    if limit <= most {
+        return;
+    }
+    draft.request.max_tokens = Some(most);
+    let detail = format!("this model writes at most {most} tokens, not {limit}");
+    draft.tell(change(Kind::Wishes, "output-limit", "/max_tokens", ("rewritten", Effect::Narrower), detail));
+}

@@ -1,0 +1,106 @@
+//! The way back: an answer as the model gave it, in the caller's names and shapes. Text that is no JSON is left as it is, for the
+//! reader of answers to salvage.
+
+use polywire_schema::Lens;
+use polywire_wire::{Block, Response, Strategy, ToolCall};
+use serde_json::Value;
+
+use crate::change::{Change, Effect, Kind};
+use crate::plan::Plan;
+
+/// An answer in the caller's names and shapes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// The answer.
+    pub response: Response,
+    /// The value of the shape that was asked for, where the answer holds one that is JSON.
+    pub output: Option<Value>,
+    /// What could not be brought back.
+    pub changes: Vec<Change>,
+}
+
+/// Brings an answer back: names of tools, arguments, and the value that was asked for, through the plan that it answers.
+pub fn restore(response: Response, plan: &Plan) -> Restored {
+    let mut restored = Restored { response, output: None, changes: Vec::new() };
+    if let Some(output) = &plan.output {
+        if output.strategy == Strategy::Tool {
+            restored.response.answer_from_tool();
+        }
+        restored.take_output(output.lens.as_ref());
+    }
+    for (index, block) in restored.response.content.iter_mut().enumerate() {
+        let Block::ToolCall(call) = block else { continue };
+        let Some(tool) = plan.tool(&call.name) else { continue };
+        tool.name.clone_into(&mut call.name);
+        if let Some(lens) = &tool.lens {
+            restored.changes.extend(decode_arguments(call, lens, index));
+        }
+    }
+    restored
+}
+
+fn decode_arguments(call: &mut ToolCall, lens: &Lens, index: usize) -> Option<Change> {
+    let value = call.value().map_err(|error| error.to_string());
+    match value.and_then(|value| lens.decode(value).map_err(|error| error.to_string())) {
+        Ok(value) => {
+            call.arguments = value.to_string();
+            None
+        }
+        Err(why) => {
+            let detail = format!("the arguments of `{}` stay as the model wrote them: {why}", call.name);
+            let at = format!("/content/{index}/arguments");
+            Some(Change::new(Kind::Tools, "not-restored", at, ("kept", Effect::Note), detail))
+        }
+    }
+}
+
+impl Restored {
+    /// The answer's text as the caller's value.
+    fn take_output(&mut self, lens: Option<&Lens>) {
+        let text = self.response.text();
+        if text.trim().is_empty() {
+            return;
+        }
+        let Ok(value) = serde_json::from_str::<Value>(&text) else {
+            // Words beside calls are no answer yet.
+            if self.response.calls().next().is_some() {
+                return;
+            }
+            let what = ("kept", Effect::Note);
+            let detail = "the text of the answer is not JSON";
+            self.changes.push(Change::new(Kind::Output, "not-json", "/content", what, detail));
+            return;
+        };
+        let Some(lens) = lens else {
+            self.output = Some(value);
+            return;
+        };
+        match lens.decode(value) {
+            Ok(value) => {
+                self.replace_text(&value.to_string());
+                self.output = Some(value);
+            }
+            Err(error) => {
+                let detail = format!("the answer stays as the model wrote it: {error}");
+                let what = ("kept", Effect::Note);
+                self.changes.push(Change::new(Kind::Output, "not-restored", "/content", what, detail));
+            }
+        }
+    }
+
+    /// One text in place of all.
+    fn replace_text(&mut self, text: &str) {
+        let mut text = Some(text.to_owned());
+        self.response.content.retain_mut(|block| {
+            let Block::Text(old) = block else { return true };
+            match text.take() {
+                Some(new) => {
+                    old.text = new;
+                    true
+                }
+                None => false,
+            }
+        });
+    }
+}

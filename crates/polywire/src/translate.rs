@@ -1,0 +1,138 @@
+//! Bodies from one protocol to another. A request is planned for the target, so that its tools, names and history are the target's; an
+//! answer or a stream only changes its words, because the plan that it answers is not at hand.
+
+use std::fmt;
+
+use polywire_schema::FitCache;
+use polywire_wire::{Assembler, DecodeError, Decoded, Event, Framing, Protocol, Request, Response, StreamCut, Surface};
+use serde_json::Value;
+
+use crate::catalog::{Catalog, ResolveError};
+use crate::change::Change;
+use crate::plan::{LossError, PlanOptions, Strict, plan_with};
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BodyKind {
+    /// What is asked.
+    Request,
+    /// A whole answer.
+    Response,
+    /// An answer in pieces.
+    Stream,
+}
+
+/// A body in another protocol, and everything that had to give.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Translated {
+    /// The body or stream.
+    pub body: Vec<u8>,
+    /// What could not be said as it was given.
+    pub changes: Vec<Change>,
+}
+
+/// Why a body could not be translated.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TranslateError {
+    /// The body is not JSON.
+    Json(String),
+    /// The body is none of the protocol's.
+    Decode(DecodeError),
+    /// The catalog has nobody who serves the target.
+    Resolve(ResolveError),
+    /// A loss that the options do not allow.
+    Loss(LossError),
+}
+
+impl fmt::Display for TranslateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => write!(f, "the body is not JSON: {error}"),
+            Self::Decode(error) => error.fmt(f),
+            Self::Resolve(error) => error.fmt(f),
+            Self::Loss(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TranslateError {}
+
+impl From<DecodeError> for TranslateError {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+/// Says a body in another protocol.
+///
+/// ```
+/// use polywire::wire::Protocol;
+/// use polywire::{BodyKind, translate};
+///
+/// let body = br#"{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}"#;
+/// let chat = translate(body, Protocol::OpenAiChat, Protocol::OpenAiResponses, BodyKind::Request).unwrap();
+/// let body: serde_json::Value = serde_json::from_slice(&chat.body).unwrap();
+/// assert_eq!(body["input"][0]["role"], "user");
+/// ```
+pub fn translate(body: &[u8], from: Protocol, to: Protocol, kind: BodyKind) -> Result<Translated, TranslateError> {
+    match kind {
+        BodyKind::Request => request(body, from, to),
+        BodyKind::Response => {
+            let decoded = decode(body, from)?;
+            let encoded = to.encode_response(&decoded.value, &Surface::default());
+            let changes = decoded.changes.into_iter().chain(encoded.changes).map(Change::from).collect();
+            Ok(Translated { body: encoded.body, changes })
+        }
+        BodyKind::Stream => {
+            let mut encoder = to.stream_encoder(&Surface::default());
+            let bytes = decode_events(body, from)?.iter().flat_map(|event| encoder.push(event)).collect();
+            Ok(Translated { body: bytes, changes: encoder.changes().iter().cloned().map(Change::from).collect() })
+        }
+    }
+}
+
+fn request(body: &[u8], from: Protocol, to: Protocol) -> Result<Translated, TranslateError> {
+    let decoded = decode_request(body, from)?;
+    let model = Catalog::built_in().of_protocol(to, &decoded.value.model).map_err(TranslateError::Resolve)?;
+    // A tool that is not said to be strict is not made strict on the way.
+    let options = PlanOptions::default().with_strict(Strict::AsAsked);
+    let cache = FitCache::new(0);
+    let plan = plan_with(&cache, &decoded.value, &model, &options).map_err(TranslateError::Loss)?;
+    let changes = decoded.changes.into_iter().map(Change::from).chain(plan.changes().iter().cloned()).collect();
+    Ok(Translated { body: plan.body.get().as_bytes().to_vec(), changes })
+}
+
+/// Reads a request.
+pub fn decode_request(body: &[u8], from: Protocol) -> Result<Decoded<Request>, TranslateError> {
+    Ok(from.decode_request(json(body)?)?)
+}
+
+/// Reads a whole answer.
+pub fn decode(body: &[u8], from: Protocol) -> Result<Decoded<Response>, TranslateError> {
+    Ok(from.decode_response(json(body)?)?)
+}
+
+/// Reads the events of a stream.
+pub fn decode_events(body: &[u8], from: Protocol) -> Result<Vec<Event>, TranslateError> {
+    // A stream that was saved without frames of its own is one JSON list.
+    let list = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let framing = if list { Framing::JsonArray } else { from.framing(&Surface::default()) };
+    let mut decoder = from.stream_decoder(framing);
+    let mut events = decoder.push(body)?;
+    events.extend(decoder.finish()?);
+    Ok(events)
+}
+
+/// Reads a stream into the answer that it is the pieces of, or into what arrived of one that was cut.
+pub fn decode_stream(body: &[u8], from: Protocol) -> Result<Result<Response, Box<StreamCut>>, TranslateError> {
+    let mut assembler = Assembler::default();
+    decode_events(body, from)?.into_iter().for_each(|event| assembler.push(event));
+    Ok(assembler.finish())
+}
+
+fn json(body: &[u8]) -> Result<Value, TranslateError> {
+    serde_json::from_slice(body).map_err(|error| TranslateError::Json(error.to_string()))
+}

@@ -1,0 +1,143 @@
+//! A JSON object that is taken apart by name. What nobody takes is what has no neutral name.
+
+use serde_json::{Map, Value};
+
+use crate::error::{DecodeError, Within};
+
+/// The fields of an object that are not taken yet.
+#[derive(Default)]
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    pub(crate) fn of(value: Value) -> Result<Self, DecodeError> {
+        if let Value::Object(map) = value { Ok(Self(map)) } else { Err(DecodeError::shape("an object")) }
+    }
+
+    /// Takes a field. `null` is no field.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    /// Takes a field if its value is of the kind; one of another kind stays.
+    fn take_if<T>(&mut self, name: &str, convert: impl FnOnce(Value) -> Result<T, Value>) -> Option<T> {
+        let slot = self.0.get_mut(name)?;
+        match convert(slot.take()) {
+            Ok(value) => {
+                self.0.shift_remove(name);
+                Some(value)
+            }
+            Err(Value::Null) => {
+                self.0.shift_remove(name);
+                None
+            }
+            Err(other) => {
+                *slot = other;
+                None
+            }
+        }
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        self.take_if(name, |value| if let Value::String(text) = value { Ok(text) } else { Err(value) })
+    }
+
+    pub(crate) fn count(&mut self, name: &str) -> Option<u64> {
+        self.take_if(name, |value| value.as_u64().ok_or(value))
+    }
+
+    pub(crate) fn integer(&mut self, name: &str) -> Option<i64> {
+        self.take_if(name, |value| value.as_i64().ok_or(value))
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Option<f64> {
+        self.take_if(name, |value| value.as_f64().ok_or(value))
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
+        self.take_if(name, |value| value.as_bool().ok_or(value))
+    }
+
+    pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
+        self.take_if(name, |value| if let Value::Array(list) = value { Ok(list) } else { Err(value) })
+    }
+
+    pub(crate) fn object(&mut self, name: &str) -> Option<Self> {
+        self.take_if(name, |value| if let Value::Object(map) = value { Ok(Self(map)) } else { Err(value) })
+    }
+
+    /// Takes a list of texts; a list of anything else stays.
+    pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+        let texts = self.0.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().all(Value::is_string));
+        let text = |one| if let Value::String(text) = one { Some(text) } else { None };
+        texts.then(|| self.list(name).unwrap_or_default().into_iter().filter_map(text).collect())
+    }
+
+    /// The list that the protocol cannot do without.
+    pub(crate) fn needed_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
+        self.list(name).ok_or_else(|| DecodeError::shape("a list").within(name))
+    }
+
+    /// The text that the protocol cannot do without.
+    pub(crate) fn needed_text(&mut self, name: &str) -> Result<String, DecodeError> {
+        self.text(name).ok_or_else(|| DecodeError::shape("a text").within(name))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    pub(crate) fn peek(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Whether a field is an object with this field.
+    pub(crate) fn object_has(&self, name: &str, inner: &str) -> bool {
+        self.0.get(name).and_then(|object| object.get(inner)).is_some()
+    }
+
+    /// Whether it has nothing but these fields, and texts in them.
+    pub(crate) fn only_texts(&self, names: &[&str]) -> bool {
+        self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
+    }
+
+    /// Gives a field that stands under another name its own, unless that is taken.
+    pub(crate) fn rename(&mut self, alias: &str, name: &str) {
+        if !self.0.contains_key(name)
+            && let Some(value) = self.0.shift_remove(alias)
+        {
+            self.put(name, value);
+        }
+    }
+
+    pub(crate) fn put(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// Puts back what is left of an object that was taken.
+    pub(crate) fn put_rest(&mut self, name: &str, rest: Self) {
+        let rest = rest.rest();
+        if !rest.is_empty() {
+            self.put(name, Value::Object(rest));
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What nobody took, without nulls.
+    pub(crate) fn rest(mut self) -> Map<String, Value> {
+        self.0.retain(|_, value| !value.is_null());
+        self.0
+    }
+}
+
+/// Reads every entry of a list; an error says which one it was.
+pub(crate) fn each<T>(
+    name: &str,
+    list: Vec<Value>,
+    mut read: impl FnMut(usize, Value) -> Result<T, DecodeError>,
+) -> Result<Vec<T>, DecodeError> {
+    let entries = list.into_iter().enumerate();
+    entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
+}

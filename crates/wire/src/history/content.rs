@@ -1,0 +1,164 @@
+//! What may be said again: thoughts of others, texts that say nothing, signatures.
+
+use serde_json::Value;
+
+use super::rules::{Blank, Rules, SignedCalls, Thoughts};
+use crate::neutral::{Block, Extra, Message, Request, Role, Signature};
+use crate::protocol::Protocol;
+use crate::report::{Action, Changes, Effect};
+
+/// The value that stands for a signature that another model never made.
+/// <https://ai.google.dev/gemini-api/docs/thought-signatures>, read 2026-11.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
+const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+
+pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
+    let mut index = 0;
+    request.system.retain(|text| {
+        let kept = !is_blank(&text.text, rules.blank);
+        if !kept {
+            changes.push("blank-text", format!("/system/{index}"), UNNOTED, "a text that says nothing is not taken");
+        }
+        index += 1;
+        kept
+    });
+    let mut turn = 0;
+    request.messages.retain_mut(|message| {
+        let before = message.content.len();
+        let mut index = 0;
+        message.content.retain_mut(|block| {
+            let at = format!("/messages/{turn}/content/{index}");
+            index += 1;
+            keep(block, message.role, &at, rules, changes)
+        });
+        // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
+        let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
+        if empty {
+            changes.push("empty-turn", format!("/messages/{turn}"), UNNOTED, "a turn that says nothing is not taken");
+        }
+        turn += 1;
+        !empty
+    });
+}
+
+fn is_blank(text: &str, rule: Blank) -> bool {
+    match rule {
+        Blank::None => false,
+        Blank::Empty => text.is_empty(),
+        Blank::Whitespace => text.trim().is_empty(),
+    }
+}
+
+/// Whether a block stays, without signatures that mean nothing here.
+fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
+    let own = rules.protocol;
+    match block {
+        Block::Text(text) => {
+            strip(&mut text.signature, at, own, changes);
+            // A signed text is kept with what it signs, even if that is nothing.
+            if text.signature.is_none() && is_blank(&text.text, rules.blank) {
+                changes.push("blank-text", at, UNNOTED, "a text that says nothing is not taken");
+                return false;
+            }
+            true
+        }
+        Block::ToolCall(_) if role != Role::Assistant => {
+            changes.push("call-of-others", at, DROPPED, "only the assistant calls tools");
+            false
+        }
+        Block::ToolCall(call) => {
+            strip(&mut call.signature, at, own, changes);
+            true
+        }
+        Block::Thinking(thinking) => {
+            let taken = taken_back(thinking.signature.as_ref(), &thinking.extra, rules);
+            if !taken {
+                changes.push(
+                    "foreign-thinking",
+                    at,
+                    DROPPED,
+                    "a thought that is not the protocol's own is not taken back",
+                );
+            }
+            taken
+        }
+        Block::RedactedThinking(redacted) => {
+            let taken = redacted.signature.from == own && rules.thoughts != Thoughts::None;
+            if !taken {
+                changes.push("foreign-thinking", at, DROPPED, "a closed thought of another protocol cannot be read");
+            }
+            taken
+        }
+        Block::Other(other) => {
+            let empty = other.value.as_object().is_some_and(serde_json::Map::is_empty) || other.value.is_null();
+            if empty {
+                changes.push("empty-block", at, UNNOTED, "a block without content is not taken");
+            }
+            !empty
+        }
+        // Results are paired with their calls later.
+        Block::Image(_)
+        | Block::Audio(_)
+        | Block::Document(_)
+        | Block::ToolResult(_)
+        | Block::ToolResultReference(_) => true,
+    }
+}
+
+fn taken_back(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
+    let own = signature.is_some_and(|signature| signature.from == rules.protocol);
+    match rules.thoughts {
+        Thoughts::Any => true,
+        Thoughts::None => false,
+        Thoughts::NotForeign => signature.is_none() || own,
+        Thoughts::Signed => own,
+        Thoughts::SignedOrKept => own || extra.field(rules.protocol, "id").is_some_and(Value::is_string),
+    }
+}
+
+fn strip(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
+    if signature.as_ref().is_some_and(|signature| signature.from != own) {
+        *signature = None;
+        changes.push(
+            "foreign-signature",
+            format!("{at}/signature"),
+            UNNOTED,
+            "a signature of another protocol means nothing",
+        );
+    }
+}
+
+/// Gives the first call of every step that another model made the sign that it has no signature.
+pub(super) fn sign_calls(messages: &mut [Message], rules: &Rules, changes: &mut Changes) {
+    if rules.signed == SignedCalls::Free {
+        return;
+    }
+    for (turn, message) in messages.iter_mut().enumerate() {
+        let mut calls = message.content.iter_mut().enumerate().filter_map(|(index, block)| match block {
+            Block::ToolCall(call) => Some((index, call)),
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => None,
+        });
+        if let Some((index, call)) = calls.next()
+            && call.signature.is_none()
+        {
+            call.signature = Some(Signature { from: rules.protocol, data: NO_SIGNATURE.to_owned() });
+            let at = format!("/messages/{turn}/content/{index}/signature");
+            changes.push(
+                "unsigned-call",
+                at,
+                (Action::Added, Effect::Same),
+                "a call from elsewhere says that it has no signature",
+            );
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Who speaks when: turns of one role merged, the first and the last turn, tools for calls that need them.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::rules::{Declared, First, Last, Rules, Turns};
+use crate::neutral::{Block, Function, Message, Request, Role, Tool};
+use crate::report::{Action, Changes, Effect};
+
+const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
+
+/// What the user says where the user must speak.
+const GO_ON: &str = "Please continue.";
+const BEGIN: &str = "(The conversation begins here.)";
+
+pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
+    if rules.turns == Turns::Alternate {
+        merge(&mut request.messages, changes);
+    }
+    if request.messages.is_empty() {
+        if rules.first == First::User || rules.last != Last::Anyone {
+            changes.push("no-turn", "/messages", ADDED, "a conversation needs a turn");
+            request.messages.push(Message::user(BEGIN));
+        }
+        return;
+    }
+    let first = request.messages.iter().position(|message| message.role != Role::System).unwrap_or(0);
+    if rules.first == First::User && request.messages.get(first).is_some_and(|first| first.role == Role::Assistant) {
+        changes.push("first-turn", format!("/messages/{first}"), ADDED, "the user must speak first");
+        request.messages.insert(first, Message::user(BEGIN));
+    }
+    if request.messages.last().is_some_and(|last| last.role == Role::Assistant) {
+        last(request, rules, changes);
+    }
+    if rules.tools == Declared::Needed && request.tools.is_empty() {
+        declare(request, changes);
+    }
+}
+
+/// Turns of one role that follow each other become one; results keep their own.
+fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
+    let repeats = |pair: &[Message]| match pair {
+        [before, after] => before.role == after.role && matches!(after.role, Role::User | Role::Assistant),
+        _ => false,
+    };
+    if !messages.windows(2).any(repeats) {
+        return;
+    }
+    let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
+    for (turn, message) in messages.drain(..).enumerate() {
+        match merged.last_mut() {
+            Some(last) if last.role == message.role && matches!(message.role, Role::User | Role::Assistant) => {
+                let what = (Action::Merged, Effect::Same);
+                changes.push(
+                    "same-role",
+                    format!("/messages/{turn}"),
+                    what,
+                    "turns of one role that follow each other are one",
+                );
+                last.content.extend(message.content);
+                last.extra.merge(message.extra);
+            }
+            _ => merged.push(message),
+        }
+    }
+    *messages = merged;
+}
+
+/// The assistant spoke last.
+fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
+    let turn = request.messages.len().saturating_sub(1);
+    match rules.last {
+        Last::Anyone => {}
+        Last::User => {
+            changes.push("last-turn", format!("/messages/{turn}"), ADDED, "the user must speak last");
+            request.messages.push(Message::user(GO_ON));
+        }
+        Last::Trimmed => {
+            let Some(Block::Text(text)) = request.messages.last_mut().and_then(|last| last.content.last_mut()) else {
+                return;
+            };
+            let trimmed = text.text.trim_end().len();
+            if trimmed < text.text.len() {
+                text.text.truncate(trimmed);
+                let what = (Action::Rewritten, Effect::Note);
+                changes.push(
+                    "trailing-space",
+                    format!("/messages/{turn}"),
+                    what,
+                    "the last text may not end in white space",
+                );
+            }
+        }
+    }
+}
+
+/// Declares the tools that the conversation calls and the request does not have.
+fn declare(request: &mut Request, changes: &mut Changes) {
+    let names: BTreeSet<String> =
+        request.messages.iter().flat_map(Message::calls).map(|call| call.name.clone()).collect();
+    for name in names {
+        changes.push("no-tools", "/tools", ADDED, format!("the conversation calls `{name}`, so it is declared"));
+        let parameters = Some(json!({"type": "object"}));
+        request.tools.push(Tool::Function(Function { name, parameters, ..Function::default() }));
+    }
+}

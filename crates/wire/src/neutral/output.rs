@@ -1,0 +1,177 @@
+//! The shape that is asked of the answer, and the channel by which it is asked for.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the answer must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Output {
+    /// Some JSON.
+    Json,
+    /// JSON by a schema.
+    Schema(OutputFormat),
+}
+
+/// A named schema that the answer must follow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(try_from = "Unchecked")]
+pub struct OutputFormat {
+    name: String,
+    schema: Value,
+    strict: bool,
+    #[serde(skip_serializing_if = "Strategy::is_auto")]
+    strategy: Strategy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+}
+
+/// How structured output is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// As the model does it best.
+    #[default]
+    Auto,
+    /// By the protocol's own field.
+    Native,
+    /// By a tool that must be called.
+    Tool,
+    /// By words in the prompt.
+    Prompted,
+}
+
+impl Strategy {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+    fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+/// Why an [`OutputFormat`] could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The name is empty.
+    NoName,
+    /// The schema is no object.
+    NotASchema,
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoName => "the name of an output format is empty",
+            Self::NotASchema => "the schema of an output format is not an object",
+        })
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+impl OutputFormat {
+    /// A schema that the answer is held to.
+    pub fn strict(name: &str, schema: Value) -> Result<Self, OutputError> {
+        Self::new(name, schema, Strictness::Strict)
+    }
+
+    /// A schema that the answer should follow.
+    pub fn best_effort(name: &str, schema: Value) -> Result<Self, OutputError> {
+        Self::new(name, schema, Strictness::BestEffort)
+    }
+
+    fn new(name: &str, schema: Value, strictness: Strictness) -> Result<Self, OutputError> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(OutputError::NoName);
+        }
+        if !schema.is_object() {
+            return Err(OutputError::NotASchema);
+        }
+        let strict = strictness == Strictness::Strict;
+        Ok(Self { name: name.to_owned(), schema, strict, strategy: Strategy::Auto, description: None })
+    }
+
+    /// The same, asked for by this channel.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The same, described.
+    #[must_use]
+    pub fn with_description(mut self, description: Option<String>) -> Self {
+        self.description = description;
+        self
+    }
+
+    /// The same with another schema; what is no object leaves it as it is.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Value) -> Self {
+        if schema.is_object() {
+            self.schema = schema;
+        }
+        self
+    }
+
+    /// Its name, never empty.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its schema, always an object.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Whether the answer is held to it.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// How it is asked for.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// What it is.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strictness {
+    Strict,
+    BestEffort,
+}
+
+/// What the JSON form may hold before it is checked.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    name: String,
+    schema: Value,
+    strict: Option<bool>,
+    #[serde(default)]
+    strategy: Strategy,
+    description: Option<String>,
+}
+
+impl TryFrom<Unchecked> for OutputFormat {
+    type Error = OutputError;
+
+    fn try_from(raw: Unchecked) -> Result<Self, OutputError> {
+        let strictness = if raw.strict.unwrap_or(true) { Strictness::Strict } else { Strictness::BestEffort };
+        let format = Self::new(&raw.name, raw.schema, strictness)?;
+        Ok(format.with_strategy(raw.strategy).with_description(raw.description))
+    }
+}

@@ -1,0 +1,195 @@
+//! What is asked: the conversation, the tools, the wishes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Cache, Extra, Message, Other, Output, Text, is_default, open_words};
+
+/// One request, in no provider's words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Request {
+    /// The model, as its provider calls it. Empty where the protocol says it elsewhere.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// The instructions that everything begins with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<Text>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// The tools that may be called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+    /// Whether and which tools are called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether several tools may be called in one turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    /// What the answer must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// The most tokens of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Sampling among the k likeliest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u64>,
+    /// Penalty on what was said often.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    /// Penalty on what was said at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    /// The seed of the sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// Texts that end the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// How much to think.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+    /// Whether the answer comes as a stream.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stream: bool,
+    /// Labels that the provider keeps with the request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// Who the request is made for, in words that only the caller understands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// What has no neutral name.
+    #[serde(skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+impl Request {
+    /// A request of some messages to a model.
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self { model: model.into(), messages, ..Self::default() }
+    }
+}
+
+/// A tool that may be called.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Tool {
+    /// A function of the caller's.
+    Function(Function),
+    /// A tool that only its own protocol understands.
+    Other(Other),
+}
+
+impl Tool {
+    /// The function, if it is one.
+    pub fn as_function(&self) -> Option<&Function> {
+        if let Self::Function(function) = self { Some(function) } else { None }
+    }
+}
+
+/// A function of the caller's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The schema of its arguments. None is a function without arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Value>,
+    /// Whether the provider must hold the arguments to the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+    /// A hint that everything up to here is worth remembering.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
+    /// What has no neutral name.
+    #[serde(default, skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Whether and which tools are called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// No tool.
+    None,
+    /// Some tool.
+    Required,
+    /// This tool.
+    Tool(String),
+    /// The model decides, among these.
+    AnyOf(Vec<String>),
+    /// One of these.
+    OneOf(Vec<String>),
+}
+
+/// How much to think.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Reasoning {
+    /// How hard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// The most tokens of thought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// When, where the protocol tells that apart from how hard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ThinkingMode>,
+    /// Whether the thoughts are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visible: Option<bool>,
+}
+
+open_words! {
+    /// How hard to think.
+    Effort {
+        /// Not at all.
+        None = "none",
+        /// Hardly.
+        Minimal = "minimal",
+        /// A little.
+        Low = "low",
+        /// Some.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// Very much.
+        XHigh = "xhigh",
+        /// As much as the model can.
+        Max = "max",
+    }
+}
+
+open_words! {
+    /// When to think.
+    ThinkingMode {
+        /// When the model sees fit.
+        Adaptive = "adaptive",
+        /// Always, within the budget.
+        Enabled = "enabled",
+        /// Never.
+        Disabled = "disabled",
+        /// Between calls of tools.
+        BetweenTools = "between_tools",
+    }
+}

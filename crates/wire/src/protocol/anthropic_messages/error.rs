@@ -1,0 +1,85 @@
+//! Errors of `anthropic-messages`.
+
+use serde_json::{Value, json};
+
+use crate::fault::{FaultKind, Headers, WireError};
+use crate::fields::Fields;
+use crate::protocol::{EncodedError, aws_error};
+use crate::surface::{Envelope, Surface};
+
+/// The type of each kind and its status. The first row of a kind is the one that is written.
+const WORDS: &[(FaultKind, &str)] = &[
+    (FaultKind::InvalidRequest, "invalid_request_error"),
+    (FaultKind::Authentication, "authentication_error"),
+    (FaultKind::Billing, "billing_error"),
+    (FaultKind::Permission, "permission_error"),
+    (FaultKind::NotFound, "not_found_error"),
+    (FaultKind::TooLarge, "request_too_large"),
+    (FaultKind::RateLimit, "rate_limit_error"),
+    (FaultKind::Overloaded, "overloaded_error"),
+    (FaultKind::Timeout, "timeout_error"),
+    (FaultKind::Server, "api_error"),
+    (FaultKind::ContextLength, "invalid_request_error"),
+    (FaultKind::ContentFilter, "invalid_request_error"),
+];
+
+/// Kinds that only `details.error_code` tells apart from a request that is not valid.
+const CODES: &[(FaultKind, &str)] =
+    &[(FaultKind::ContextLength, "context_length_exceeded"), (FaultKind::ContentFilter, "content_filter")];
+
+pub(super) fn body(error: &WireError) -> Value {
+    let kind = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
+    let implied = CODES.iter().find(|(kind, _)| *kind == error.kind).map(|(_, code)| *code);
+    let mut inner = json!({"type": kind, "message": error.message});
+    let details = match (error.code.as_deref().or(implied), &error.details) {
+        (Some(code), Some(Value::Object(details))) => {
+            let mut details = details.clone();
+            details.insert("error_code".to_owned(), json!(code));
+            Some(Value::Object(details))
+        }
+        (Some(code), _) => Some(json!({"error_code": code})),
+        (None, details) => details.clone(),
+    };
+    if let (Some(inner), Some(details)) = (inner.as_object_mut(), details) {
+        inner.insert("details".to_owned(), details);
+    }
+    json!({"type": "error", "error": inner, "request_id": error.request_id})
+}
+
+pub(super) fn encode(error: &WireError, surface: &Surface) -> EncodedError {
+    if surface.envelope == Envelope::Invoke {
+        return aws_error::encode(error);
+    }
+    let headers = error.request_id.iter().map(|id| ("request-id", id.clone())).collect();
+    let status = if error.status == 0 { 500 } else { error.status };
+    EncodedError { status, headers, body: super::super::json(&body(error)) }
+}
+
+pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError> {
+    if body.get("error").is_none() {
+        return aws_error::decode(status, headers, body);
+    }
+    of_body(status, body)
+}
+
+pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
+    let mut body = Fields::of(body).ok()?;
+    let mut error = body.object("error")?;
+    let message = error.text("message")?;
+    let word = error.text("type").unwrap_or_default();
+    let mut details = error.object("details");
+    let code = details.as_mut().and_then(|details| details.text("error_code"));
+    let told = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
+    let known = WORDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
+    let implied = told.is_some();
+    let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
+    let unknown = known.is_none().then_some(word).filter(|word| !word.is_empty());
+    let rest = details.map(Fields::rest).filter(|rest| !rest.is_empty());
+    Some(WireError {
+        status,
+        code: if implied { None } else { code.or(unknown) },
+        request_id: body.text("request_id"),
+        details: rest.map(Value::Object),
+        ..WireError::new(told.or(known).unwrap_or_else(of_status), message)
+    })
+}

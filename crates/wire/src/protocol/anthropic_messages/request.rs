@@ -1,0 +1,525 @@
+//! Requests of `anthropic-messages`, written.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::shapes::{
+    BlockShape, Body, CacheShape, Choice, Content, FormatShape, OutputConfig, Piece, SourceShape, ThinkingShape,
+    ToolShape, Turn,
+};
+use crate::neutral::{
+    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, Source, Text, Thinking,
+    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::report::{Action, Effect};
+use crate::surface::{Envelope, Quirk};
+
+/// The limit of tokens for a request that has none, because the protocol asks for one.
+const LIMIT: u64 = 4096;
+
+/// The name of an output format that came without one.
+pub(super) const FORMAT_NAME: &str = "output";
+
+/// The version that an envelope carries when the surface says no other.
+const VERSIONS: &[(Envelope, &str)] =
+    &[(Envelope::ModelInUrl, "vertex-2023-10-16"), (Envelope::Invoke, "bedrock-2023-05-31")];
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let surface = ctx.surface;
+    let limit = ctx.limit(request).unwrap_or_else(|| {
+        ctx.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
+        LIMIT
+    });
+    let (extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config"]);
+    let tools = tools(ctx, request);
+    let tool_choice = choice(ctx, request, !tools.is_empty());
+    let (thinking, effort) = thinking(ctx, request, limit);
+    let format = format(ctx, request);
+    let config = object(inner.shift_remove("output_config"));
+    let said = effort.is_some() || format.is_some() || !config.is_empty();
+    ctx.no_word("frequency_penalty", request.frequency_penalty.as_ref());
+    ctx.no_word("presence_penalty", request.presence_penalty.as_ref());
+    ctx.no_word("seed", request.seed.as_ref());
+    ctx.no_word("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
+    let mut metadata = object(inner.shift_remove("metadata"));
+    if let Some(user) = ctx.wish("user", request.user.as_ref(), Quirk::NoUser) {
+        metadata.insert("user_id".to_owned(), json!(user));
+    }
+    let enveloped = surface.envelope != Envelope::Plain;
+    let version = VERSIONS.iter().find(|(envelope, _)| *envelope == surface.envelope).map(|(_, version)| *version);
+    let version =
+        surface.version.as_deref().or(version).filter(|_| enveloped && !extra.contains_key("anthropic_version"));
+    let stops = Some(request.stop.as_slice()).filter(|stop| !stop.is_empty());
+    let (system, messages) = turns(ctx, request);
+    super::super::json(&Body {
+        anthropic_version: version,
+        model: Some(request.model.as_str()).filter(|_| !enveloped),
+        max_tokens: limit,
+        system,
+        messages,
+        tools,
+        tool_choice,
+        thinking,
+        output_config: said.then_some(OutputConfig { effort, format, extra: config }),
+        temperature: sampling(ctx, "temperature", request.temperature),
+        top_p: sampling(ctx, "top_p", request.top_p),
+        top_k: sampling(ctx, "top_k", request.top_k),
+        stop_sequences: ctx.wish("stop", stops, Quirk::NoStop).unwrap_or_default(),
+        stream: request.stream && surface.envelope != Envelope::Invoke,
+        metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+        extra,
+    })
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    if let Some(Value::Object(map)) = value { map } else { Map::new() }
+}
+
+/// The version from which sampling, documents of the assistant and citations of the user are refused.
+/// <https://platform.claude.com/docs/en/api/versioning>, read 2026-11.
+fn since_2026_10(ctx: &Context<'_>) -> bool {
+    let dated = |version: &&str| version.starts_with(|first: char| first.is_ascii_digit());
+    ctx.surface.version.as_deref().filter(dated).is_some_and(|version| version >= "2026-10-21")
+}
+
+fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> Option<T> {
+    let value = ctx.wish(field, value, Quirk::NoSampling)?;
+    if since_2026_10(ctx) {
+        let detail = format!("this version of the API has no `{field}`");
+        ctx.tell("refused-here", &At::ROOT.field(field), UNSAID, detail);
+        return None;
+    }
+    Some(value)
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let mut shapes = Vec::with_capacity(request.tools.len());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        match tool {
+            Tool::Function(function) => {
+                let input_schema = if let Some(parameters) = &function.parameters {
+                    Cow::Borrowed(parameters)
+                } else {
+                    ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+                    Cow::Owned(json!({"type": "object"}))
+                };
+                shapes.push(ToolShape::Custom {
+                    name: &function.name,
+                    description: function.description.as_deref(),
+                    input_schema,
+                    strict: strict(ctx, &at, function.strict),
+                    cache_control: CacheShape::of(function.cache.as_ref()),
+                    extra: ctx.extra(&at, &function.extra),
+                });
+            }
+            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
+        }
+    }
+    shapes
+}
+
+fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
+    let wanted = strict?;
+    if ctx.has(Quirk::NoStrict) {
+        let effect = if wanted { UNSAID } else { UNNOTED };
+        ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+        return None;
+    }
+    Some(wanted)
+}
+
+fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
+    let parallel = request.parallel_tool_calls.filter(|_| has_tools);
+    let choice = ctx.tool_choice(request, has_tools).map(|choice| ctx.no_lists(choice));
+    let choice = choice.or_else(|| {
+        parallel?;
+        let at = At::ROOT.field("tool_choice");
+        ctx.tell("choice", &at, ADDED, "whether calls are parallel is said beside a choice; the model decides");
+        Some(Cow::Owned(ToolChoice::Auto))
+    })?;
+    let (kind, name) = match choice {
+        Cow::Borrowed(ToolChoice::Tool(name)) => ("tool", Some(Cow::Borrowed(name.as_str()))),
+        Cow::Owned(ToolChoice::Tool(name)) => ("tool", Some(Cow::Owned(name))),
+        Cow::Borrowed(choice) => (word(choice), None),
+        Cow::Owned(choice) => (word(&choice), None),
+    };
+    let parallel = if kind == "none" && parallel.is_some() {
+        let at = At::ROOT.field("parallel_tool_calls");
+        ctx.tell("no-tools", &at, UNNOTED, "without calls, none are parallel");
+        None
+    } else {
+        parallel
+    };
+    Some(Choice { r#type: kind, name, disable_parallel_tool_use: parallel.map(|parallel| !parallel) })
+}
+
+fn word(choice: &ToolChoice) -> &'static str {
+    match choice {
+        ToolChoice::Auto | ToolChoice::AnyOf(_) => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required | ToolChoice::OneOf(_) => "any",
+        ToolChoice::Tool(_) => "tool",
+    }
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape<'r>> {
+    let at = At::ROOT.field("output");
+    match ctx.output(request)? {
+        Output::Json => {
+            ctx.tell("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            None
+        }
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
+            None
+        }
+        Output::Schema(format) => {
+            if format.name() != FORMAT_NAME || format.description().is_some() {
+                ctx.tell("no-format-name", &at, UNNOTED, "a format has no name and no description");
+            }
+            if !format.is_strict() {
+                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+            }
+            Some(FormatShape { r#type: "json_schema", schema: format.schema() })
+        }
+    }
+}
+
+/// When to think and how hard.
+fn thinking<'r>(
+    ctx: &mut Context<'_>,
+    request: &'r Request,
+    limit: u64,
+) -> (Option<ThinkingShape<'r>>, Option<Cow<'r, str>>) {
+    let Some(reasoning) = &request.reasoning else { return (None, None) };
+    let at = At::ROOT.field("reasoning");
+    let effort = effort(ctx, request);
+    let off = reasoning.effort == Some(Effort::None);
+    let budgeted = ctx.has(Quirk::ThinkingBudget);
+    let mode = if let Some(mode) = &reasoning.mode {
+        Cow::Borrowed(mode)
+    } else {
+        let mode = match (off, reasoning.budget_tokens) {
+            (true, _) => ThinkingMode::Disabled,
+            (false, Some(_)) => ThinkingMode::Enabled,
+            (false, None) if budgeted => ThinkingMode::Enabled,
+            (false, None) => ThinkingMode::Adaptive,
+        };
+        ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        Cow::Owned(mode)
+    };
+    let enabled = *mode == ThinkingMode::Enabled;
+    let budget = budget(ctx, reasoning, enabled, limit);
+    let visible = reasoning.visible.filter(|_| {
+        let said = *mode != ThinkingMode::Disabled;
+        if !said {
+            ctx.tell("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
+        }
+        said
+    });
+    let display = visible.map(|visible| if visible { "summarized" } else { "omitted" });
+    let kind = match mode {
+        Cow::Borrowed(mode) => Cow::Borrowed(mode.word()),
+        Cow::Owned(mode) => Cow::Owned(mode.into()),
+    };
+    let effort = effort.filter(|_| {
+        if budgeted {
+            ctx.tell("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
+        }
+        !budgeted
+    });
+    (Some(ThinkingShape { r#type: kind, budget_tokens: budget, display }), effort)
+}
+
+fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, enabled: bool, limit: u64) -> Option<u64> {
+    let at = At::ROOT.field("reasoning");
+    if !enabled {
+        if reasoning.budget_tokens.is_some() {
+            ctx.tell("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
+        }
+        return None;
+    }
+    reasoning.budget_tokens.or_else(|| {
+        let wanted = match reasoning.effort {
+            Some(Effort::None | Effort::Minimal | Effort::Low) => 2048,
+            Some(Effort::Medium) | None => 8192,
+            Some(Effort::High) => 16_384,
+            Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
+        };
+        // A budget is at least 1,024 and below the limit.
+        let budget = wanted.min(limit.saturating_sub(1)).max(1024);
+        ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+        Some(budget)
+    })
+}
+
+fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
+    let at = At::ROOT.field("reasoning");
+    let effort = ctx.effort(request)?;
+    match effort.as_ref() {
+        Effort::None => {
+            ctx.tell("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
+            None
+        }
+        Effort::Minimal => {
+            ctx.tell("effort", &at.field("effort"), (Action::Rewritten, Effect::Wider), "`low` is the least effort");
+            Some(Cow::Borrowed("low"))
+        }
+        Effort::Low | Effort::Medium | Effort::High | Effort::XHigh | Effort::Max | Effort::Other(_) => {
+            let effort = ctx.wish("reasoning", Some(effort), Quirk::NoEffort)?;
+            Some(match effort {
+                Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+                Cow::Owned(effort) => Cow::Owned(effort.into()),
+            })
+        }
+    }
+}
+
+/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>>, Vec<Turn<'r>>) {
+    let at = At::ROOT.field("system");
+    let mut system: Vec<Piece<'r>> = Vec::new();
+    for (index, text) in request.system.iter().enumerate() {
+        system.push(text_piece(ctx, &at.entry(index), text));
+    }
+    let messages = At::ROOT.field("messages");
+    let mut turns: Vec<Turn<'r>> = Vec::with_capacity(request.messages.len());
+    let mut before: Option<&Message> = None;
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let extra = ctx.extra(&at, &message.extra);
+        match message.role {
+            Role::System if turns.is_empty() => {
+                ctx.tell(
+                    "leading-instruction",
+                    &at,
+                    MOVED,
+                    "an instruction that stands first is what everything begins with",
+                );
+                let content = at.field("content");
+                for (index, block) in message.content.iter().enumerate() {
+                    let at = content.entry(index);
+                    if let Block::Text(text) = block {
+                        system.push(text_piece(ctx, &at, text));
+                    } else {
+                        ctx.no_place(&at, block.kind(), "an instruction");
+                    }
+                }
+            }
+            Role::System if message.content.is_empty() => {
+                ctx.tell("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                continue;
+            }
+            Role::System => turns.push(Turn { extra, ..instruction(ctx, &at, message) }),
+            Role::Assistant => {
+                let blocks = blocks(ctx, &at, &message.content, Side::Assistant);
+                turns.push(Turn { role: "assistant", content: Content::of(blocks), extra });
+            }
+            Role::User | Role::Tool => {
+                let side = if message.role == Role::User { Side::User } else { Side::Results };
+                let blocks = blocks(ctx, &at, &message.content, side);
+                let after_results =
+                    before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
+                if after_results && side == Side::Results && extra.is_none() {
+                    ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                }
+                match turns.last_mut() {
+                    Some(Turn { content: Content::Blocks(results), .. }) if after_results && extra.is_none() => {
+                        if blocks.is_empty() {
+                            ctx.tell("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            continue;
+                        }
+                        results.extend(blocks);
+                    }
+                    _ => turns.push(Turn { role: "user", content: Content::of(blocks), extra }),
+                }
+            }
+        }
+        before = Some(message);
+    }
+    ((!system.is_empty()).then(|| Content::of(system)), turns)
+}
+
+/// An instruction in the middle, in the user's words where there are no others.
+fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message) -> Turn<'r> {
+    if ctx.has(Quirk::SystemMessages) {
+        let blocks = blocks(ctx, at, &message.content, Side::User);
+        return Turn { role: "system", content: Content::of(blocks), extra: None };
+    }
+    let what = (Action::Rewritten, Effect::Narrower);
+    ctx.tell("instruction-as-user", at, what, "an instruction in the middle is said by the user");
+    let mut pieces = blocks(ctx, at, &message.content, Side::User);
+    for piece in &mut pieces {
+        if let Piece::Known(BlockShape::Text { text, .. }) = piece {
+            *text = Cow::Owned(format!("<system>{text}</system>"));
+        }
+    }
+    Turn { role: "user", content: Content::of(pieces), extra: None }
+}
+
+/// Whose blocks are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    User,
+    Results,
+    /// The assistant in a request.
+    Assistant,
+    Answer,
+}
+
+pub(super) fn blocks<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Vec<Piece<'r>> {
+    let at = at.field("content");
+    let mut pieces = Vec::with_capacity(blocks.len());
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        pieces.extend(piece(ctx, &at, block, side));
+    }
+    pieces
+}
+
+pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Piece<'r>> {
+    let by_model = matches!(side, Side::Assistant | Side::Answer);
+    let placed = match block {
+        Block::ToolResult(_) | Block::ToolResultReference(_) => side == Side::Results,
+        Block::Thinking(_) | Block::RedactedThinking(_) | Block::ToolCall(_) => by_model,
+        Block::Text(_) | Block::Other(_) => side != Side::Results,
+        Block::Image(_) => side == Side::User,
+        Block::Document(_) => side == Side::User || (side == Side::Assistant && !since_2026_10(ctx)),
+        Block::Audio(_) => false,
+    };
+    if !placed {
+        ctx.no_place(at, block.kind(), "this turn");
+        return None;
+    }
+    match block {
+        Block::Text(text) => Some(text_piece(ctx, at, text)),
+        Block::Image(image) => image_piece(ctx, at, image),
+        Block::Document(document) => document_piece(ctx, at, document),
+        Block::Thinking(thinking) => thought(ctx, at, thinking, side),
+        Block::RedactedThinking(redacted) => {
+            let data = ctx.signature(at, Some(&redacted.signature))?;
+            Some(Piece::Known(BlockShape::RedactedThinking { data }))
+        }
+        Block::ToolCall(call) => Some(call_piece(ctx, at, call)),
+        Block::ToolResult(result) => Some(result_piece(ctx, at, result)),
+        Block::ToolResultReference(reference) => {
+            ctx.reference(at);
+            Some(Piece::Known(BlockShape::ToolResult {
+                tool_use_id: &reference.call_id,
+                content: Some(Content::Text(Cow::Owned(reference.note()))),
+                is_error: false,
+                cache_control: None,
+                extra: ctx.extra(at, &reference.extra),
+            }))
+        }
+        Block::Other(other) => ctx.other(at, other).map(Piece::Other),
+        Block::Audio(_) => None,
+    }
+}
+
+fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Piece<'r> {
+    ctx.no_signature(at, text.signature.as_ref());
+    Piece::Known(BlockShape::Text {
+        text: Cow::Borrowed(&text.text),
+        cache_control: CacheShape::of(text.cache.as_ref()),
+        extra: ctx.extra(at, &text.extra),
+    })
+}
+
+fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, plain: bool) -> Option<SourceShape<'r>> {
+    match source {
+        Source::Base64 { media_type, data } => Some(SourceShape::Base64 { media_type, data }),
+        Source::Url { url, media_type } => {
+            ctx.media_type(at, media_type.as_ref());
+            Some(SourceShape::Url { url })
+        }
+        Source::File { id } => Some(SourceShape::File { file_id: id }),
+        Source::Text { text } if plain => Some(SourceShape::Text { media_type: "text/plain", data: text }),
+        Source::Text { .. } => {
+            ctx.no_source(at, source);
+            None
+        }
+    }
+}
+
+fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Piece<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    if image.detail.is_some() {
+        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+    }
+    let source = source(ctx, at, &image.source, false)?;
+    let cache_control = CacheShape::of(image.cache.as_ref());
+    Some(Piece::Known(BlockShape::Image { source, cache_control, extra: ctx.extra(at, &image.extra) }))
+}
+
+fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Piece<'r>> {
+    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+        return None;
+    }
+    let source = source(ctx, at, &document.source, true)?;
+    Some(Piece::Known(BlockShape::Document {
+        source,
+        title: document.name.as_deref(),
+        cache_control: CacheShape::of(document.cache.as_ref()),
+        extra: ctx.extra(at, &document.extra),
+    }))
+}
+
+fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
+    let signature = ctx.signature(at, thinking.signature.as_ref());
+    if signature.is_none() && side == Side::Assistant {
+        ctx.tell("unsigned-thinking", at, DROPPED, "a thought without its own signature is not taken back");
+        return None;
+    }
+    let (signature, extra) = (signature.unwrap_or_default(), ctx.extra(at, &thinking.extra));
+    Some(Piece::Known(BlockShape::Thinking { thinking: &thinking.text, signature, extra }))
+}
+
+fn call_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Piece<'r> {
+    ctx.no_signature(at, call.signature.as_ref());
+    Piece::Known(BlockShape::ToolUse {
+        id: &call.id,
+        name: &call.name,
+        input: ctx.arguments(at, call),
+        cache_control: CacheShape::of(call.cache.as_ref()),
+        extra: ctx.extra(at, &call.extra),
+    })
+}
+
+fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Piece<'r> {
+    let content = at.field("content");
+    let mut pieces = Vec::with_capacity(result.content.len());
+    for (index, block) in result.content.iter().enumerate() {
+        let at = content.entry(index);
+        let media = matches!(block, ResultBlock::Image(_) | ResultBlock::Document(_));
+        if media && result.is_error {
+            ctx.no_place(&at, "image or document", "a failed result");
+            continue;
+        }
+        match block {
+            ResultBlock::Text(text) => pieces.push(text_piece(ctx, &at, text)),
+            ResultBlock::Image(image) => pieces.extend(image_piece(ctx, &at, image)),
+            ResultBlock::Document(document) => pieces.extend(document_piece(ctx, &at, document)),
+            ResultBlock::Json { value } => {
+                ctx.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                let text = Cow::Owned(value.to_string());
+                pieces.push(Piece::Known(BlockShape::Text { text, cache_control: None, extra: None }));
+            }
+            ResultBlock::Other(other) => pieces.extend(ctx.other(&at, other).map(Piece::Other)),
+        }
+    }
+    Piece::Known(BlockShape::ToolResult {
+        tool_use_id: &result.call_id,
+        content: (!pieces.is_empty()).then(|| Content::of(pieces)),
+        is_error: result.is_error,
+        cache_control: CacheShape::of(result.cache.as_ref()),
+        extra: ctx.extra(at, &result.extra),
+    })
+}

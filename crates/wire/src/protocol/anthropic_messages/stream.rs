@@ -1,0 +1,333 @@
+//! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::read::read_block;
+use super::request::{Side, piece};
+use super::response::{NESTED, STOP_WORDS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape};
+use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
+use crate::error::DecodeError;
+use crate::fields::Fields;
+use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
+use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, ToolCall, Usage};
+use crate::protocol::context::{At, Context, DROPPED, UNNOTED};
+use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
+use crate::report::Changes;
+use crate::surface::{Envelope, Surface};
+
+/// Reads the events of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    usage: Usage,
+    /// Calls that are open, and whether any arguments came.
+    calls: HashMap<usize, bool>,
+    called: bool,
+}
+
+impl StreamReader for Reader {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if frame.event == "content_block_delta"
+            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+        {
+            let PlainDelta { index, delta, .. } = plain;
+            let delta = match (delta.text, delta.partial_json, delta.thinking, delta.signature) {
+                (Some(text), ..) => Delta::Text(text.into_owned()),
+                (_, Some(text), ..) => Delta::Arguments(text.into_owned()),
+                (_, _, Some(text), _) => Delta::Thinking(text.into_owned()),
+                (_, _, _, Some(data)) => Delta::Signature(Signature { from: OWN, data: data.into_owned() }),
+                (None, None, None, None) => return Ok(()),
+            };
+            self.delta(index, delta, out);
+            return Ok(());
+        }
+        let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
+        if let Some(bytes) = value.get("bytes").and_then(Value::as_str) {
+            let bytes = base64_decode(bytes).ok_or_else(|| DecodeError::shape("base64").within("bytes"))?;
+            let inner: Value = serde_json::from_slice(&bytes).map_err(|error| DecodeError::json(&error))?;
+            return self.event(inner, out);
+        }
+        if frame.event.ends_with("Exception") {
+            out.push(Event::Error(aws_error::of_event(frame.event, value)));
+            return Ok(());
+        }
+        self.event(value, out)
+    }
+}
+
+impl Reader {
+    fn event(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut fields = Fields::of(value)?;
+        let index = fields.count("index").and_then(|index| usize::try_from(index).ok());
+        match (kind.as_str(), index) {
+            ("message_start", _) => {
+                let mut message =
+                    fields.object("message").ok_or_else(|| DecodeError::shape("an object").within("message"))?;
+                let head = read_head(&mut message);
+                self.usage = head.usage.unwrap_or_default();
+                message.list("content");
+                let extra = Extra::of(OWN, message.rest());
+                out.push(Event::Start { id: head.id, model: head.model, extra });
+            }
+            ("content_block_start", Some(index)) => {
+                let block = read_block(fields.take("content_block").unwrap_or_default())?;
+                self.open(index, block, out);
+            }
+            ("content_block_delta", Some(index)) => {
+                if let Some(delta) = read_delta(&mut fields) {
+                    self.delta(index, delta, out);
+                } else {
+                    fields.put("index", json!(index));
+                    out.push(other(kind, fields));
+                }
+            }
+            ("content_block_stop", Some(index)) => {
+                // A call without arguments may come without any.
+                if self.calls.remove(&index) == Some(false) {
+                    out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
+                }
+                out.push(Event::Close { index });
+            }
+            ("message_delta", _) => self.stop(fields, out),
+            ("message_stop", _) => out.push(Event::End),
+            ("ping", _) => {}
+            ("error", _) => {
+                let value = Value::Object(fields.rest());
+                out.extend(super::error::of_body(0, value).map(Event::Error));
+            }
+            _ => out.push(other(kind, fields)),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, index: usize, mut block: Block, out: &mut Vec<Event>) {
+        if let Block::ToolCall(call) = &mut block {
+            self.called = true;
+            // The input of a call that begins is a placeholder.
+            if call.arguments == "{}" {
+                call.arguments.clear();
+            }
+            self.calls.insert(index, !call.arguments.is_empty());
+        }
+        out.push(Event::Open { index, block });
+    }
+
+    fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
+        if let Delta::Arguments(text) = &delta {
+            if text.is_empty() {
+                return;
+            }
+            self.calls.insert(index, true);
+        }
+        out.push(Event::Delta { index, delta });
+    }
+
+    fn stop(&mut self, mut fields: Fields, out: &mut Vec<Event>) {
+        let mut delta = fields.object("delta").unwrap_or_default();
+        let refusal = read_refusal(&mut delta);
+        out.extend(refusal.map(|text| Event::Refusal { text }));
+        if let Some(usage) = fields.object("usage") {
+            let usage = read_usage(usage);
+            // What is told at the end counts; what it leaves out was told at the beginning.
+            let input = if usage.input_tokens > 0 { &usage } else { &self.usage };
+            let merged = Usage {
+                input_tokens: input.input_tokens,
+                cache_read_tokens: input.cache_read_tokens,
+                cache_write_tokens: input.cache_write_tokens,
+                output_tokens: usage.output_tokens,
+                reasoning_tokens: usage.reasoning_tokens,
+                extra: self.usage.extra.clone(),
+            };
+            self.usage = merged;
+            self.usage.extra.merge(usage.extra);
+        }
+        if let Some(word) = delta.text("stop_reason") {
+            let (reason, kept) = read_stop(&word, self.called);
+            let kept = kept.map(|word| json!(word));
+            let sequence = delta.text("stop_sequence");
+            if let Some(word) = kept {
+                delta.put("stop_reason", word);
+            }
+            out.push(Event::Stop { reason, sequence, extra: Extra::of(OWN, delta.rest()) });
+        }
+        if self.usage != Usage::default() {
+            out.push(Event::Usage(self.usage.clone()));
+        }
+    }
+}
+
+fn other(name: String, fields: Fields) -> Event {
+    let mut data = fields.rest();
+    data.entry("type").or_insert_with(|| json!(name));
+    Event::Other { protocol: OWN, name, data: Value::Object(data) }
+}
+
+fn read_delta(fields: &mut Fields) -> Option<Delta> {
+    let mut delta = fields.object("delta")?;
+    let read = match delta.peek("type") {
+        Some("text_delta") => delta.text("text").map(Delta::Text),
+        Some("input_json_delta") => delta.text("partial_json").map(Delta::Arguments),
+        Some("thinking_delta") => delta.text("thinking").map(Delta::Thinking),
+        Some("signature_delta") => delta.text("signature").map(|data| Delta::Signature(Signature { from: OWN, data })),
+        _ => None,
+    };
+    if read.is_none() {
+        fields.put_rest("delta", delta);
+    }
+    read
+}
+
+/// Writes the events of an answer.
+#[derive(Debug)]
+pub(super) struct Writer {
+    surface: Surface,
+    said: Response,
+    /// The numbers of the blocks on the wire.
+    places: HashMap<usize, usize>,
+    stopped: bool,
+}
+
+impl Writer {
+    pub(super) fn new(surface: &Surface) -> Self {
+        Self { surface: surface.clone(), said: Response::default(), places: HashMap::new(), stopped: false }
+    }
+
+    fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
+        if self.surface.envelope == Envelope::Invoke {
+            let payload = super::super::json(&json!({"bytes": base64_encode(&super::super::json(data))}));
+            let headers = [JSON_EVENT, &[(":event-type", "chunk")]].concat();
+            encode_message(&headers, &payload, out);
+        } else {
+            sse(kind, data, out);
+        }
+    }
+
+    fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
+        self.said =
+            Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        let (extra, _) = ctx.split_extra(extra, &NESTED);
+        let message = Answer {
+            id,
+            r#type: "message",
+            role: "assistant",
+            model,
+            content: Vec::new(),
+            stop_reason: None,
+            stop_sequence: None,
+            stop_details: None,
+            usage: UsageShape::default(),
+            extra,
+        };
+        self.emit("message_start", &MessageStart { r#type: "message_start", message }, out);
+        changes.append(ctx.changes);
+    }
+
+    fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        // Arguments follow as deltas, so that the block itself has none.
+        let bare;
+        let (block, arguments) = if let Block::ToolCall(call) = block {
+            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
+            (&bare, call.arguments.as_str())
+        } else {
+            (block, "")
+        };
+        let at = At::ROOT.field("content");
+        let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Answer) else {
+            changes.append(ctx.changes);
+            return;
+        };
+        let place = self.places.len();
+        self.places.insert(index, place);
+        let kind = "content_block_start";
+        self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
+        if !arguments.is_empty() {
+            self.delta(index, &json!({"type": "input_json_delta", "partial_json": arguments}), out);
+        }
+        changes.append(ctx.changes);
+    }
+
+    fn delta(&self, index: usize, delta: &Value, out: &mut Vec<u8>) {
+        let Some(place) = self.places.get(&index) else { return };
+        let kind = "content_block_delta";
+        self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        let kept = self.said.extra.field(OWN, "stop_details").cloned();
+        let details = stop_details(&mut ctx, &self.said, kept.as_ref());
+        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.said);
+        let mut delta = Map::from_iter([
+            ("stop_reason".to_owned(), json!(word)),
+            ("stop_sequence".to_owned(), json!(self.said.stop_sequence)),
+        ]);
+        if let Some(details) = details {
+            delta.insert("stop_details".to_owned(), details);
+        }
+        let usage = self.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
+        self.emit("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}), out);
+        self.emit("message_stop", &json!({"type": "message_stop"}), out);
+        changes.append(ctx.changes);
+    }
+}
+
+impl StreamWriter for Writer {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
+        match event {
+            Event::Start { id, model, extra } => self.start(id, model, extra, out, changes),
+            Event::Open { index, block } => self.open(*index, block, out, changes),
+            Event::Delta { index, delta } => {
+                let delta = match delta {
+                    Delta::Text(text) => json!({"type": "text_delta", "text": text}),
+                    Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
+                    Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
+                    Delta::Signature(signature) if signature.from == OWN => {
+                        json!({"type": "signature_delta", "signature": signature.data})
+                    }
+                    Delta::Signature(signature) => {
+                        let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
+                        changes.push("foreign-signature", format!("/content/{index}/signature"), UNNOTED, detail);
+                        return;
+                    }
+                };
+                self.delta(*index, &delta, out);
+            }
+            Event::Close { index } => {
+                if let Some(place) = self.places.get(index) {
+                    let kind = "content_block_stop";
+                    self.emit(kind, &json!({"type": kind, "index": place}), out);
+                }
+            }
+            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
+            Event::Stop { reason, sequence, extra } => {
+                self.stopped = true;
+                self.said.stop = reason.clone();
+                self.said.stop_sequence.clone_from(sequence);
+                self.said.extra.merge(extra.clone());
+            }
+            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
+            Event::End => {
+                if self.stopped {
+                    self.end(out, changes);
+                }
+            }
+            Event::Error(error) => {
+                let body = super::error::body(error);
+                self.emit("error", &body, out);
+            }
+            Event::Other { protocol, name, data } if *protocol == OWN => self.emit(name, data, out),
+            Event::Other { protocol, .. } => {
+                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+            }
+        }
+    }
+}

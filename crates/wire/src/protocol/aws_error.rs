@@ -1,0 +1,67 @@
+//! Errors as AWS answers them, whole or inside of a stream: a type in a header, the message alone in the body.
+
+use serde_json::{Value, json};
+
+use super::EncodedError;
+use crate::fault::{FaultKind, Headers, WireError};
+use crate::fields::Fields;
+
+/// The exception of each kind and its status. The first row of a kind is the one that is written.
+const WORDS: &[(FaultKind, &str)] = &[
+    (FaultKind::InvalidRequest, "ValidationException"),
+    (FaultKind::Authentication, "UnrecognizedClientException"),
+    (FaultKind::Billing, "ServiceQuotaExceededException"),
+    (FaultKind::Permission, "AccessDeniedException"),
+    (FaultKind::NotFound, "ResourceNotFoundException"),
+    (FaultKind::TooLarge, "RequestEntityTooLargeException"),
+    (FaultKind::RateLimit, "ThrottlingException"),
+    (FaultKind::Overloaded, "ServiceUnavailableException"),
+    (FaultKind::Timeout, "ModelTimeoutException"),
+    (FaultKind::Server, "InternalServerException"),
+    (FaultKind::Server, "ModelErrorException"),
+    (FaultKind::Server, "ModelStreamErrorException"),
+    (FaultKind::Overloaded, "ModelNotReadyException"),
+    (FaultKind::Authentication, "ExpiredTokenException"),
+    (FaultKind::ContextLength, "ContextLengthException"),
+    (FaultKind::ContentFilter, "ContentFilterException"),
+];
+
+/// The name of the exception of an error.
+pub(super) fn word(error: &WireError) -> &str {
+    let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, word)| *word);
+    error.code.as_deref().or(own).unwrap_or("InternalServerException")
+}
+
+pub(super) fn encode(error: &WireError) -> EncodedError {
+    let mut headers = vec![("x-amzn-errortype", word(error).to_owned())];
+    headers.extend(error.request_id.iter().map(|id| ("x-amzn-requestid", id.clone())));
+    let status = if error.status == 0 { 500 } else { error.status };
+    EncodedError { status, headers, body: super::json(&json!({"message": error.message})) }
+}
+
+pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError> {
+    let mut body = Fields::of(body).ok()?;
+    let message = body.text("message").or_else(|| body.text("Message"))?;
+    // `ValidationException:http://internal.amazon.com/…` names the exception before the colon.
+    let told = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
+    let name =
+        told.map(|told| told.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
+    let known = |name: &String| WORDS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
+    let row = name.as_ref().and_then(known);
+    let kind = row.map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
+    let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
+    let code = name.filter(|name| own.is_none_or(|own| !own.eq_ignore_ascii_case(name)));
+    let details = Some(body.rest()).filter(|rest| !rest.is_empty()).map(Value::Object);
+    Some(WireError { status, code, details, ..WireError::new(kind, message) })
+}
+
+/// An exception that came as an event of a stream.
+pub(super) fn of_event(name: &str, data: Value) -> WireError {
+    let headers = [("x-amzn-errortype", name)];
+    let fallback = data.to_string();
+    decode(0, &Headers(&headers), data).unwrap_or_else(|| WireError {
+        status: 0,
+        code: Some(name.to_owned()),
+        ..WireError::new(FaultKind::Server, fallback)
+    })
+}

@@ -1,0 +1,291 @@
+//! Requests of `bedrock-converse`, read.
+
+use serde_json::Value;
+
+use super::OWN;
+use super::request::FORMATS;
+use crate::error::{DecodeError, Within};
+use crate::fields::{Fields, each};
+use crate::neutral::{
+    Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning,
+    RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
+    ToolChoice, ToolResult,
+};
+
+pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
+    let mut fields = Fields::of(body)?;
+    let mut request = Request { model: fields.text("modelId").unwrap_or_default(), ..Request::default() };
+    for block in blocks("system", fields.list("system").unwrap_or_default())? {
+        if let Block::Text(text) = block {
+            request.system.push(text);
+        } else {
+            request.messages.push(Message::new(Role::System, vec![block]));
+        }
+    }
+    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+        let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
+        turn.within(index).within("messages")?;
+    }
+    if let Some(mut config) = fields.object("toolConfig") {
+        for tool in config.list("tools").unwrap_or_default() {
+            read_tool(tool, &mut request.tools);
+        }
+        request.tool_choice = read_choice(&mut config);
+        fields.put_rest("toolConfig", config);
+    }
+    if let Some(mut config) = fields.object("inferenceConfig") {
+        request.max_tokens = config.count("maxTokens");
+        request.temperature = config.number("temperature");
+        request.top_p = config.number("topP");
+        request.stop = config.texts("stopSequences").unwrap_or_default();
+        fields.put_rest("inferenceConfig", config);
+    }
+    read_thinking(&mut fields, &mut request);
+    if let Some(labels) = fields.object("requestMetadata") {
+        let plain = |value| if let Value::String(text) = value { text } else { value.to_string() };
+        request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
+    }
+    request.extra = Extra::of(OWN, fields.rest());
+    Ok(request)
+}
+
+fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
+    let role = match turn.needed_text("role")?.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+    };
+    let content = blocks("content", turn.list("content").unwrap_or_default())?;
+    let mut parts: Vec<Message> = Vec::new();
+    for block in content {
+        let role = if block.answers().is_some() { Role::Tool } else { role };
+        match parts.last_mut() {
+            Some(last) if last.role == role => last.content.push(block),
+            _ => parts.push(Message::new(role, vec![block])),
+        }
+    }
+    if parts.is_empty() {
+        parts.push(Message::new(role, Vec::new()));
+    }
+    if let Some(last) = parts.last_mut() {
+        last.extra = Extra::of(OWN, turn.rest());
+    }
+    messages.extend(parts);
+    Ok(())
+}
+
+/// Blocks; a hint to remember belongs to the block before it.
+pub(super) fn blocks(name: &str, list: Vec<Value>) -> Result<Vec<Block>, DecodeError> {
+    let mut blocks: Vec<Block> = Vec::with_capacity(list.len());
+    for (index, value) in list.into_iter().enumerate() {
+        if let Some(cache) = read_cache(&value)
+            && let Some(slot) = blocks.last_mut().and_then(cache_of)
+            && slot.is_none()
+        {
+            *slot = Some(cache);
+            continue;
+        }
+        blocks.push(block(value).within(index).within(name)?);
+    }
+    Ok(blocks)
+}
+
+fn cache_of(block: &mut Block) -> Option<&mut Option<Cache>> {
+    match block {
+        Block::Text(block) => Some(&mut block.cache),
+        Block::Image(block) => Some(&mut block.cache),
+        Block::Document(block) => Some(&mut block.cache),
+        Block::ToolCall(block) => Some(&mut block.cache),
+        Block::ToolResult(block) => Some(&mut block.cache),
+        Block::Audio(_)
+        | Block::Thinking(_)
+        | Block::RedactedThinking(_)
+        | Block::ToolResultReference(_)
+        | Block::Other(_) => None,
+    }
+}
+
+fn read_cache(value: &Value) -> Option<Cache> {
+    let point = value.get("cachePoint")?.as_object()?;
+    let plain = point.keys().all(|key| matches!(key.as_str(), "type" | "ttl"));
+    let ttl = point.get("ttl").and_then(Value::as_str).map(str::to_owned);
+    (plain && point.get("type").and_then(Value::as_str) == Some("default")).then_some(Cache { ttl })
+}
+
+/// A block; one that is not as the protocol has it is kept as it is.
+pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
+    let single = value.as_object().filter(|object| object.len() == 1).and_then(|object| object.keys().next()).cloned();
+    let Some(kind) = single.filter(|kind| is_known(kind, value.get(kind))) else {
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a block")) };
+    };
+    let mut outer = Fields::of(value)?;
+    if kind == "text" {
+        return Ok(Block::text(outer.text("text").unwrap_or_default()));
+    }
+    let mut fields = outer.object(&kind).unwrap_or_default();
+    Ok(match kind.as_str() {
+        "image" => {
+            let source = read_source(&mut fields, "image");
+            Block::Image(Image { source, detail: None, cache: None, extra: Extra::of(OWN, fields.rest()) })
+        }
+        "audio" => {
+            let source = read_source(&mut fields, "audio");
+            Block::Audio(Audio { source, extra: Extra::of(OWN, fields.rest()) })
+        }
+        "document" => {
+            let (source, name) = (read_source(&mut fields, "application"), fields.text("name"));
+            Block::Document(Document { source, name, cache: None, extra: Extra::of(OWN, fields.rest()) })
+        }
+        "toolUse" => Block::ToolCall(ToolCall {
+            id: fields.text("toolUseId").unwrap_or_default(),
+            name: fields.text("name").unwrap_or_default(),
+            arguments: fields.take("input").map_or_else(|| "{}".to_owned(), |input| input.to_string()),
+            extra: Extra::of(OWN, fields.rest()),
+            ..ToolCall::default()
+        }),
+        "toolResult" => Block::ToolResult(result(fields)?),
+        _ => {
+            if let Some(data) = fields.text("redactedContent") {
+                return Ok(Block::RedactedThinking(RedactedThinking { signature: Signature { from: OWN, data } }));
+            }
+            let mut text = fields.object("reasoningText").unwrap_or_default();
+            let signature = text.text("signature").map(|data| Signature { from: OWN, data });
+            Block::Thinking(Thinking {
+                text: text.text("text").unwrap_or_default(),
+                signature,
+                extra: Extra::default(),
+            })
+        }
+    })
+}
+
+fn is_known(kind: &str, value: Option<&Value>) -> bool {
+    let has = |pointer: &str| value.and_then(|value| value.pointer(pointer)).is_some_and(Value::is_string);
+    match kind {
+        "text" => value.is_some_and(Value::is_string),
+        "image" | "audio" | "document" => has("/source/bytes") || has("/source/text") || has("/source/s3Location/uri"),
+        "toolUse" => has("/name"),
+        "toolResult" => value.is_some_and(Value::is_object),
+        "reasoningContent" => has("/redactedContent") || has("/reasoningText/text"),
+        _ => false,
+    }
+}
+
+fn other(value: Value) -> Block {
+    Block::Other(Other { protocol: OWN, value })
+}
+
+fn read_source(fields: &mut Fields, family: &str) -> Source {
+    let format = fields.text("format").unwrap_or_default();
+    let listed = FORMATS.iter().find(|(_, known)| *known == format && family == "application");
+    let media_type = listed.map_or_else(|| format!("{family}/{format}"), |(kind, _)| (*kind).to_owned());
+    let mut source = fields.object("source").unwrap_or_default();
+    if let Some(data) = source.text("bytes") {
+        return Source::Base64 { media_type, data };
+    }
+    if let Some(text) = source.text("text") {
+        return Source::Text { text };
+    }
+    let url = source.object("s3Location").and_then(|mut location| location.text("uri")).unwrap_or_default();
+    Source::Url { url, media_type: Some(media_type) }
+}
+
+fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
+    let list = fields.list("content").unwrap_or_default();
+    let content = each("content", list, |_, value| {
+        if let Some(json) = value.get("json").filter(|_| value.as_object().is_some_and(|object| object.len() == 1)) {
+            return Ok(ResultBlock::Json { value: json.clone() });
+        }
+        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
+    })?;
+    let call_id = fields.text("toolUseId").unwrap_or_default();
+    let status = fields.text("status");
+    let is_error = status.as_deref() == Some("error");
+    Ok(ToolResult { call_id, content, is_error, cache: None, extra: Extra::of(OWN, fields.rest()) })
+}
+
+fn read_tool(value: Value, tools: &mut Vec<Tool>) {
+    if let Some(cache) = read_cache(&value)
+        && let Some(Tool::Function(last)) = tools.last_mut()
+        && last.cache.is_none()
+    {
+        last.cache = Some(cache);
+        return;
+    }
+    if !value.pointer("/toolSpec/name").is_some_and(Value::is_string) {
+        tools.push(Tool::Other(Other { protocol: OWN, value }));
+        return;
+    }
+    let Ok(mut outer) = Fields::of(value) else { return };
+    let mut spec = outer.object("toolSpec").unwrap_or_default();
+    let mut schema = spec.object("inputSchema").unwrap_or_default();
+    tools.push(Tool::Function(Function {
+        name: spec.text("name").unwrap_or_default(),
+        description: spec.text("description"),
+        parameters: schema.take("json"),
+        strict: spec.flag("strict"),
+        cache: None,
+        extra: Extra::of(OWN, spec.rest()),
+    }));
+}
+
+fn read_choice(config: &mut Fields) -> Option<ToolChoice> {
+    let choice = config.take("toolChoice")?;
+    if choice.get("auto").is_some() {
+        return Some(ToolChoice::Auto);
+    }
+    if choice.get("any").is_some() {
+        return Some(ToolChoice::Required);
+    }
+    let name = choice.pointer("/tool/name").and_then(Value::as_str).map(str::to_owned);
+    if name.is_none() {
+        config.put("toolChoice", choice);
+    }
+    name.map(ToolChoice::Tool)
+}
+
+fn read_thinking(fields: &mut Fields, request: &mut Request) {
+    let mut reasoning = Reasoning::default();
+    if let Some(mut model) = fields.object("additionalModelRequestFields") {
+        request.top_k = model.count("top_k");
+        if let Some(mut thinking) = model.object("thinking") {
+            reasoning.mode = thinking.text("type").map(ThinkingMode::from);
+            reasoning.budget_tokens = thinking.count("budget_tokens");
+            reasoning.visible = match thinking.peek("display") {
+                Some("summarized") => Some(true),
+                Some("omitted") => Some(false),
+                _ => None,
+            };
+            if reasoning.visible.is_some() {
+                thinking.take("display");
+            }
+            model.put_rest("thinking", thinking);
+        }
+        fields.put_rest("additionalModelRequestFields", model);
+    }
+    if let Some(mut config) = fields.object("outputConfig") {
+        reasoning.effort = config.text("effort").map(Effort::from);
+        if let Some(format) = config.take("textFormat") {
+            request.output = read_format(&format).map(Output::Schema);
+            if request.output.is_none() {
+                config.put("textFormat", format);
+            }
+        }
+        fields.put_rest("outputConfig", config);
+    }
+    request.reasoning = Some(reasoning).filter(|reasoning| *reasoning != Reasoning::default());
+}
+
+fn read_format(format: &Value) -> Option<OutputFormat> {
+    let inner = format.pointer("/structure/jsonSchema")?;
+    let schema = serde_json::from_str(inner.get("schema")?.as_str()?).ok()?;
+    let name = inner.get("name").and_then(Value::as_str).unwrap_or("output");
+    let description = inner.get("description").and_then(Value::as_str).map(str::to_owned);
+    OutputFormat::strict(name, schema).ok().map(|made| made.with_description(description))
+}
+
+/// A plain text that a stream adds to.
+pub(super) fn empty_text() -> Block {
+    Block::Text(Text::default())
+}

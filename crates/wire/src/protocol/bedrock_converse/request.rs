@@ -1,0 +1,447 @@
+//! Requests of `bedrock-converse`, written.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::shapes::{
+    Block, Body, CachePoint, Choice, InferenceConfig, InputSchema, KnownTool, Media, OutputConfig, Piece, Reasoning,
+    ReasoningText, S3Location, SchemaText, SourceShape, Structure, TextFormat, ToolConfig, ToolResultShape, ToolShape,
+    ToolSpec, ToolUse, Turn,
+};
+use crate::neutral::{
+    self, Cache, Document, Effort, Extra, Image, Message, Output, Request, ResultBlock, Role, Source, Text, Tool,
+    ToolChoice, ToolResult,
+};
+use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::report::{Action, Effect};
+use crate::surface::Quirk;
+
+/// The formats of media and their types.
+pub(super) const FORMATS: &[(&str, &str)] = &[
+    ("application/pdf", "pdf"),
+    ("text/plain", "txt"),
+    ("text/csv", "csv"),
+    ("text/html", "html"),
+    ("text/markdown", "md"),
+    ("application/msword", "doc"),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
+    ("application/vnd.ms-excel", "xls"),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
+];
+
+/// Fields of the extra that stand inside of something else that is written.
+const NESTED: [&str; 4] = ["inferenceConfig", "toolConfig", "outputConfig", "additionalModelRequestFields"];
+
+/// The name of a document that has none, because the protocol asks for one.
+const DOCUMENT: &str = "document";
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let (extra, mut inner) = ctx.split_extra(&request.extra, &NESTED);
+    let mut inner = |name| if let Some(Value::Object(map)) = inner.shift_remove(name) { map } else { Map::new() };
+    for (field, said) in [
+        ("frequency_penalty", request.frequency_penalty.is_some()),
+        ("presence_penalty", request.presence_penalty.is_some()),
+        ("seed", request.seed.is_some()),
+        ("user", request.user.is_some()),
+    ] {
+        ctx.no_word(field, said.then_some(&()));
+    }
+    let mut model_fields = inner("additionalModelRequestFields");
+    if let Some(top_k) = ctx.wish("top_k", request.top_k, Quirk::NoSampling) {
+        model_fields.insert("top_k".to_owned(), json!(top_k));
+    }
+    let effort = thinking(ctx, request, &mut model_fields);
+    let (text_format, output) = (format(ctx, request), inner("outputConfig"));
+    let said = text_format.is_some() || effort.is_some() || !output.is_empty();
+    let inference = InferenceConfig {
+        max_tokens: ctx.limit(request),
+        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
+        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        extra: inner("inferenceConfig"),
+    };
+    let inferred = inference.max_tokens.is_some()
+        || inference.temperature.is_some()
+        || inference.top_p.is_some()
+        || inference.stop_sequences.is_some()
+        || !inference.extra.is_empty();
+    let tools = tools(ctx, request);
+    let tool_choice = choice(ctx, request, !tools.is_empty());
+    let tool_extra = inner("toolConfig");
+    let (system, messages) = turns(ctx, request);
+    super::super::json(&Body {
+        messages,
+        system,
+        inference_config: inferred.then_some(inference),
+        tool_config: (!tools.is_empty()).then_some(ToolConfig { tools, tool_choice, extra: tool_extra }),
+        output_config: said.then_some(OutputConfig { text_format, effort, extra: output }),
+        additional_model_request_fields: model_fields,
+        request_metadata: ctx.wish(
+            "metadata",
+            Some(&request.metadata).filter(|map| !map.is_empty()),
+            Quirk::NoMetadata,
+        ),
+        extra,
+    })
+}
+
+/// When to think stands among the model's own fields, how hard beside the format.
+fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
+    let reasoning = request.reasoning.as_ref()?;
+    let at = At::ROOT.field("reasoning");
+    let mode = match (&reasoning.mode, reasoning.budget_tokens) {
+        (Some(mode), _) => Some(mode.word()),
+        (None, Some(_)) => {
+            ctx.tell("thinking-mode", &at.field("mode"), ADDED, "thinking with a budget is enabled");
+            Some("enabled")
+        }
+        (None, None) => None,
+    };
+    if let Some(mode) = mode {
+        let mut thinking = Map::from_iter([("type".to_owned(), json!(mode))]);
+        if let Some(budget) = reasoning.budget_tokens {
+            thinking.insert("budget_tokens".to_owned(), json!(budget));
+        }
+        if let Some(visible) = reasoning.visible {
+            thinking.insert("display".to_owned(), json!(if visible { "summarized" } else { "omitted" }));
+        }
+        fields.insert("thinking".to_owned(), Value::Object(thinking));
+    } else if reasoning.visible.is_some() {
+        ctx.tell("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown is said beside a mode alone");
+    }
+    let effort = ctx.effort(request);
+    if effort.is_none() && mode.is_none() && reasoning.visible.is_none() {
+        ctx.tell("no-word", &at, UNNOTED, "of thinking, nothing is said");
+    }
+    let effort: Cow<'r, Effort> = ctx.wish("reasoning", effort, Quirk::NoEffort)?;
+    Some(match effort {
+        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+        Cow::Owned(effort) => Cow::Owned(effort.into()),
+    })
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<'r>> {
+    let at = At::ROOT.field("output");
+    match ctx.output(request)? {
+        Output::Json => {
+            ctx.tell("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            None
+        }
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
+            None
+        }
+        Output::Schema(format) => {
+            if !format.is_strict() {
+                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+            }
+            let (name, description) = (format.name(), format.description());
+            let json_schema = SchemaText { schema: format.schema().to_string(), name, description };
+            Some(TextFormat { r#type: "json_schema", structure: Structure { json_schema } })
+        }
+    }
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let mut shapes = Vec::with_capacity(request.tools.len());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        let function = match tool {
+            Tool::Function(function) => function,
+            Tool::Other(other) => {
+                shapes.extend(ctx.other(&at, other).map(ToolShape::Other));
+                continue;
+            }
+        };
+        let json = if let Some(parameters) = &function.parameters {
+            Cow::Borrowed(parameters)
+        } else {
+            ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+            Cow::Owned(json!({"type": "object"}))
+        };
+        let description = function.description.as_deref().filter(|text| {
+            if text.is_empty() {
+                ctx.tell("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
+            }
+            !text.is_empty()
+        });
+        let strict = function.strict.filter(|strict| {
+            let refused = ctx.has(Quirk::NoStrict);
+            if refused {
+                let effect = if *strict { UNSAID } else { UNNOTED };
+                ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+            }
+            !refused
+        });
+        let extra = ctx.extra(&at, &function.extra);
+        let spec = ToolSpec { name: &function.name, description, input_schema: InputSchema { json }, strict, extra };
+        shapes.push(ToolShape::Known(KnownTool::ToolSpec(spec)));
+        let cache = function.cache.as_ref().map(|cache| KnownTool::CachePoint(CachePoint::of(cache)));
+        shapes.extend(cache.map(ToolShape::Known));
+    }
+    shapes
+}
+
+fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<Choice> {
+    if has_tools {
+        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+    }
+    let choice = ctx.tool_choice(request, has_tools)?;
+    let choice = ctx.no_lists(choice);
+    match choice.as_ref() {
+        ToolChoice::Tool(name) => Some(Choice::Tool { name: name.clone() }),
+        ToolChoice::Required => Some(Choice::Any {}),
+        ToolChoice::None => {
+            ctx.tell("no-choice-none", &At::ROOT.field("tool_choice"), UNSAID, "that no tool is called cannot be said");
+            None
+        }
+        ToolChoice::Auto | ToolChoice::AnyOf(_) | ToolChoice::OneOf(_) => Some(Choice::Auto {}),
+    }
+}
+
+/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Vec<Turn<'r>>) {
+    let at = At::ROOT.field("system");
+    let mut system = Vec::new();
+    for (index, text) in request.system.iter().enumerate() {
+        text_piece(ctx, &at.entry(index), text, &mut system);
+    }
+    let messages = At::ROOT.field("messages");
+    let mut turns: Vec<Turn<'r>> = Vec::with_capacity(request.messages.len());
+    let mut before: Option<&Message> = None;
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let extra = ctx.extra(&at, &message.extra);
+        let mut content = Vec::with_capacity(message.content.len());
+        let blocks = at.field("content");
+        for (index, block) in message.content.iter().enumerate() {
+            piece(ctx, &blocks.entry(index), block, message.role, &mut content);
+        }
+        match message.role {
+            Role::System if turns.is_empty() => {
+                let detail = "an instruction that stands first is what everything begins with";
+                ctx.tell("leading-instruction", &at, MOVED, detail);
+                system.extend(content);
+                continue;
+            }
+            Role::System if content.is_empty() => {
+                ctx.tell("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                continue;
+            }
+            Role::System => {
+                let what = (Action::Rewritten, Effect::Narrower);
+                ctx.tell("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                for piece in &mut content {
+                    if let Piece::Known(Block::Text(text)) = piece {
+                        *text = Cow::Owned(format!("<system>{text}</system>"));
+                    }
+                }
+                turns.push(Turn { role: "user", content, extra });
+            }
+            Role::Assistant => turns.push(Turn { role: "assistant", content, extra }),
+            Role::User | Role::Tool => {
+                let after = before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
+                match turns.last_mut() {
+                    Some(results) if after && extra.is_none() => {
+                        if content.is_empty() {
+                            ctx.tell("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            continue;
+                        }
+                        if message.role == Role::Tool {
+                            ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                        }
+                        results.content.extend(content);
+                    }
+                    _ => turns.push(Turn { role: "user", content, extra }),
+                }
+            }
+        }
+        before = Some(message);
+    }
+    (system, turns)
+}
+
+fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, pieces: &mut Vec<Piece<'r>>) {
+    ctx.no_fields(at, &text.extra);
+    ctx.no_signature(at, text.signature.as_ref());
+    pieces.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
+    remember(text.cache.as_ref(), pieces);
+}
+
+/// A hint to remember is a block of its own, after what it is about.
+fn remember<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
+    pieces.extend(cache.map(|cache| Piece::Known(Block::CachePoint(CachePoint::of(cache)))));
+}
+
+pub(super) fn piece<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    block: &'r neutral::Block,
+    role: Role,
+    pieces: &mut Vec<Piece<'r>>,
+) {
+    let placed = match block {
+        neutral::Block::ToolResult(_) | neutral::Block::ToolResultReference(_) => role == Role::Tool,
+        neutral::Block::Thinking(_) | neutral::Block::RedactedThinking(_) | neutral::Block::ToolCall(_) => {
+            role == Role::Assistant
+        }
+        neutral::Block::Text(_) | neutral::Block::Other(_) => role != Role::Tool,
+        neutral::Block::Image(_) => matches!(role, Role::User | Role::Assistant),
+        neutral::Block::Audio(_) | neutral::Block::Document(_) => role == Role::User,
+    };
+    if !placed {
+        ctx.no_place(at, block.kind(), "this turn");
+        return;
+    }
+    match block {
+        neutral::Block::Text(text) => text_piece(ctx, at, text, pieces),
+        neutral::Block::Image(image) => {
+            let image_block = image_media(ctx, at, image);
+            let said = image_block.is_some();
+            pieces.extend(image_block.map(|media| Piece::Known(Block::Image(media))));
+            remember(image.cache.as_ref().filter(|_| said), pieces);
+        }
+        neutral::Block::Audio(audio) => {
+            if ctx.takes(at, "recordings", Quirk::NoAudio) {
+                let media = media(ctx, at, &audio.source, None, &audio.extra);
+                pieces.extend(media.map(|media| Piece::Known(Block::Audio(media))));
+            }
+        }
+        neutral::Block::Document(document) => {
+            let media = document_media(ctx, at, document);
+            let said = media.is_some();
+            pieces.extend(media.map(|media| Piece::Known(Block::Document(media))));
+            remember(document.cache.as_ref().filter(|_| said), pieces);
+        }
+        neutral::Block::Thinking(thinking) => {
+            ctx.no_fields(at, &thinking.extra);
+            let signature = ctx.signature(at, thinking.signature.as_ref());
+            let text = ReasoningText { text: &thinking.text, signature };
+            pieces.push(Piece::Known(Block::ReasoningContent(Reasoning::ReasoningText(text))));
+        }
+        neutral::Block::RedactedThinking(redacted) => {
+            let data = ctx.signature(at, Some(&redacted.signature));
+            pieces.extend(data.map(|data| Piece::Known(Block::ReasoningContent(Reasoning::RedactedContent(data)))));
+        }
+        neutral::Block::ToolCall(call) => {
+            ctx.no_signature(at, call.signature.as_ref());
+            let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
+            let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
+            pieces.push(Piece::Known(Block::ToolUse(shape)));
+            remember(call.cache.as_ref(), pieces);
+        }
+        neutral::Block::ToolResult(result) => {
+            pieces.push(result_piece(ctx, at, result));
+            remember(result.cache.as_ref(), pieces);
+        }
+        neutral::Block::ToolResultReference(reference) => {
+            ctx.reference(at);
+            pieces.push(Piece::Known(Block::ToolResult(ToolResultShape {
+                tool_use_id: &reference.call_id,
+                content: vec![Piece::Known(Block::Text(Cow::Owned(reference.note())))],
+                status: None,
+                extra: ctx.extra(at, &reference.extra),
+            })));
+        }
+        neutral::Block::Other(other) => pieces.extend(ctx.other(at, other).map(Piece::Other)),
+    }
+}
+
+fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Media<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    if image.detail.is_some() {
+        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+    }
+    media(ctx, at, &image.source, None, &image.extra)
+}
+
+fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Media<'r>> {
+    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+        return None;
+    }
+    let name = document.name.as_deref().unwrap_or_else(|| {
+        ctx.tell("document-name", &at.field("name"), ADDED, "a document must have a name");
+        DOCUMENT
+    });
+    if let Source::Text { text } = &document.source {
+        let extra = ctx.extra(at, &document.extra);
+        return Some(Media { name: Some(name), format: "txt", source: SourceShape::Text(text), extra });
+    }
+    media(ctx, at, &document.source, Some(name), &document.extra)
+}
+
+fn media<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    source: &'r Source,
+    name: Option<&'r str>,
+    extra: &'r Extra,
+) -> Option<Media<'r>> {
+    let known = match source {
+        Source::Base64 { media_type, data } => {
+            let listed = FORMATS.iter().find(|(kind, _)| kind == media_type).map(|(_, format)| *format);
+            let format =
+                listed.or_else(|| media_type.strip_prefix("image/").or_else(|| media_type.strip_prefix("audio/")));
+            format.map(|format| (format, SourceShape::Bytes(data)))
+        }
+        Source::Url { url, media_type: Some(media_type) } if url.starts_with("s3://") => {
+            let format = media_type.rsplit('/').next().unwrap_or_default();
+            Some((format, SourceShape::S3Location(S3Location { uri: url })))
+        }
+        Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
+    };
+    let Some((format, source)) = known else {
+        ctx.no_source(at, source);
+        return None;
+    };
+    Some(Media { name, format, source, extra: ctx.extra(at, extra) })
+}
+
+fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Piece<'r> {
+    let inner = at.field("content");
+    let mut content = Vec::with_capacity(result.content.len());
+    for (index, block) in result.content.iter().enumerate() {
+        let at = inner.entry(index);
+        match block {
+            ResultBlock::Text(text) => {
+                ctx.no_cache(&at, text.cache.as_ref());
+                ctx.no_fields(&at, &text.extra);
+                ctx.no_signature(&at, text.signature.as_ref());
+                content.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
+            }
+            ResultBlock::Json { value } if value.is_object() => {
+                content.push(Piece::Known(Block::Json(Cow::Borrowed(value))));
+            }
+            ResultBlock::Json { value } => {
+                ctx.tell(
+                    "json-not-an-object",
+                    &at,
+                    (Action::Wrapped, Effect::Same),
+                    "JSON that is no object stands in one",
+                );
+                content.push(Piece::Known(Block::Json(Cow::Owned(json!({"output": value})))));
+            }
+            ResultBlock::Image(image) => {
+                ctx.no_cache(&at, image.cache.as_ref());
+                content.extend(image_media(ctx, &at, image).map(|media| Piece::Known(Block::Image(media))));
+            }
+            ResultBlock::Document(document) => {
+                ctx.no_cache(&at, document.cache.as_ref());
+                content.extend(document_media(ctx, &at, document).map(|media| Piece::Known(Block::Document(media))));
+            }
+            ResultBlock::Other(other) => content.extend(ctx.other(&at, other).map(Piece::Other)),
+        }
+    }
+    if content.is_empty() {
+        ctx.tell("empty-result", at, REWRITTEN, "a result without content says so");
+        content.push(Piece::Known(Block::Text(Cow::Borrowed("(no output)"))));
+    }
+    let status = result.is_error.then_some("error");
+    let extra = ctx.extra(at, &result.extra);
+    Piece::Known(Block::ToolResult(ToolResultShape { tool_use_id: &result.call_id, content, status, extra }))
+}

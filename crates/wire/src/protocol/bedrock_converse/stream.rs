@@ -1,0 +1,306 @@
+//! Streams of `bedrock-converse`, in AWS frames.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::read::empty_text;
+use super::response::{STOP_WORDS, drop_metrics, read_stop, read_usage, unsaid, usage_fields};
+use super::shapes::PlainDelta;
+use crate::error::DecodeError;
+use crate::fields::Fields;
+use crate::frame::{Frame, JSON_EVENT, encode_message};
+use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Response, Signature, Thinking, ToolCall, Usage};
+use crate::protocol::context::{Context, DROPPED, UNNOTED};
+use crate::protocol::{StreamReader, StreamWriter, stop};
+use crate::report::Changes;
+use crate::surface::Surface;
+
+/// Reads the events of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Blocks that are open, and whether they are calls that have no arguments yet.
+    open: HashMap<usize, bool>,
+    called: bool,
+}
+
+impl StreamReader for Reader {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if frame.event == "contentBlockDelta"
+            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+        {
+            let index = plain.content_block_index;
+            if let Some(text) = plain.delta.text {
+                self.text(index, empty_text, Delta::Text(text.into_owned()), out);
+            } else if let Some(input) = plain.delta.tool_use {
+                self.arguments(index, input.input.into_owned(), out);
+            }
+            return Ok(());
+        }
+        let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
+        self.event(frame.event, value, out)
+    }
+}
+
+impl Reader {
+    fn event(&mut self, name: &str, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if name.ends_with("Exception") {
+            out.push(Event::Error(super::error::of_event(name, value)));
+            return Ok(());
+        }
+        let mut fields = Fields::of(value)?;
+        let index = fields.count("contentBlockIndex").and_then(|index| usize::try_from(index).ok());
+        match (name, index) {
+            ("messageStart", _) => {
+                out.push(Event::Start { id: String::new(), model: String::new(), extra: Extra::default() });
+            }
+            ("contentBlockStart", Some(index)) => {
+                let mut start = fields.object("start").unwrap_or_default();
+                if let Some(mut call) = start.object("toolUse") {
+                    self.called = true;
+                    self.open.insert(index, true);
+                    let (id, name) =
+                        (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
+                    let extra = Extra::of(OWN, call.rest());
+                    out.push(Event::Open {
+                        index,
+                        block: Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() }),
+                    });
+                }
+            }
+            ("contentBlockDelta", Some(index)) => self.delta(index, &mut fields, out),
+            ("contentBlockStop", Some(index)) => {
+                if self.open.remove(&index) == Some(true) {
+                    out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
+                }
+                out.push(Event::Close { index });
+            }
+            ("messageStop", _) => {
+                let word = fields.text("stopReason").unwrap_or_default();
+                let (reason, kept) = read_stop(&word, self.called);
+                if kept {
+                    fields.put("stopReason", json!(word));
+                }
+                out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, fields.rest()) });
+            }
+            ("metadata", _) => {
+                let usage = fields.object("usage").map(read_usage).filter(|usage| *usage != Usage::default());
+                out.extend(usage.map(Event::Usage));
+                drop_metrics(&mut fields);
+                fields.take("p");
+                let rest = fields.rest();
+                if !rest.is_empty() {
+                    out.push(other(name, rest));
+                }
+            }
+            _ => out.push(other(name, fields.rest())),
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, index: usize, fields: &mut Fields, out: &mut Vec<Event>) {
+        let mut delta = fields.object("delta").unwrap_or_default();
+        if let Some(text) = delta.text("text") {
+            self.text(index, empty_text, Delta::Text(text), out);
+        } else if let Some(mut call) = delta.object("toolUse") {
+            self.arguments(index, call.text("input").unwrap_or_default(), out);
+        } else if let Some(mut thought) = delta.object("reasoningContent") {
+            if let Some(data) = thought.text("redactedContent") {
+                let signature = Signature { from: OWN, data };
+                self.open.insert(index, false);
+                out.push(Event::Open { index, block: Block::RedactedThinking(RedactedThinking { signature }) });
+                return;
+            }
+            let thinking = || Block::Thinking(Thinking::default());
+            if let Some(data) = thought.text("signature") {
+                self.text(index, thinking, Delta::Signature(Signature { from: OWN, data }), out);
+            } else {
+                self.text(index, thinking, Delta::Thinking(thought.text("text").unwrap_or_default()), out);
+            }
+        } else {
+            let rest = Map::from_iter([
+                ("delta".to_owned(), Value::Object(delta.rest())),
+                ("contentBlockIndex".to_owned(), json!(index)),
+            ]);
+            out.push(other("contentBlockDelta", rest));
+        }
+    }
+
+    fn text(&mut self, index: usize, block: impl FnOnce() -> Block, delta: Delta, out: &mut Vec<Event>) {
+        if self.open.insert(index, false).is_none() {
+            out.push(Event::Open { index, block: block() });
+        }
+        let empty = matches!(&delta, Delta::Text(text) | Delta::Thinking(text) if text.is_empty());
+        if !empty {
+            out.push(Event::Delta { index, delta });
+        }
+    }
+
+    fn arguments(&mut self, index: usize, text: String, out: &mut Vec<Event>) {
+        if !text.is_empty() {
+            self.open.insert(index, false);
+            out.push(Event::Delta { index, delta: Delta::Arguments(text) });
+        }
+    }
+}
+
+fn other(name: &str, data: Map<String, Value>) -> Event {
+    Event::Other { protocol: OWN, name: name.to_owned(), data: Value::Object(data) }
+}
+
+/// Writes the events of an answer.
+#[derive(Debug)]
+pub(super) struct Writer {
+    surface: Surface,
+    said: Response,
+    places: HashMap<usize, usize>,
+    stopped: bool,
+}
+
+impl Writer {
+    pub(super) fn new(surface: &Surface) -> Self {
+        Self { surface: surface.clone(), said: Response::default(), places: HashMap::new(), stopped: false }
+    }
+
+    fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
+        let place = self.places.len();
+        let own_fields = block.extra().is_some_and(|extra| extra.get(OWN).is_some());
+        if own_fields && block.as_call().is_none() {
+            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        }
+        let (name, data) = match block {
+            Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),
+            Block::Thinking(thinking) => {
+                ("contentBlockDelta", json!({"delta": {"reasoningContent": {"text": thinking.text}}}))
+            }
+            Block::RedactedThinking(redacted) if redacted.signature.from == OWN => (
+                "contentBlockDelta",
+                json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
+            ),
+            Block::ToolCall(call) => {
+                self.said.content = vec![Block::ToolCall(ToolCall::default())];
+                let mut start = json!({"toolUseId": call.id, "name": call.name});
+                if let (Some(start), Some(own)) = (start.as_object_mut(), call.extra.get(OWN)) {
+                    start.extend(own.clone());
+                }
+                ("contentBlockStart", json!({"start": {"toolUse": start}}))
+            }
+            Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => {
+                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
+                return;
+            }
+        };
+        if block.cache().is_some() {
+            changes.push(
+                "no-cache-hint",
+                format!("/content/{index}/cache"),
+                DROPPED,
+                "hints to remember are not streamed",
+            );
+        }
+        self.places.insert(index, place);
+        emit_at(name, place, data, out);
+        if let Block::ToolCall(call) = block
+            && !call.arguments.is_empty()
+        {
+            emit_at("contentBlockDelta", place, json!({"delta": {"toolUse": {"input": call.arguments}}}), out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        unsaid(&mut ctx, &self.said);
+        if let Some(words) = self.said.refusal.clone() {
+            let place = self.places.len();
+            emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
+            emit_at("contentBlockStop", place, json!({}), out);
+        }
+        let (mut extra, _) = ctx.split_extra(&self.said.extra, &["stopReason"]);
+        let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
+        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.said);
+        extra.insert("stopReason".to_owned(), json!(word));
+        emit("messageStop", &Value::Object(extra), out);
+        let usage = self.said.usage.clone().unwrap_or_default();
+        let usage = usage_fields(&mut ctx, &usage);
+        emit("metadata", &json!({"usage": usage, "metrics": metrics}), out);
+        changes.append(ctx.changes);
+    }
+}
+
+fn emit(name: &str, data: &Value, out: &mut Vec<u8>) {
+    let headers = [&[(":event-type", name)], JSON_EVENT].concat();
+    encode_message(&headers, &super::super::json(data), out);
+}
+
+fn emit_at(name: &str, place: usize, mut data: Value, out: &mut Vec<u8>) {
+    if let Some(fields) = data.as_object_mut() {
+        fields.insert("contentBlockIndex".to_owned(), json!(place));
+    }
+    emit(name, &data, out);
+}
+
+impl StreamWriter for Writer {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
+        match event {
+            Event::Start { extra, .. } => {
+                self.said.extra = extra.clone();
+                emit("messageStart", &json!({"role": "assistant"}), out);
+            }
+            Event::Open { index, block } => self.open(*index, block, out, changes),
+            Event::Delta { index, delta } => {
+                let Some(&place) = self.places.get(index) else { return };
+                let delta = match delta {
+                    Delta::Text(text) => json!({"text": text}),
+                    Delta::Thinking(text) => json!({"reasoningContent": {"text": text}}),
+                    Delta::Arguments(text) => json!({"toolUse": {"input": text}}),
+                    Delta::Signature(signature) if signature.from == OWN => {
+                        json!({"reasoningContent": {"signature": signature.data}})
+                    }
+                    Delta::Signature(signature) => {
+                        let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
+                        changes.push("foreign-signature", format!("/content/{index}/signature"), UNNOTED, detail);
+                        return;
+                    }
+                };
+                emit_at("contentBlockDelta", place, json!({"delta": delta}), out);
+            }
+            Event::Close { index } => {
+                if let Some(&place) = self.places.get(index) {
+                    emit_at("contentBlockStop", place, json!({}), out);
+                }
+            }
+            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
+            Event::Stop { reason, sequence, extra } => {
+                self.stopped = true;
+                self.said.stop = reason.clone();
+                self.said.stop_sequence.clone_from(sequence);
+                self.said.extra.merge(extra.clone());
+            }
+            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
+            Event::End => {
+                if self.stopped {
+                    self.end(out, changes);
+                }
+            }
+            Event::Error(error) => {
+                let name = super::error::word(error);
+                let headers =
+                    [(":exception-type", name), (":content-type", "application/json"), (":message-type", "exception")];
+                encode_message(&headers, &super::super::json(&json!({"message": error.message})), out);
+            }
+            Event::Other { protocol, name, data } if *protocol == OWN => emit(name, data, out),
+            Event::Other { protocol, .. } => {
+                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+            }
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! What every encoder asks and tells in the same way: the surface, the places, the changes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::Protocol;
+use crate::neutral::{
+    Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
+    ToolChoice, ToolResult,
+};
+use crate::report::{Action, Changes, Effect};
+use crate::surface::{Quirk, Surface};
+
+/// A place in the value that is encoded. It costs nothing until it is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    outer: Option<&'a At<'a>>,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Root,
+    Field(&'static str),
+    Entry(usize),
+}
+
+impl<'a> At<'a> {
+    pub(super) const ROOT: At<'static> = At { outer: None, step: Step::Root };
+
+    pub(super) fn field(&'a self, name: &'static str) -> At<'a> {
+        At { outer: Some(self), step: Step::Field(name) }
+    }
+
+    pub(super) fn entry(&'a self, index: usize) -> At<'a> {
+        At { outer: Some(self), step: Step::Entry(index) }
+    }
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(outer) = self.outer {
+            outer.fmt(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Field(name) => write!(f, "/{name}"),
+            Step::Entry(index) => write!(f, "/{index}"),
+        }
+    }
+}
+
+/// What an encoder knows and tells.
+pub(super) struct Context<'a> {
+    pub(super) protocol: Protocol,
+    pub(super) surface: &'a Surface,
+    pub(super) changes: Changes,
+}
+
+/// What a change did, and to what effect.
+pub(super) const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
+pub(super) const UNSAID: (Action, Effect) = (Action::Dropped, Effect::Wider);
+pub(super) const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+pub(super) const REWRITTEN: (Action, Effect) = (Action::Rewritten, Effect::Same);
+pub(super) const MERGED: (Action, Effect) = (Action::Merged, Effect::Same);
+pub(super) const MOVED: (Action, Effect) = (Action::Moved, Effect::Same);
+pub(super) const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
+
+impl<'a> Context<'a> {
+    pub(super) fn new(protocol: Protocol, surface: &'a Surface) -> Self {
+        Self { protocol, surface, changes: Changes::default() }
+    }
+
+    pub(super) fn has(&self, quirk: Quirk) -> bool {
+        self.surface.has(quirk)
+    }
+
+    pub(super) fn tell(
+        &mut self,
+        code: &'static str,
+        at: &At<'_>,
+        what: (Action, Effect),
+        detail: impl Into<Cow<'static, str>>,
+    ) {
+        self.changes.push(code, at.to_string(), what, detail);
+    }
+
+    /// A wish that the protocol has no word for.
+    pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
+        if value.is_some() {
+            self.tell("no-word", &At::ROOT.field(field), UNSAID, format!("{} cannot say `{field}`", self.protocol));
+        }
+    }
+
+    /// A wish that the surface may refuse.
+    pub(super) fn wish<T>(&mut self, field: &'static str, value: Option<T>, refusal: Quirk) -> Option<T> {
+        if value.is_some() && self.has(refusal) {
+            self.tell("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
+            return None;
+        }
+        value
+    }
+
+    /// The fields for this protocol. Fields for other protocols are not said.
+    pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
+        for foreign in extra.foreign(self.protocol) {
+            let detail = format!("fields of {foreign} are not said to {}", self.protocol);
+            self.tell("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
+        }
+        extra.get(self.protocol)
+    }
+
+    /// Fields that cannot be said where they stand, not even to their own protocol.
+    pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
+        if self.extra(at, extra).is_some() {
+            self.tell("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
+        }
+    }
+
+    /// What only its own protocol understands, if this is it.
+    pub(super) fn other<'o>(&mut self, at: &At<'_>, other: &'o Other) -> Option<&'o Value> {
+        if other.protocol == self.protocol {
+            return Some(&other.value);
+        }
+        let detail = format!("only {} understands it", other.protocol);
+        self.tell("foreign-block", at, DROPPED, detail);
+        None
+    }
+
+    /// The signature, if this protocol gave it.
+    pub(super) fn signature<'s>(&mut self, at: &At<'_>, signature: Option<&'s Signature>) -> Option<&'s str> {
+        let signature = signature?;
+        if signature.from == self.protocol {
+            return Some(&signature.data);
+        }
+        let detail = format!("a signature of {} means nothing to {}", signature.from, self.protocol);
+        self.tell("foreign-signature", &at.field("signature"), UNNOTED, detail);
+        None
+    }
+
+    /// A signature where the protocol has none.
+    pub(super) fn no_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
+        if signature.is_some() {
+            let detail = format!("{} has no signatures here", self.protocol);
+            self.tell("no-signature", &at.field("signature"), UNNOTED, detail);
+        }
+    }
+
+    /// A hint to remember, where the protocol has none.
+    pub(super) fn no_cache<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
+        if cache.is_some() {
+            self.tell("no-cache-hint", &at.field("cache"), UNNOTED, format!("{} has no cache hints", self.protocol));
+        }
+    }
+
+    /// A piece that cannot stand where it stands.
+    pub(super) fn no_place(&mut self, at: &At<'_>, kind: &str, place: &str) {
+        let detail = format!("{} takes no {kind} in {place}", self.protocol);
+        self.tell("no-place", at, DROPPED, detail);
+    }
+
+    /// A medium that the surface may refuse.
+    pub(super) fn takes(&mut self, at: &At<'_>, kind: &'static str, refusal: Quirk) -> bool {
+        let refused = self.has(refusal);
+        if refused {
+            self.tell("refused-here", at, DROPPED, format!("this surface takes no {kind}"));
+        }
+        !refused
+    }
+
+    /// Bytes that are somewhere the protocol cannot name.
+    pub(super) fn no_source(&mut self, at: &At<'_>, source: &Source) {
+        let place = match source {
+            Source::Base64 { .. } => "inline bytes of this kind",
+            Source::Url { .. } => "an address",
+            Source::File { .. } => "a stored file",
+            Source::Text { .. } => "plain text",
+        };
+        self.tell("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
+    }
+
+    /// The effort, or the nearest one that the surface takes.
+    pub(super) fn effort<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
+        let effort = request.reasoning.as_ref()?.effort.as_ref()?;
+        let taken = &self.surface.efforts;
+        if taken.is_empty() || taken.contains(effort) {
+            return Some(Cow::Borrowed(effort));
+        }
+        let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
+        let wanted = rank(effort)?;
+        let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
+        let at = At::ROOT.field("reasoning");
+        let detail = format!("effort `{effort}` does not exist here; `{nearest}` is the nearest");
+        self.tell("effort", &at.field("effort"), (Action::Rewritten, Effect::Wider), detail);
+        Some(Cow::Owned(nearest.clone()))
+    }
+
+    /// The effort for a protocol that knows nothing else of thinking.
+    pub(super) fn effort_alone<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
+        let reasoning = request.reasoning.as_ref()?;
+        let at = At::ROOT.field("reasoning");
+        if *reasoning == Reasoning::default() {
+            self.tell("no-word", &at, UNNOTED, "no wish is no wish");
+        }
+        let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
+            (_, None, None) => None,
+            (Some(_), _, _) => {
+                self.tell("no-word", &at, UNSAID, "of thinking, only the effort can be said");
+                None
+            }
+            (None, Some(ThinkingMode::Disabled), _) => Some(Effort::None),
+            (None, _, Some(budget)) => Some(effort_of_budget(budget)),
+            (None, Some(_), None) => {
+                self.tell("no-word", &at.field("mode"), UNSAID, "when to think cannot be said");
+                None
+            }
+        };
+        if let Some(effort) = derived {
+            let detail = format!("how much to think is said as the effort `{effort}`");
+            self.tell("effort", &at, (Action::Rewritten, Effect::Wider), detail);
+            return Some(Cow::Owned(effort));
+        }
+        self.effort(request)
+    }
+
+    /// Whether thoughts are shown, where the protocol cannot say it.
+    pub(super) fn no_visible(&mut self, request: &Request) {
+        if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
+            let at = At::ROOT.field("reasoning");
+            self.tell("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown cannot be said");
+        }
+    }
+
+    /// The limit of tokens: the request's, or the one that the surface has for requests without.
+    pub(super) fn limit(&mut self, request: &Request) -> Option<u64> {
+        request.max_tokens.or_else(|| {
+            let limit = self.surface.max_tokens?;
+            self.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {limit} is sent"));
+            Some(limit)
+        })
+    }
+
+    /// The choice of tools, as far as the surface takes it and there are tools.
+    pub(super) fn tool_choice<'r>(&mut self, request: &'r Request, has_tools: bool) -> Option<Cow<'r, ToolChoice>> {
+        if !has_tools {
+            self.without_tools(request);
+            return None;
+        }
+        let at = At::ROOT.field("tool_choice");
+        let choice = request.tool_choice.as_ref()?;
+        let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
+        if forced && self.has(Quirk::NoForcedChoice) {
+            self.tell("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
+            return Some(Cow::Owned(ToolChoice::Auto));
+        }
+        if matches!(choice, ToolChoice::Tool(_)) && self.has(Quirk::NoNamedChoice) {
+            self.tell("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
+            return Some(Cow::Owned(ToolChoice::Required));
+        }
+        Some(Cow::Borrowed(choice))
+    }
+
+    /// A choice among some of the tools, where the protocol cannot say it.
+    pub(super) fn no_lists<'r>(&mut self, choice: Cow<'r, ToolChoice>) -> Cow<'r, ToolChoice> {
+        let wider = match choice.as_ref() {
+            ToolChoice::AnyOf(_) => ToolChoice::Auto,
+            ToolChoice::OneOf(_) => ToolChoice::Required,
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => return choice,
+        };
+        let at = At::ROOT.field("tool_choice");
+        self.tell("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
+        Cow::Owned(wider)
+    }
+
+    /// The format of the answer, as far as the surface takes it.
+    pub(super) fn output<'r>(&mut self, request: &'r Request) -> Option<&'r Output> {
+        let output = request.output.as_ref()?;
+        let at = At::ROOT.field("output");
+        if !request.tools.is_empty() && self.has(Quirk::NoToolsWithFormat) {
+            self.tell("no-tools-with-format", &at, UNSAID, "tools and a format of the answer do not go together here");
+            return None;
+        }
+        if let Output::Schema(format) = output
+            && matches!(format.strategy(), Strategy::Tool | Strategy::Prompted)
+        {
+            self.tell("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
+        }
+        Some(output)
+    }
+
+    /// The fields for this protocol, with those taken out that stand inside of something else that is written.
+    pub(super) fn split_extra(&mut self, extra: &Extra, inner: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
+        let mut outer = self.extra(&At::ROOT, extra).cloned().unwrap_or_default();
+        let taken = inner.iter().filter_map(|name| Some(((*name).to_owned(), outer.shift_remove(*name)?))).collect();
+        (outer, taken)
+    }
+
+    /// What cannot be said without tools.
+    fn without_tools(&mut self, request: &Request) {
+        if request.tool_choice.is_some() {
+            let at = At::ROOT.field("tool_choice");
+            self.tell("no-tools", &at, UNNOTED, "a choice of tools means nothing without tools");
+        }
+        if request.parallel_tool_calls.is_some() {
+            let at = At::ROOT.field("parallel_tool_calls");
+            self.tell("no-tools", &at, UNNOTED, "calls in parallel mean nothing without tools");
+        }
+    }
+
+    /// A stored result, of which only the beginning is said.
+    pub(super) fn reference(&mut self, at: &At<'_>) {
+        let what = (Action::Rewritten, Effect::Narrower);
+        self.tell("stored-result", at, what, "of a stored result its beginning and its place are said");
+    }
+
+    /// What kind of thing is at an address, where the protocol does not say it.
+    pub(super) fn media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
+        if media_type.is_some() {
+            self.tell("no-media-type", &at.field("source"), UNNOTED, "what is at the address is not said");
+        }
+    }
+
+    /// The arguments of a call as a JSON object, written as they are.
+    pub(super) fn arguments<'c>(&mut self, at: &At<'_>, call: &'c ToolCall) -> Json<'c> {
+        let text = call.arguments.trim();
+        if text.starts_with('{')
+            && let Ok(raw) = serde_json::from_str::<&RawValue>(text)
+        {
+            return Json::Raw(raw);
+        }
+        let at = at.field("arguments");
+        if text.is_empty() {
+            self.tell("no-arguments", &at, REWRITTEN, "no arguments are an empty object");
+            return Json::Value(Cow::Owned(Value::Object(Map::new())));
+        }
+        let (key, value) = match serde_json::from_str(text) {
+            Ok(value) => ("value", value),
+            Err(_) => ("text", Value::String(text.to_owned())),
+        };
+        let detail = format!("arguments that are no object travel as its `{key}`");
+        self.tell("arguments-not-an-object", &at, (Action::Wrapped, Effect::Same), detail);
+        Json::Value(Cow::Owned(Value::Object(Map::from_iter([(key.to_owned(), value)]))))
+    }
+
+    /// The text of a result in a protocol that has nothing else, and the media that must go elsewhere.
+    pub(super) fn result_text<'r>(
+        &mut self,
+        at: &At<'_>,
+        result: &'r ToolResult,
+    ) -> (Cow<'r, str>, Vec<&'r ResultBlock>) {
+        let content = at.field("content");
+        let (mut texts, mut media) = (Vec::new(), Vec::new());
+        for (index, block) in result.content.iter().enumerate() {
+            let at = content.entry(index);
+            match block {
+                ResultBlock::Text(text) => {
+                    self.no_fields(&at, &text.extra);
+                    self.no_cache(&at, text.cache.as_ref());
+                    self.no_signature(&at, text.signature.as_ref());
+                    texts.push(Cow::Borrowed(text.text.as_str()));
+                }
+                ResultBlock::Json { value } => {
+                    self.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                    texts.push(Cow::Owned(value.to_string()));
+                }
+                ResultBlock::Image(_) | ResultBlock::Document(_) => media.push(block),
+                ResultBlock::Other(other) => {
+                    let detail = format!("a result block of {} is not said", other.protocol);
+                    self.tell("foreign-block", &at, DROPPED, detail);
+                }
+            }
+        }
+        if let [only] = texts.as_slice()
+            && only.is_empty()
+        {
+            self.tell("empty-text", &content, UNNOTED, "an empty text says nothing");
+        }
+        (self.joined(&content, texts), media)
+    }
+
+    /// Texts as one, a line each.
+    pub(super) fn joined<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
+        if texts.len() > 1 {
+            self.tell("joined-texts", at, MERGED, "several texts are said as one, joined by a new line");
+            return Cow::Owned(texts.join("\n"));
+        }
+        texts.pop().unwrap_or_default()
+    }
+
+    /// The text of a failed result in a protocol that cannot say that it failed.
+    pub(super) fn error_text<'t>(&mut self, at: &At<'_>, result: &ToolResult, text: Cow<'t, str>) -> Cow<'t, str> {
+        if !result.is_error {
+            return text;
+        }
+        self.tell("no-error-flag", &at.field("is_error"), REWRITTEN, "that the tool failed is said in the text");
+        let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+        if told { text } else { Cow::Owned(format!("Error: {text}")) }
+    }
+}
+
+/// The effort that a budget of tokens comes near to.
+fn effort_of_budget(tokens: u64) -> Effort {
+    match tokens {
+        0 => Effort::None,
+        1..=2048 => Effort::Low,
+        2049..=8192 => Effort::Medium,
+        8193.. => Effort::High,
+    }
+}
+
+/// Efforts from none to most.
+const EFFORTS: [Effort; 7] =
+    [Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max];
+
+/// JSON inside of a body.
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(untagged)]
+pub(super) enum Json<'a> {
+    Raw(&'a RawValue),
+    Value(Cow<'a, Value>),
+}

@@ -1,0 +1,363 @@
+//! Requests of `gemini`, read.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::request::Medium;
+use super::{ENVELOPE, FORMAT_NAME, OWN};
+use crate::error::{DecodeError, Within};
+use crate::fields::{Fields, each};
+use crate::history::made_up_call_id;
+use crate::neutral::{
+    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
+    ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+};
+use crate::report::{Action, Changes, Effect};
+
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
+    let mut fields = Fields::of(body)?;
+    let mut request = Request::default();
+    let mut envelope = Fields::default();
+    if !fields.has("contents")
+        && let Some(inner) = fields.object("request")
+    {
+        request.model = fields.text("model").unwrap_or_default();
+        envelope = std::mem::replace(&mut fields, inner);
+    }
+    for (name, alias) in [
+        ("systemInstruction", "system_instruction"),
+        ("generationConfig", "generation_config"),
+        ("toolConfig", "tool_config"),
+        ("safetySettings", "safety_settings"),
+    ] {
+        fields.rename(alias, name);
+    }
+    read_system(&mut fields, &mut request)?;
+    let mut open = OpenCalls::default();
+    for (index, content) in fields.needed_list("contents")?.into_iter().enumerate() {
+        let content = Fields::of(content).and_then(|content| turn(content, &mut request.messages, &mut open));
+        content.within(index).within("contents")?;
+    }
+    for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
+        read_tool(tool, index, &mut request.tools, changes);
+    }
+    if let Some(mut config) = fields.object("toolConfig") {
+        request.tool_choice = read_choice(&mut config, changes);
+        fields.put_rest("toolConfig", config);
+    }
+    if let Some(mut config) = fields.object("generationConfig") {
+        read_generation(&mut config, &mut request);
+        fields.put_rest("generationConfig", config);
+    }
+    if let Some(labels) = fields.object("labels") {
+        let plain = |value| if let Value::String(text) = value { text } else { value.to_string() };
+        request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
+    }
+    fields.put_rest(ENVELOPE, envelope);
+    request.extra = Extra::of(OWN, fields.rest());
+    Ok(request)
+}
+
+fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeError> {
+    let Some(mut system) = fields.object("systemInstruction") else { return Ok(()) };
+    system.text("role");
+    let parts = system.list("parts").unwrap_or_default();
+    let blocks = each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
+    for block in blocks {
+        if let Block::Text(text) = block {
+            request.system.push(text);
+        } else {
+            request.messages.push(Message::new(Role::System, vec![block]));
+        }
+    }
+    fields.put_rest("systemInstruction", system);
+    Ok(())
+}
+
+/// Calls whose results have not come, so that results without ids find theirs.
+#[derive(Default)]
+struct OpenCalls {
+    /// The ids of the calls of each name, in their order.
+    waiting: HashMap<String, VecDeque<String>>,
+    names: HashMap<String, String>,
+    answered: HashSet<String>,
+}
+
+impl OpenCalls {
+    /// The first call of the name that has no result.
+    fn next(&mut self, name: &str) -> Option<String> {
+        let waiting = self.waiting.get_mut(name)?;
+        std::iter::from_fn(|| waiting.pop_front()).find(|id| !self.answered.contains(id))
+    }
+}
+
+/// Takes the parts of a content into the conversation; results are a turn of their own.
+fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) -> Result<(), DecodeError> {
+    let role = match content.text("role").as_deref() {
+        Some("model") => Role::Assistant,
+        Some("user" | "function" | "tool" | "") | None => Role::User,
+        Some(_) => return Err(DecodeError::shape("a role of this protocol").within("role")),
+    };
+    let parts = content.list("parts").unwrap_or_default();
+    let start = messages.len();
+    let mut calls = 0;
+    for (index, value) in parts.into_iter().enumerate() {
+        let turn = messages.len().max(start + 1) - 1;
+        if value.get("functionResponse").is_some_and(Value::is_object) {
+            let new = messages.len() == start || messages.last().is_some_and(|last| last.role != Role::Tool);
+            let turn = if new { messages.len() } else { turn };
+            let number = if new { 0 } else { messages.last().map_or(0, |last| last.content.len()) };
+            let result = result(Fields::of(value)?, turn, number, open).within(index).within("parts")?;
+            push(messages, start, Role::Tool, result);
+            continue;
+        }
+        let mut block = part(value).within(index).within("parts")?;
+        if let Block::ToolCall(call) = &mut block {
+            if call.id.is_empty() {
+                call.id = made_up_call_id(turn, calls);
+            }
+            calls += 1;
+            open.waiting.entry(call.name.clone()).or_default().push_back(call.id.clone());
+            open.names.insert(call.id.clone(), call.name.clone());
+        }
+        push(messages, start, role, block);
+    }
+    if messages.len() == start {
+        messages.push(Message::new(role, Vec::new()));
+    }
+    if let Some(last) = messages.last_mut() {
+        last.extra = Extra::of(OWN, content.rest());
+    }
+    Ok(())
+}
+
+fn push(messages: &mut Vec<Message>, start: usize, role: Role, block: Block) {
+    let begun = messages.len() > start;
+    match messages.last_mut() {
+        Some(last) if begun && last.role == role => last.content.push(block),
+        _ => messages.push(Message::new(role, vec![block])),
+    }
+}
+
+fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) -> Result<Block, DecodeError> {
+    let mut fields = part.object("functionResponse").unwrap_or_default();
+    let name = fields.text("name").unwrap_or_default();
+    let call_id = match fields.text("id").filter(|id| !id.is_empty()) {
+        Some(id) => id,
+        None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
+    };
+    open.answered.insert(call_id.clone());
+    if open.names.get(&call_id) != Some(&name) {
+        fields.put("name", json!(name));
+    }
+    let (is_error, answer) = unwrapped(fields.take("response"));
+    let mut content = match answer {
+        None => Vec::new(),
+        Some(Value::String(text)) if text.is_empty() => Vec::new(),
+        Some(Value::String(text)) => vec![ResultBlock::text(text)],
+        Some(value) => vec![ResultBlock::Json { value }],
+    };
+    let parts = fields.list("parts").unwrap_or_default();
+    content.extend(each("parts", parts, |_, value| {
+        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+    })?);
+    let mut extra = fields.rest();
+    extra.extend(part.rest());
+    Ok(Block::ToolResult(ToolResult { call_id, content, is_error, cache: None, extra: Extra::of(OWN, extra) }))
+}
+
+/// What a tool answered, and whether it failed.
+fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
+    match response {
+        Some(Value::Object(mut object)) if object.len() == 1 => {
+            if let Some(output) = object.shift_remove("output") {
+                return (false, Some(output));
+            }
+            if let Some(error) = object.shift_remove("error") {
+                return (true, Some(error));
+            }
+            (false, Some(Value::Object(object)))
+        }
+        response => (false, response),
+    }
+}
+
+/// A part; one that is not as the protocol has it is kept as it is.
+pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
+    let mut fields = Fields::of(value)?;
+    for (alias, name) in [("inline_data", "inlineData"), ("file_data", "fileData"), ("function_call", "functionCall")] {
+        fields.rename(alias, name);
+    }
+    let signature = fields.text("thoughtSignature").map(|data| Signature { from: OWN, data });
+    let thought = fields.flag("thought").unwrap_or(false);
+    if let Some(text) = fields.text("text") {
+        let extra = Extra::of(OWN, fields.rest());
+        return Ok(if thought {
+            Block::Thinking(Thinking { text, signature, extra })
+        } else {
+            Block::Text(Text { text, signature, extra, cache: None })
+        });
+    }
+    if !fields.has("functionCall") || fields.object_has("functionCall", "partialArgs") {
+        return Ok(media(fields, signature, thought));
+    }
+    let mut call = fields.object("functionCall").unwrap_or_default();
+    let (id, name) = (call.text("id").unwrap_or_default(), call.text("name").unwrap_or_default());
+    let arguments = call.take("args").map_or_else(|| "{}".to_owned(), |args| args.to_string());
+    fields.put_rest("functionCall", call);
+    Ok(Block::ToolCall(ToolCall { id, name, arguments, signature, cache: None, extra: Extra::of(OWN, fields.rest()) }))
+}
+
+fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Block {
+    for slot in ["inlineData", "fileData"] {
+        if signature.is_some() || thought || !fields.has(slot) {
+            continue;
+        }
+        let mut data = fields.object(slot).unwrap_or_default();
+        data.rename("mime_type", "mimeType");
+        data.rename("file_uri", "fileUri");
+        let medium = Medium::of(data.peek("mimeType").unwrap_or_default());
+        let own = ["mimeType", "fileUri", "data", "displayName"];
+        let known = data.only_texts(own.get(..if medium == Medium::Document { 4 } else { 3 }).unwrap_or(&own));
+        if !known {
+            fields.put_rest(slot, data);
+            continue;
+        }
+        let (media_type, name) = (data.text("mimeType"), data.text("displayName"));
+        let source = match data.text("fileUri") {
+            Some(url) => Source::Url { url, media_type },
+            None => Source::Base64 {
+                media_type: media_type.unwrap_or_default(),
+                data: data.text("data").unwrap_or_default(),
+            },
+        };
+        let extra = Extra::of(OWN, fields.rest());
+        return match medium {
+            Medium::Audio => Block::Audio(Audio { source, extra }),
+            Medium::Document => Block::Document(Document { source, name, cache: None, extra }),
+            Medium::Image => Block::Image(Image { source, detail: None, cache: None, extra }),
+        };
+    }
+    if let Some(signature) = signature {
+        fields.put("thoughtSignature", json!(signature.data));
+    }
+    if thought {
+        fields.put("thought", json!(true));
+    }
+    Block::Other(Other { protocol: OWN, value: Value::Object(fields.rest()) })
+}
+
+fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Changes) {
+    let Ok(mut entry) = Fields::of(value) else { return };
+    entry.rename("function_declarations", "functionDeclarations");
+    for (number, declaration) in entry.list("functionDeclarations").unwrap_or_default().into_iter().enumerate() {
+        let Ok(mut function) = Fields::of(declaration) else { continue };
+        let schema = function.take("parametersJsonSchema");
+        let parameters = schema.or_else(|| {
+            let parameters = function.take("parameters")?;
+            let at = format!("/tools/{index}/functionDeclarations/{number}/parameters");
+            let what = (Action::Moved, Effect::Same);
+            changes.push("open-api-slot", at, what, "a schema of the OpenAPI slot is read as a JSON Schema");
+            Some(parameters)
+        });
+        tools.push(Tool::Function(Function {
+            name: function.text("name").unwrap_or_default(),
+            description: function.text("description"),
+            parameters,
+            strict: None,
+            cache: None,
+            extra: Extra::of(OWN, function.rest()),
+        }));
+    }
+    let rest = entry.rest();
+    if !rest.is_empty() {
+        tools.push(Tool::Other(Other { protocol: OWN, value: Value::Object(rest) }));
+    }
+}
+
+fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice> {
+    let mut calling = config.object("functionCallingConfig")?;
+    let mut names = calling.texts("allowedFunctionNames").unwrap_or_default();
+    let mode = calling.text("mode").unwrap_or_else(|| "AUTO".to_owned());
+    config.put_rest("functionCallingConfig", calling);
+    Some(match (mode.as_str(), names.len()) {
+        ("NONE", _) => ToolChoice::None,
+        ("ANY", 0) => ToolChoice::Required,
+        ("ANY", 1) => ToolChoice::Tool(names.pop().unwrap_or_default()),
+        ("ANY", _) => ToolChoice::OneOf(names),
+        ("VALIDATED", 1..) => ToolChoice::AnyOf(names),
+        (word, _) => {
+            if word != "AUTO" {
+                let what = (Action::Rewritten, Effect::Wider);
+                changes.push(
+                    "validated",
+                    "/toolConfig/functionCallingConfig/mode",
+                    what,
+                    "that calls are held to their schema is not kept",
+                );
+            }
+            ToolChoice::Auto
+        }
+    })
+}
+
+fn read_generation(config: &mut Fields, request: &mut Request) {
+    request.temperature = config.number("temperature");
+    request.top_p = config.number("topP");
+    // Some clients send whole numbers as `40.0`.
+    request.top_k = config.count("topK").or_else(|| whole(config, "topK"));
+    request.max_tokens = config.count("maxOutputTokens");
+    request.stop = config.texts("stopSequences").unwrap_or_default();
+    request.frequency_penalty = config.number("frequencyPenalty");
+    request.presence_penalty = config.number("presencePenalty");
+    request.seed = config.integer("seed");
+    request.output = read_format(config);
+    let Some(mut thinking) = config.object("thinkingConfig") else { return };
+    let mut reasoning = Reasoning { visible: thinking.flag("includeThoughts"), ..Reasoning::default() };
+    reasoning.effort = thinking.text("thinkingLevel").map(|level| Effort::from(level.to_ascii_lowercase()));
+    match thinking.integer("thinkingBudget") {
+        Some(-1) => reasoning.mode = Some(ThinkingMode::Adaptive),
+        Some(budget) => match u64::try_from(budget) {
+            Ok(budget) => reasoning.budget_tokens = Some(budget),
+            Err(_) => thinking.put("thinkingBudget", json!(budget)),
+        },
+        None => {}
+    }
+    request.reasoning = Some(reasoning).filter(|reasoning| *reasoning != Reasoning::default());
+    config.put_rest("thinkingConfig", thinking);
+}
+
+fn whole(config: &mut Fields, name: &str) -> Option<u64> {
+    let number = config.number(name)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+    let whole = (number.fract() == 0.0 && (0.0..1e9).contains(&number)).then_some(number as u64);
+    if whole.is_none() {
+        config.put(name, json!(number));
+    }
+    whole
+}
+
+fn read_format(config: &mut Fields) -> Option<Output> {
+    if let Some(mut list) = config.list("responseFormat") {
+        let one = list.len() == 1
+            && list.iter().all(|entry| entry.pointer("/text/mimeType") == Some(&json!("APPLICATION_JSON")));
+        if one
+            && let Some(mut text) =
+                list.pop().and_then(|entry| Fields::of(entry).ok()).and_then(|mut entry| entry.object("text"))
+        {
+            return Some(text.take("schema").and_then(made).map_or(Output::Json, Output::Schema));
+        }
+        config.put("responseFormat", Value::Array(list));
+    }
+    if config.peek("responseMimeType") != Some("application/json") {
+        return None;
+    }
+    config.take("responseMimeType");
+    let schema = config.take("responseJsonSchema").or_else(|| config.take("responseSchema"));
+    Some(schema.and_then(made).map_or(Output::Json, Output::Schema))
+}
+
+fn made(schema: Value) -> Option<OutputFormat> {
+    OutputFormat::strict(FORMAT_NAME, schema).ok()
+}

@@ -1,0 +1,474 @@
+//! Requests of `gemini`, written.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::results::{Calls, result_part};
+use super::shapes::{
+    Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
+    GenerationConfig, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
+};
+use super::{ENVELOPE, FORMAT_NAME, enveloped};
+use crate::history::made_up_call_id;
+use crate::neutral::{
+    Block, Effort, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
+    ToolChoice,
+};
+use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::report::{Action, Effect};
+use crate::surface::{Envelope, Quirk};
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let (extra, mut inner) = ctx.split_extra(&request.extra, &["generationConfig", "toolConfig", ENVELOPE]);
+    let tools = tools(ctx, request);
+    let has_functions = tools.iter().any(|tool| matches!(tool, ToolShape::Functions { .. }));
+    let calling = choice(ctx, request, has_functions);
+    let config = object(inner.shift_remove("toolConfig"));
+    if request.parallel_tool_calls.is_some() && has_functions {
+        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+    }
+    ctx.no_word("user", request.user.as_ref());
+    let generation_config = generation(ctx, request, object(inner.shift_remove("generationConfig")));
+    let (system, contents) = contents(ctx, request);
+    let role = (ctx.surface.envelope == Envelope::Agent).then_some("user");
+    let body = Body {
+        contents,
+        system_instruction: (!system.is_empty()).then_some(Content { role, parts: system, extra: None }),
+        tools,
+        tool_config: (calling.is_some() || !config.is_empty())
+            .then_some(ToolConfig { function_calling_config: calling, extra: config }),
+        generation_config,
+        labels: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        extra,
+    };
+    if !enveloped(ctx.surface) {
+        return super::super::json(&body);
+    }
+    let mut fields: Map<String, Value> =
+        ctx.surface.envelope_fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    fields.extend(object(inner.shift_remove(ENVELOPE)));
+    super::super::json(&Enveloped { model: &request.model, request: body, fields })
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    if let Some(Value::Object(map)) = value { map } else { Map::new() }
+}
+
+fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, Vec<Content<'r>>) {
+    let at = At::ROOT.field("system");
+    let mut system: Vec<Part<'r>> = Vec::new();
+    for (index, text) in request.system.iter().enumerate() {
+        system.push(text_part(ctx, &at.entry(index), text));
+    }
+    if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
+        ctx.tell("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
+    }
+    let calls = Calls::of(request);
+    let messages = At::ROOT.field("messages");
+    let mut contents = Vec::with_capacity(request.messages.len());
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let extra = ctx.extra(&at, &message.extra);
+        match message.role {
+            Role::System if contents.is_empty() => {
+                let detail = "an instruction that stands first is what everything begins with";
+                ctx.tell("leading-instruction", &at, MOVED, detail);
+                let parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
+                system.extend(parts);
+            }
+            Role::System => {
+                let what = (Action::Rewritten, Effect::Narrower);
+                ctx.tell("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                let mut parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
+                for part in &mut parts {
+                    if let Part::Known(part) = part
+                        && let Some(text) = &mut part.text
+                    {
+                        *text = Cow::Owned(format!("<system>{text}</system>"));
+                    }
+                }
+                contents.push(Content { role: Some("user"), parts, extra });
+            }
+            Role::User | Role::Assistant | Role::Tool => {
+                let role = if message.role == Role::Assistant { "model" } else { "user" };
+                let mut after = Vec::new();
+                let parts = parts(ctx, &at, message, index, &calls, &mut after);
+                contents.push(Content { role: Some(role), parts, extra });
+                if !after.is_empty() {
+                    contents.push(Content { role: Some("user"), parts: after, extra: None });
+                }
+            }
+        }
+    }
+    (system, contents)
+}
+
+/// The parts of a turn; what must stand in a turn of its own after it goes to `after`.
+fn parts<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    message: &'r Message,
+    turn: usize,
+    calls: &Calls<'r>,
+    after: &mut Vec<Part<'r>>,
+) -> Vec<Part<'r>> {
+    let at = at.field("content");
+    let mut parts = Vec::with_capacity(message.content.len());
+    let mut number = 0;
+    for (index, block) in message.content.iter().enumerate() {
+        let at = at.entry(index);
+        let placed = match block {
+            Block::ToolResult(_) | Block::ToolResultReference(_) => message.role == Role::Tool,
+            Block::Thinking(_) | Block::ToolCall(_) => message.role == Role::Assistant,
+            Block::Text(_) | Block::Other(_) => message.role != Role::Tool,
+            Block::Image(_) | Block::Audio(_) | Block::Document(_) => {
+                matches!(message.role, Role::User | Role::Assistant)
+            }
+            Block::RedactedThinking(_) => false,
+        };
+        if !placed {
+            ctx.no_place(&at, block.kind(), "this turn");
+            continue;
+        }
+        if block.answers().is_some() {
+            parts.extend(result_part(ctx, &at, block, calls, after));
+            continue;
+        }
+        let place = (turn, number);
+        number += usize::from(block.as_call().is_some());
+        parts.extend(part(ctx, &at, block, place));
+    }
+    parts
+}
+
+/// The part of a block; a call has its turn and its number there.
+pub(super) fn part<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    block: &'r Block,
+    place: (usize, usize),
+) -> Option<Part<'r>> {
+    match block {
+        Block::Text(text) => Some(text_part(ctx, at, text)),
+        Block::Thinking(thinking) => Some(thought(ctx, at, thinking)),
+        Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
+        Block::Image(image) => image_part(ctx, at, image),
+        Block::Audio(audio) => {
+            if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+                return None;
+            }
+            let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
+            Some(Part::known(KnownPart { extra: ctx.extra(at, &audio.extra), ..part }))
+        }
+        Block::Document(document) => {
+            if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+                return None;
+            }
+            ctx.no_cache(at, document.cache.as_ref());
+            let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
+            Some(Part::known(KnownPart { extra: ctx.extra(at, &document.extra), ..part }))
+        }
+        Block::Other(other) => ctx.other(at, other).map(Part::Other),
+        Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
+            ctx.no_place(at, block.kind(), "this turn");
+            None
+        }
+    }
+}
+
+fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
+    ctx.no_cache(at, text.cache.as_ref());
+    Part::known(KnownPart {
+        text: Some(Cow::Borrowed(&text.text)),
+        thought_signature: ctx.signature(at, text.signature.as_ref()),
+        extra: ctx.extra(at, &text.extra),
+        ..KnownPart::default()
+    })
+}
+
+fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
+    Part::known(KnownPart {
+        text: Some(Cow::Borrowed(&thinking.text)),
+        thought: true,
+        thought_signature: ctx.signature(at, thinking.signature.as_ref()),
+        extra: ctx.extra(at, &thinking.extra),
+        ..KnownPart::default()
+    })
+}
+
+fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
+    ctx.no_cache(at, call.cache.as_ref());
+    // An id that reading would make up anyway was never the provider's.
+    let made_up = call.id == made_up_call_id(turn, number);
+    let id = Some(call.id.as_str()).filter(|_| !made_up && !ctx.has(Quirk::NoCallIds));
+    Part::known(KnownPart {
+        function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
+        thought_signature: ctx.signature(at, call.signature.as_ref()),
+        extra: ctx.extra(at, &call.extra),
+        ..KnownPart::default()
+    })
+}
+
+pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    ctx.no_cache(at, image.cache.as_ref());
+    if image.detail.is_some() {
+        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+    }
+    let part = media(ctx, at, &image.source, Medium::Image, None)?;
+    Some(Part::known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
+}
+
+/// What a medium is by its kind, where nothing says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Medium {
+    Image,
+    Audio,
+    Document,
+}
+
+impl Medium {
+    /// What something of this type is read as.
+    pub(super) fn of(media_type: &str) -> Self {
+        match media_type.split('/').next() {
+            Some("audio") => Self::Audio,
+            Some("application" | "text") => Self::Document,
+            _ => Self::Image,
+        }
+    }
+
+    fn usual(self) -> Option<&'static str> {
+        match self {
+            Self::Image => None,
+            Self::Audio => Some("audio/wav"),
+            Self::Document => Some("application/pdf"),
+        }
+    }
+}
+
+pub(super) fn media<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    source: &'r Source,
+    medium: Medium,
+    display_name: Option<&'r str>,
+) -> Option<KnownPart<'r>> {
+    let media_type = match source {
+        Source::Base64 { media_type, .. } => Some(media_type.as_str()),
+        Source::Url { media_type, .. } => media_type.as_deref().or_else(|| {
+            let usual = medium.usual()?;
+            ctx.tell("media-type", &at.field("source"), ADDED, format!("what is at the address is said to be {usual}"));
+            Some(usual)
+        }),
+        Source::File { .. } | Source::Text { .. } => None,
+    };
+    if media_type.is_some_and(|media_type| Medium::of(media_type) != medium) {
+        ctx.tell("medium", at, REWRITTEN, "what it is follows from its media type");
+    }
+    match source {
+        Source::Base64 { media_type, data } => {
+            let blob = Blob { mime_type: media_type, data, display_name };
+            Some(KnownPart { inline_data: Some(blob), ..KnownPart::default() })
+        }
+        Source::Url { url, .. } => {
+            let file = FileData { mime_type: media_type, file_uri: url, display_name };
+            Some(KnownPart { file_data: Some(file), ..KnownPart::default() })
+        }
+        Source::Text { text } => {
+            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            Some(KnownPart { text: Some(Cow::Borrowed(text)), ..KnownPart::default() })
+        }
+        Source::File { .. } => {
+            ctx.no_source(at, source);
+            None
+        }
+    }
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let open_api = ctx.has(Quirk::OpenApiSlots);
+    let (mut functions, mut others) = (Vec::new(), Vec::new());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        match tool {
+            Tool::Function(function) => {
+                if !others.is_empty() {
+                    ctx.tell("order", &at, MOVED, "functions stand before other tools");
+                }
+                ctx.no_cache(&at, function.cache.as_ref());
+                if let Some(strict) = function.strict {
+                    let effect = if strict { UNSAID } else { UNNOTED };
+                    ctx.tell("no-strict", &at.field("strict"), effect, "functions have no `strict`");
+                }
+                let parameters = function.parameters.as_ref();
+                functions.push(Declaration {
+                    name: &function.name,
+                    description: function.description.as_deref(),
+                    parameters_json_schema: parameters.filter(|_| !open_api),
+                    parameters: parameters.filter(|_| open_api),
+                    extra: ctx.extra(&at, &function.extra),
+                });
+            }
+            Tool::Other(other) => others.extend(ctx.other(&at, other).map(ToolShape::Other)),
+        }
+    }
+    let declared = (!functions.is_empty()).then_some(ToolShape::Functions { function_declarations: functions });
+    declared.into_iter().chain(others).collect()
+}
+
+fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_functions: bool) -> Option<CallingConfig<'r>> {
+    let choice = ctx.tool_choice(request, has_functions);
+    let names = |names: Vec<Cow<'r, str>>, mode| CallingConfig { mode, allowed_function_names: names };
+    let listed = |list: &'r [String]| list.iter().map(|name| Cow::Borrowed(name.as_str())).collect();
+    let auto = if ctx.has(Quirk::ValidatedCalls) { "VALIDATED" } else { "AUTO" };
+    let choice = match choice {
+        None => return (has_functions && auto != "AUTO").then(|| names(Vec::new(), auto)),
+        Some(Cow::Borrowed(choice)) => choice,
+        Some(Cow::Owned(ToolChoice::Required)) => return Some(names(Vec::new(), "ANY")),
+        Some(Cow::Owned(_)) => return Some(names(Vec::new(), auto)),
+    };
+    Some(match choice {
+        ToolChoice::Auto => names(Vec::new(), auto),
+        ToolChoice::None => names(Vec::new(), "NONE"),
+        ToolChoice::Required => names(Vec::new(), "ANY"),
+        ToolChoice::Tool(name) => names(vec![Cow::Borrowed(name)], "ANY"),
+        ToolChoice::OneOf(list) => names(listed(list), "ANY"),
+        ToolChoice::AnyOf(list) => names(listed(list), "VALIDATED"),
+    })
+}
+
+fn generation<'r>(
+    ctx: &mut Context<'_>,
+    request: &'r Request,
+    extra: Map<String, Value>,
+) -> Option<GenerationConfig<'r>> {
+    let config = GenerationConfig {
+        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
+        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        top_k: ctx.wish("top_k", request.top_k, Quirk::NoSampling),
+        max_output_tokens: ctx.limit(request),
+        stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
+        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
+        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
+        format: format(ctx, request),
+        thinking_config: thinking(ctx, request),
+        extra,
+    };
+    let said = config.temperature.is_some()
+        || config.top_p.is_some()
+        || config.top_k.is_some()
+        || config.max_output_tokens.is_some()
+        || config.stop_sequences.is_some()
+        || config.frequency_penalty.is_some()
+        || config.presence_penalty.is_some()
+        || config.seed.is_some()
+        || config.format != FormatShape::default()
+        || config.thinking_config.is_some()
+        || !config.extra.is_empty();
+    said.then_some(config)
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
+    let at = At::ROOT.field("output");
+    let Some(output) = ctx.output(request) else { return FormatShape::default() };
+    let schema = match output {
+        Output::Json => None,
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            None
+        }
+        Output::Schema(format) => {
+            if format.name() != FORMAT_NAME || format.description().is_some() {
+                ctx.tell("no-format-name", &at, UNNOTED, "a format has no name and no description");
+            }
+            if !format.is_strict() {
+                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+            }
+            Some(format.schema())
+        }
+    };
+    if ctx.has(Quirk::ResponseFormat) {
+        let text = FormatText { mime_type: "APPLICATION_JSON", schema };
+        return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
+    }
+    let open_api = ctx.has(Quirk::OpenApiSlots);
+    FormatShape {
+        mime_type: Some("application/json"),
+        json_schema: schema.filter(|_| !open_api),
+        open_api: schema.filter(|_| open_api),
+        entries: None,
+    }
+}
+
+fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> {
+    let reasoning = request.reasoning.as_ref()?;
+    let at = At::ROOT.field("reasoning");
+    let mut config = ThinkingConfig { include_thoughts: reasoning.visible, ..ThinkingConfig::default() };
+    let budget = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let effort = ctx.effort(request);
+    let only_effort = |ctx: &mut Context<'_>| {
+        if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
+            ctx.tell("no-word", &at, UNSAID, "beside the effort, nothing more is said of thinking");
+        }
+    };
+    match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
+        (Some(Effort::None), ..) => {
+            ctx.tell("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
+            config.thinking_budget = Some(0);
+        }
+        (Some(effort), ..) if ctx.has(Quirk::ThinkingBudget) => {
+            only_effort(ctx);
+            let tokens = budget_of_effort(effort);
+            let what = (Action::Rewritten, Effect::Wider);
+            ctx.tell("effort", &at.field("effort"), what, format!("the effort is said as a budget of {tokens} tokens"));
+            config.thinking_budget = Some(tokens);
+        }
+        (Some(effort), ..) => {
+            only_effort(ctx);
+            let most = Effort::High;
+            let level = if matches!(effort, Effort::XHigh | Effort::Max) {
+                let what = (Action::Rewritten, Effect::Wider);
+                ctx.tell("effort", &at.field("effort"), what, "`high` is the most effort");
+                &most
+            } else {
+                effort
+            };
+            config.thinking_level = Some(level.word().to_ascii_uppercase());
+        }
+        (None, Some(tokens), mode) => {
+            if mode.is_some() {
+                ctx.tell("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
+            }
+            config.thinking_budget = Some(budget(tokens));
+        }
+        (None, None, Some(ThinkingMode::Adaptive)) => config.thinking_budget = Some(-1),
+        (None, None, Some(ThinkingMode::Disabled)) => {
+            ctx.tell("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
+            config.thinking_budget = Some(0);
+        }
+        (None, None, Some(mode)) => {
+            ctx.tell("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
+        }
+        (None, None, None) => {}
+    }
+    if config == ThinkingConfig::default() {
+        ctx.tell("no-word", &at, UNNOTED, "of thinking, nothing is said");
+        return None;
+    }
+    Some(config)
+}
+
+fn budget_of_effort(effort: &Effort) -> i64 {
+    match effort {
+        Effort::None => 0,
+        Effort::Minimal => 512,
+        Effort::Low => 2048,
+        Effort::Medium => 8192,
+        Effort::High | Effort::XHigh | Effort::Max | Effort::Other(_) => 24_576,
+    }
+}

@@ -1,0 +1,133 @@
+//! Results of functions in `gemini`: paired with their calls by id, or by name and order where there are no ids.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::request::{Medium, image_part, media};
+use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
+use crate::history::made_up_call_id;
+use crate::neutral::{Block, Request, ResultBlock, ToolResult};
+use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
+use crate::surface::Quirk;
+
+/// What stands before images and documents that a result cannot hold.
+const MEDIA_MARKER: &str = "Attachments of the function response above:";
+
+/// The calls of a conversation by their ids.
+pub(super) struct Calls<'r>(HashMap<&'r str, Called<'r>>);
+
+struct Called<'r> {
+    name: &'r str,
+    /// Whether the id was made up by us, so that it is not sent.
+    made_up: bool,
+}
+
+impl<'r> Calls<'r> {
+    pub(super) fn of(request: &'r Request) -> Self {
+        let mut calls = HashMap::new();
+        for (turn, message) in request.messages.iter().enumerate() {
+            for (number, call) in message.calls().enumerate() {
+                let made_up = call.id == made_up_call_id(turn, number);
+                calls.insert(call.id.as_str(), Called { name: &call.name, made_up });
+            }
+        }
+        Self(calls)
+    }
+}
+
+/// The part of a result. Media that cannot stand in it go to `after`.
+pub(super) fn result_part<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    block: &'r Block,
+    calls: &Calls<'r>,
+    after: &mut Vec<Part<'r>>,
+) -> Option<Part<'r>> {
+    let call_id = block.answers()?;
+    let mut extra = block.extra().and_then(|extra| ctx.extra(at, extra)).cloned().unwrap_or_default();
+    let called = calls.0.get(call_id);
+    let kept = block.extra().and_then(|extra| extra.field(ctx.protocol, "name")).and_then(Value::as_str);
+    extra.shift_remove("name");
+    let name = called.map(|called| called.name).or(kept).unwrap_or_else(|| {
+        ctx.tell("no-call", at, ADDED, "the call is not in the conversation; its id stands for its name");
+        call_id
+    });
+    let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
+    let mut parts = Vec::new();
+    let response = if let Block::ToolResultReference(reference) = block {
+        ctx.reference(at);
+        Answered::Output(Payload::Text(Cow::Owned(reference.note())))
+    } else {
+        let result = block.as_result()?;
+        ctx.no_cache(at, result.cache.as_ref());
+        answered(ctx, at, result, &mut parts, after)
+    };
+    let id = send_id.then_some(call_id);
+    let result = CallResult { id, name, response, parts, extra };
+    Some(Part::known(KnownPart { function_response: Some(result), ..KnownPart::default() }))
+}
+
+fn answered<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    result: &'r ToolResult,
+    parts: &mut Vec<Part<'r>>,
+    after: &mut Vec<Part<'r>>,
+) -> Answered<'r> {
+    let wrap = if result.is_error { Answered::Error } else { Answered::Output };
+    if let [ResultBlock::Json { value }] = result.content.as_slice()
+        && !refers(value)
+    {
+        if value.is_string() {
+            ctx.tell("json-as-text", at, REWRITTEN, "a JSON text is a text");
+        }
+        let plain = value.as_object().is_some_and(|object| !is_wrapped(object));
+        return if plain && !result.is_error { Answered::Object(value) } else { wrap(Payload::Json(value)) };
+    }
+    let (text, attached) = ctx.result_text(at, result);
+    let inside = ctx.has(Quirk::MediaInResults);
+    for block in attached {
+        let part = match block {
+            ResultBlock::Image(image) => image_part(ctx, at, image),
+            ResultBlock::Document(document) => {
+                ctx.no_cache(at, document.cache.as_ref());
+                ctx.no_fields(at, &document.extra);
+                media(ctx, at, &document.source, Medium::Document, document.name.as_deref()).map(Part::known)
+            }
+            ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => None,
+        };
+        let Some(part) = part else { continue };
+        if inside {
+            parts.push(part);
+            continue;
+        }
+        ctx.tell("media-after-result", at, MOVED, "images and documents of a result follow in a user's turn");
+        if after.is_empty() {
+            let text = Some(Cow::Borrowed(MEDIA_MARKER));
+            after.push(Part::known(KnownPart { text, ..KnownPart::default() }));
+        }
+        after.push(part);
+    }
+    wrap(Payload::Text(text))
+}
+
+/// Whether an object would be read as a result that was wrapped by us.
+fn is_wrapped(object: &Map<String, Value>) -> bool {
+    object.len() == 1 && object.keys().all(|key| matches!(key.as_str(), "output" | "error"))
+}
+
+/// Whether a reference stands in a value: the provider would look for what it refers to.
+fn refers(value: &Value) -> bool {
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        match value {
+            Value::Object(object) if object.contains_key("$ref") => return true,
+            Value::Object(object) => rest.extend(object.values()),
+            Value::Array(list) => rest.extend(list),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,387 @@
+//! Streams of `gemini`: every piece is an answer with the parts that are new.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::request::part;
+use super::response::{
+    NESTED, each_part, finish, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
+    wrap,
+};
+use super::shapes::{Answer, Candidate, Content, Part, PlainChunk};
+use super::{ENVELOPE, OWN};
+use crate::error::DecodeError;
+use crate::fields::Fields;
+use crate::frame::Frame;
+use crate::history::made_up_call_id;
+use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
+use crate::protocol::context::{At, Context, DROPPED, MERGED};
+use crate::protocol::{StreamReader, StreamWriter};
+use crate::report::Changes;
+use crate::surface::Surface;
+
+/// Reads the pieces of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    progress: Progress,
+    next: usize,
+    calls: usize,
+    open: Option<Kind>,
+    usage: Option<Usage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Waiting,
+    Started,
+    Stopped,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thought,
+}
+
+impl StreamReader for Reader {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        // The first piece says what the others repeat, so it is read with everything in it.
+        if self.progress != Progress::Waiting
+            && let Ok(PlainChunk { candidates: [candidate], .. }) = serde_json::from_slice(frame.data)
+            && candidate.index == 0
+        {
+            let [plain] = candidate.content.parts;
+            let kind = if plain.thought { Kind::Thought } else { Kind::Text };
+            self.text(kind, plain.text.into_owned(), out);
+            return Ok(());
+        }
+        let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
+        self.chunk(value, out)
+    }
+}
+
+impl Reader {
+    fn chunk(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if value.get("error").is_some() {
+            out.extend(super::error::decode(0, value).map(Event::Error));
+            return Ok(());
+        }
+        let (mut fields, envelope) = unwrap(value)?;
+        let head = read_head(&mut fields);
+        if self.progress == Progress::Waiting {
+            self.progress = Progress::Started;
+            out.push(Event::Start { id: head.id, model: head.model, extra: Extra::default() });
+        }
+        self.usage = head.usage.or(self.usage.take());
+        let mut candidates = fields.list("candidates").unwrap_or_default().into_iter();
+        let mut candidate = match candidates.next() {
+            Some(first) => Fields::of(first)?,
+            None => Fields::default(),
+        };
+        for data in candidates {
+            out.push(Event::Other { protocol: OWN, name: "candidates".to_owned(), data });
+        }
+        for block in each_part(take_parts(&mut candidate))? {
+            self.block(block, out);
+        }
+        candidate.count("index");
+        let word = candidate.text("finishReason").filter(|word| !word.is_empty());
+        let blocked = fields.has("promptFeedback").then(|| "SAFETY".to_owned());
+        if let Some(word) = word.or(blocked.clone()) {
+            self.stop(&word, blocked.is_some(), candidate, fields, envelope, out);
+        } else {
+            let rest = candidate.rest();
+            if !rest.is_empty() {
+                out.push(Event::Other { protocol: OWN, name: "candidate".to_owned(), data: Value::Object(rest) });
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(
+        &mut self,
+        word: &str,
+        blocked: bool,
+        mut candidate: Fields,
+        mut top: Fields,
+        envelope: Fields,
+        out: &mut Vec<Event>,
+    ) {
+        self.close(out);
+        let (reason, kept) = read_stop(word, self.calls > 0);
+        if let Some(text) = read_refusal(&mut candidate, &reason) {
+            out.push(Event::Refusal { text });
+        }
+        if kept && !blocked {
+            top.put("finishReason", json!(word));
+        }
+        top.put_rest("candidate", candidate);
+        top.put_rest(ENVELOPE, envelope);
+        if self.progress != Progress::Stopped {
+            self.progress = Progress::Stopped;
+            out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
+        }
+        out.extend(self.usage.clone().map(Event::Usage));
+    }
+
+    fn block(&mut self, block: Block, out: &mut Vec<Event>) {
+        // Fields of a part begin a block of their own, and so does a signature that signs nothing.
+        let joins = |text: &str, signed: bool, extra: &Extra| extra.is_empty() && !(text.is_empty() && signed);
+        let mut block = match block {
+            Block::Text(text) if joins(&text.text, text.signature.is_some(), &text.extra) => {
+                self.text(Kind::Text, text.text, out);
+                return self.sign(text.signature, out);
+            }
+            Block::Thinking(thought) if joins(&thought.text, thought.signature.is_some(), &thought.extra) => {
+                self.text(Kind::Thought, thought.text, out);
+                return self.sign(thought.signature, out);
+            }
+            Block::Text(_)
+            | Block::Thinking(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => block,
+        };
+        self.close(out);
+        if let Block::ToolCall(call) = &mut block {
+            if call.id.is_empty() {
+                call.id = made_up_call_id(0, self.calls);
+            }
+            self.calls += 1;
+        }
+        out.push(Event::Open { index: self.next, block });
+        out.push(Event::Close { index: self.next });
+        self.next += 1;
+    }
+
+    fn sign(&mut self, signature: Option<Signature>, out: &mut Vec<Event>) {
+        if let Some(signature) = signature {
+            out.push(Event::Delta { index: self.next, delta: Delta::Signature(signature) });
+            self.close(out);
+        }
+    }
+
+    fn text(&mut self, kind: Kind, text: String, out: &mut Vec<Event>) {
+        if self.open != Some(kind) {
+            self.close(out);
+            self.open = Some(kind);
+            let block = match kind {
+                Kind::Text => Block::Text(Text::default()),
+                Kind::Thought => Block::Thinking(Thinking::default()),
+            };
+            out.push(Event::Open { index: self.next, block });
+        }
+        if text.is_empty() {
+            return;
+        }
+        let delta = match kind {
+            Kind::Text => Delta::Text(text),
+            Kind::Thought => Delta::Thinking(text),
+        };
+        out.push(Event::Delta { index: self.next, delta });
+    }
+
+    fn close(&mut self, out: &mut Vec<Event>) {
+        if self.open.take().is_some() {
+            out.push(Event::Close { index: self.next });
+            self.next += 1;
+        }
+    }
+}
+
+/// Writes the pieces of an answer. A call comes whole, and a signature beside the last of its text.
+#[derive(Debug)]
+pub(super) struct Writer {
+    surface: Surface,
+    said: Response,
+    /// Blocks that are open, with what was not said yet.
+    open: HashMap<usize, Block>,
+    /// The kind of the block before, to which a reader would add.
+    before: Option<Kind>,
+    calls: usize,
+    stopped: bool,
+}
+
+impl Writer {
+    pub(super) fn new(surface: &Surface) -> Self {
+        Self {
+            surface: surface.clone(),
+            said: Response::default(),
+            open: HashMap::new(),
+            before: None,
+            calls: 0,
+            stopped: false,
+        }
+    }
+
+    fn emit(&self, ctx: &Context<'_>, parts: Vec<Part<'_>>, out: &mut Vec<u8>) {
+        let content = Content { role: Some("model"), parts, extra: None };
+        let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
+        let answer = self.answer(vec![first], None, Map::new());
+        data(&wrap(ctx, answer, None), out);
+    }
+
+    fn answer<'a>(
+        &'a self,
+        candidates: Vec<Candidate<'a>>,
+        usage: Option<Map<String, Value>>,
+        extra: Map<String, Value>,
+    ) -> Answer<'a> {
+        let (model_version, response_id) = (self.said.model.as_str(), self.said.id.as_str());
+        Answer { candidates, usage_metadata: usage, model_version, response_id, extra }
+    }
+
+    /// Says what is waiting of a block.
+    fn flush(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        let at = At::ROOT.field("content");
+        let parts: Vec<_> = part(&mut ctx, &at.entry(index), block, (0, self.calls)).into_iter().collect();
+        if !parts.is_empty() {
+            self.emit(&ctx, parts, out);
+        }
+        self.calls += usize::from(block.as_call().is_some());
+        changes.append(ctx.changes);
+    }
+
+    fn open(&mut self, index: usize, block: &Block, changes: &mut Changes) {
+        let kind = match block {
+            Block::Text(text) if text.extra.get(OWN).is_none() => Some(Kind::Text),
+            Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Thought),
+            Block::Text(_)
+            | Block::Thinking(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => None,
+        };
+        if kind.is_some() && kind == self.before {
+            changes.push(
+                "joined-texts",
+                format!("/content/{index}"),
+                MERGED,
+                "texts that follow each other are streamed as one",
+            );
+        }
+        self.before = kind;
+        if block.as_call().is_some() {
+            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+        }
+        self.open.insert(index, block.clone());
+    }
+
+    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>, changes: &mut Changes) {
+        let Some(mut block) = self.open.remove(&index) else { return };
+        match (&mut block, delta) {
+            (Block::ToolCall(call), Delta::Arguments(more)) => call.arguments.push_str(more),
+            (Block::ToolCall(call), Delta::Signature(signature)) => call.signature = Some(signature.clone()),
+            (Block::Text(text), Delta::Signature(signature)) => {
+                text.signature = Some(signature.clone());
+                self.before = None;
+            }
+            (Block::Thinking(thinking), Delta::Signature(signature)) => {
+                thinking.signature = Some(signature.clone());
+                self.before = None;
+            }
+            // Fields of a part cannot be repeated, so that such a text is said whole.
+            (Block::Text(text), Delta::Text(more)) if text.extra.get(OWN).is_some() => text.text.push_str(more),
+            (Block::Thinking(thinking), Delta::Thinking(more)) if thinking.extra.get(OWN).is_some() => {
+                thinking.text.push_str(more);
+            }
+            (Block::Text(text), Delta::Text(more)) => {
+                let waiting = Text { text: std::mem::replace(&mut text.text, more.clone()), ..Text::default() };
+                if !waiting.text.is_empty() {
+                    self.flush(index, &Block::Text(waiting), out, changes);
+                }
+            }
+            (Block::Thinking(thinking), Delta::Thinking(more)) => {
+                let text = std::mem::replace(&mut thinking.text, more.clone());
+                if !text.is_empty() {
+                    self.flush(index, &Block::Thinking(Thinking { text, ..Thinking::default() }), out, changes);
+                }
+            }
+            (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => {}
+        }
+        self.open.insert(index, block);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        let (extra, mut inner) = ctx.split_extra(&self.said.extra, &NESTED);
+        let word = finish(&mut ctx, &self.said);
+        let finish_message = finish_message(&mut ctx, &self.said, word);
+        let usage = self.said.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
+        let candidate = inner.shift_remove("candidate");
+        let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
+        let blocked = extra.contains_key("promptFeedback");
+        let first = Candidate::First {
+            content,
+            finish_reason: Some(word),
+            finish_message,
+            index: 0,
+            extra: candidate.as_ref().and_then(Value::as_object),
+        };
+        let answer = self.answer(if blocked { Vec::new() } else { vec![first] }, usage, extra);
+        data(&wrap(&ctx, answer, inner.shift_remove(ENVELOPE)), out);
+        changes.append(ctx.changes);
+    }
+}
+
+fn data(json: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"data: ");
+    out.extend_from_slice(json);
+    out.extend_from_slice(b"\r\n\r\n");
+}
+
+impl StreamWriter for Writer {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
+        match event {
+            Event::Start { id, model, extra } => {
+                self.said =
+                    Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
+            }
+            Event::Open { index, block } => self.open(*index, block, changes),
+            Event::Delta { index, delta } => self.delta(*index, delta, out, changes),
+            Event::Close { index } => {
+                if let Some(block) = self.open.remove(index) {
+                    self.flush(*index, &block, out, changes);
+                }
+            }
+            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
+            Event::Stop { reason, sequence, extra } => {
+                self.stopped = true;
+                self.said.stop = reason.clone();
+                self.said.stop_sequence.clone_from(sequence);
+                self.said.extra.merge(extra.clone());
+            }
+            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
+            Event::End => {
+                if self.stopped {
+                    self.end(out, changes);
+                }
+            }
+            Event::Error(error) => data(&super::error::encode(error).body, out),
+            Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidate" => {
+                data(&super::super::json(&json!({"candidates": [value]})), out);
+            }
+            Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidates" => {
+                data(&super::super::json(&json!({"candidates": [{}, value]})), out);
+            }
+            Event::Other { protocol, .. } => {
+                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The protocols, each read and written: requests, answers, streams and errors. One folder a protocol, the same files in each.
+
+mod anthropic_messages;
+mod aws_error;
+mod bedrock_converse;
+mod context;
+mod gemini;
+mod openai_chat;
+mod openai_responses;
+mod openai_usage;
+mod stop;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::DecodeError;
+use crate::fault::{Headers, WireError};
+use crate::frame::{Frame, Framing};
+use crate::history;
+use crate::neutral::{Event, Request, Response};
+use crate::report::{Change, Changes};
+use crate::stream::{StreamDecoder, StreamEncoder};
+use crate::surface::Surface;
+
+use self::context::Context;
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// `POST /v1/chat/completions`
+    #[serde(rename = "openai-chat")]
+    OpenAiChat,
+    /// `POST /v1/responses`
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// `POST /v1/messages`
+    AnthropicMessages,
+    /// `:generateContent`
+    Gemini,
+    /// `Converse` and `ConverseStream`
+    BedrockConverse,
+}
+
+const NAMES: [(Protocol, &str); 5] = [
+    (Protocol::OpenAiChat, "openai-chat"),
+    (Protocol::OpenAiResponses, "openai-responses"),
+    (Protocol::AnthropicMessages, "anthropic-messages"),
+    (Protocol::Gemini, "gemini"),
+    (Protocol::BedrockConverse, "bedrock-converse"),
+];
+
+/// A body that was written, and everything that had to give.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Encoded {
+    /// The body: JSON in UTF-8.
+    pub body: Vec<u8>,
+    /// What could not be said as it was given, in order.
+    pub changes: Vec<Change>,
+}
+
+impl Encoded {
+    /// The body as a value.
+    pub fn value(&self) -> Value {
+        // Our own writer wrote it; what it cannot write is an empty body.
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// What was read, and everything that reading changed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Decoded<T> {
+    /// What was read.
+    pub value: T,
+    /// What could not be kept as it was said, in order.
+    pub changes: Vec<Change>,
+}
+
+/// An error that was written.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EncodedError {
+    /// The HTTP status.
+    pub status: u16,
+    /// Headers that belong to the error.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body: JSON in UTF-8.
+    pub body: Vec<u8>,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::OpenAiChat, Self::OpenAiResponses, Self::AnthropicMessages, Self::Gemini, Self::BedrockConverse];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(protocol, _)| *protocol == self).map_or("", |(_, name)| name)
+    }
+
+    /// The protocol of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(protocol, _)| *protocol)
+    }
+
+    /// Makes the conversation of a request one that the protocol accepts on this surface, and says what it did. A
+    /// conversation that is acceptable is not touched.
+    pub fn repair_history(self, request: &mut Request, surface: &Surface) -> Vec<Change> {
+        history::repair(request, self, surface)
+    }
+
+    /// Writes a request.
+    pub fn encode_request(self, request: &Request, surface: &Surface) -> Encoded {
+        let mut ctx = Context::new(self, surface);
+        let body = self.codec().encode_request(&mut ctx, request);
+        Encoded { body, changes: ctx.changes.into_vec() }
+    }
+
+    /// Reads a request, in any of the protocol's envelopes.
+    pub fn decode_request(self, body: Value) -> Result<Decoded<Request>, DecodeError> {
+        let mut changes = Changes::default();
+        let value = self.codec().decode_request(body, &mut changes)?;
+        Ok(Decoded { value, changes: changes.into_vec() })
+    }
+
+    /// Writes an answer.
+    pub fn encode_response(self, response: &Response, surface: &Surface) -> Encoded {
+        let mut ctx = Context::new(self, surface);
+        let body = self.codec().encode_response(&mut ctx, response);
+        Encoded { body, changes: ctx.changes.into_vec() }
+    }
+
+    /// Reads an answer, in any of the protocol's envelopes.
+    pub fn decode_response(self, body: Value) -> Result<Decoded<Response>, DecodeError> {
+        let mut changes = Changes::default();
+        let value = self.codec().decode_response(body, &mut changes)?;
+        Ok(Decoded { value, changes: changes.into_vec() })
+    }
+
+    /// Reads a stream that is cut in this way.
+    pub fn stream_decoder(self, framing: Framing) -> StreamDecoder {
+        StreamDecoder::new(framing, self.codec().reader())
+    }
+
+    /// Writes a stream.
+    pub fn stream_encoder(self, surface: &Surface) -> StreamEncoder {
+        StreamEncoder::new(self.codec().writer(surface))
+    }
+
+    /// How the streams of the surface are cut.
+    pub fn framing(self, surface: &Surface) -> Framing {
+        self.codec().framing(surface)
+    }
+
+    /// Whether the model stands in the URL and not in the body.
+    pub fn model_in_url(self, surface: &Surface) -> bool {
+        self.codec().model_in_url(surface)
+    }
+
+    /// Whether it is a stream stands in the URL and not in the body.
+    pub fn stream_in_url(self, surface: &Surface) -> bool {
+        self.codec().stream_in_url(surface)
+    }
+
+    /// Writes an error.
+    pub fn encode_error(self, error: &WireError, surface: &Surface) -> EncodedError {
+        let mut encoded = self.codec().encode_error(error, surface);
+        if let Some(wait) = error.retry_after_ms {
+            encoded.headers.push(("retry-after", wait.div_ceil(1000).to_string()));
+            encoded.headers.push(("retry-after-ms", wait.to_string()));
+        }
+        encoded
+    }
+
+    /// Reads an error. A body that is no error of the protocol becomes the message.
+    pub fn decode_error(self, status: u16, headers: Headers<'_>, body: &[u8]) -> WireError {
+        let value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let error = self.codec().decode_error(status, &headers, value).unwrap_or_else(|| {
+            let text = String::from_utf8_lossy(body);
+            let message = text.trim().chars().take(LONGEST_MESSAGE).collect::<String>();
+            WireError { status, ..WireError::new(crate::FaultKind::of_status(status), message) }
+        });
+        error.settled(&headers)
+    }
+
+    fn codec(self) -> &'static dyn Codec {
+        match self {
+            Self::OpenAiChat => &openai_chat::OpenAiChat,
+            Self::AnthropicMessages => &anthropic_messages::AnthropicMessages,
+            Self::OpenAiResponses => &openai_responses::OpenAiResponses,
+            Self::Gemini => &gemini::Gemini,
+            Self::BedrockConverse => &bedrock_converse::BedrockConverse,
+        }
+    }
+}
+
+/// Characters of an unreadable error body that are kept as its message.
+const LONGEST_MESSAGE: usize = 2000;
+
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What every protocol folder offers.
+trait Codec {
+    fn encode_request(&self, ctx: &mut Context<'_>, request: &Request) -> Vec<u8>;
+    fn decode_request(&self, body: Value, changes: &mut Changes) -> Result<Request, DecodeError>;
+    fn encode_response(&self, ctx: &mut Context<'_>, response: &Response) -> Vec<u8>;
+    fn decode_response(&self, body: Value, changes: &mut Changes) -> Result<Response, DecodeError>;
+    fn framing(&self, _surface: &Surface) -> Framing {
+        Framing::Sse
+    }
+    fn model_in_url(&self, _surface: &Surface) -> bool {
+        false
+    }
+    fn stream_in_url(&self, _surface: &Surface) -> bool {
+        false
+    }
+    fn reader(&self) -> Box<dyn StreamReader>;
+    fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter>;
+    fn encode_error(&self, error: &WireError, surface: &Surface) -> EncodedError;
+    fn decode_error(&self, status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError>;
+}
+
+/// Frames of one protocol into events.
+pub(crate) trait StreamReader: Send + std::fmt::Debug {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError>;
+}
+
+/// Events into the bytes of one protocol's stream.
+pub(crate) trait StreamWriter: Send + std::fmt::Debug {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes);
+}
+
+/// JSON of something that has only text keys and no broken numbers, so that writing cannot fail.
+fn json<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// One server-sent event.
+fn sse<T: Serialize>(event: &str, data: &T, out: &mut Vec<u8>) {
+    if !event.is_empty() {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(event.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"data: ");
+    if serde_json::to_writer(&mut *out, data).is_ok() {
+        out.extend_from_slice(b"\n\n");
+    }
+}

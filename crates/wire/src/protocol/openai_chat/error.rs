@@ -1,0 +1,73 @@
+//! Errors of `openai-chat`, and of those who copied it with other bodies.
+
+use serde_json::{Value, json};
+
+use crate::fault::{FaultKind, WireError};
+use crate::fields::Fields;
+use crate::protocol::EncodedError;
+
+/// The `type` and the `code` of each kind. The first row of a kind is the one that is written.
+const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
+    (FaultKind::InvalidRequest, "invalid_request_error", None),
+    (FaultKind::Authentication, "authentication_error", Some("invalid_api_key")),
+    (FaultKind::Billing, "insufficient_quota", Some("insufficient_quota")),
+    (FaultKind::Permission, "permission_error", None),
+    (FaultKind::NotFound, "not_found_error", Some("model_not_found")),
+    (FaultKind::TooLarge, "request_too_large", None),
+    (FaultKind::ContextLength, "invalid_request_error", Some("context_length_exceeded")),
+    (FaultKind::ContentFilter, "invalid_request_error", Some("content_filter")),
+    (FaultKind::RateLimit, "rate_limit_error", Some("rate_limit_exceeded")),
+    (FaultKind::Overloaded, "overloaded_error", None),
+    (FaultKind::Timeout, "timeout_error", None),
+    (FaultKind::Server, "server_error", None),
+];
+
+pub(in crate::protocol) fn encode(error: &WireError) -> EncodedError {
+    let row = WORDS.iter().find(|(kind, ..)| *kind == error.kind);
+    let (kind, code) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
+    let code = error.code.as_deref().or(code);
+    let mut body = json!({"message": error.message, "type": kind, "param": error.param, "code": code});
+    if let (Some(body), Some(Value::Object(details))) = (body.as_object_mut(), &error.details) {
+        body.extend(details.clone());
+    }
+    let body = super::super::json(&json!({"error": body}));
+    let headers = error.request_id.iter().map(|id| ("x-request-id", id.clone())).collect();
+    EncodedError { status: if error.status == 0 { 500 } else { error.status }, headers, body }
+}
+
+pub(in crate::protocol) fn decode(status: u16, body: Value) -> Option<WireError> {
+    let mut body = Fields::of(body).ok()?;
+    let mut error = match body.take("error") {
+        Some(Value::Object(error)) => Fields::of(Value::Object(error)).ok()?,
+        Some(Value::String(message)) => Fields::of(json!({"message": message})).ok()?,
+        _ => body,
+    };
+    let detail = error.has("detail").then(|| error.take("detail")).flatten();
+    let message = error.text("message").or_else(|| detail.map(plain))?;
+    let kind = error.text("type");
+    let code = error.take("code").map(plain);
+    let row = WORDS.iter().find(|(_, known, known_code)| {
+        kind.as_deref() == Some(known) && (known_code.is_none() || code.as_deref() == *known_code)
+    });
+    let by_words = row.map(|(kind, ..)| kind.clone());
+    let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
+    let by_code = WORDS.iter().find(|(_, _, known)| known.is_some() && *known == code.as_deref());
+    let kind_told = by_code.map(|(kind, ..)| kind.clone()).or_else(|| by_words.filter(|_| status == 0));
+    let found = kind_told.unwrap_or_else(of_status);
+    let own = WORDS.iter().find(|(kind, ..)| *kind == found);
+    let implied =
+        own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
+    let param = error.text("param");
+    let rest = error.rest();
+    Some(WireError {
+        status,
+        code: if implied { None } else { code.or(kind) },
+        param,
+        details: (!rest.is_empty()).then_some(Value::Object(rest)),
+        ..WireError::new(found, message)
+    })
+}
+
+fn plain(value: Value) -> String {
+    if let Value::String(text) = value { text } else { value.to_string() }
+}

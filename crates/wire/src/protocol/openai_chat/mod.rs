@@ -1,0 +1,57 @@
+//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of everybody who copied it.
+
+pub(super) mod error;
+mod read;
+mod request;
+mod response;
+mod shapes;
+mod stream;
+
+use serde_json::Value;
+
+use super::{Codec, Context, EncodedError, StreamReader, StreamWriter};
+use crate::error::DecodeError;
+use crate::fault::{Headers, WireError};
+use crate::neutral::{Request, Response};
+use crate::report::Changes;
+use crate::surface::Surface;
+
+/// The protocol this folder speaks.
+const OWN: super::Protocol = super::Protocol::OpenAiChat;
+
+#[derive(Debug)]
+pub(super) struct OpenAiChat;
+
+impl Codec for OpenAiChat {
+    fn encode_request(&self, ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+        request::encode(ctx, request)
+    }
+
+    fn decode_request(&self, body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
+        read::decode(body, changes)
+    }
+
+    fn encode_response(&self, ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
+        response::encode(ctx, response)
+    }
+
+    fn decode_response(&self, body: Value, _changes: &mut Changes) -> Result<Response, DecodeError> {
+        response::decode(body)
+    }
+
+    fn reader(&self) -> Box<dyn StreamReader> {
+        Box::new(stream::Reader::default())
+    }
+
+    fn writer(&self, _surface: &Surface) -> Box<dyn StreamWriter> {
+        Box::new(stream::Writer::default())
+    }
+
+    fn encode_error(&self, error: &WireError, _surface: &Surface) -> EncodedError {
+        error::encode(error)
+    }
+
+    fn decode_error(&self, status: u16, _headers: &Headers<'_>, body: Value) -> Option<WireError> {
+        error::decode(status, body)
+    }
+}

@@ -1,0 +1,507 @@
+//! Requests of `openai-chat`, written.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::OWN;
+use super::shapes::{
+    Allowed, AllowedTool, Body, CallFunction, CallShape, Choice, Content, File, Format, FormatSchema, FunctionShape,
+    ImageUrl, InputAudio, KnownPart, Named, Part, StreamOptions, ToolShape, Turn,
+};
+use crate::neutral::{
+    Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
+    ToolChoice,
+};
+use crate::protocol::context::{At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::surface::Quirk;
+
+/// What stands before images and documents that a tool's result cannot hold.
+const MEDIA_MARKER: &str = "Attachments of the tool result above:";
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let limit = ctx.limit(request);
+    let legacy = ctx.has(Quirk::LegacyMaxTokens);
+    let tools = tools(ctx, request);
+    let has_tools = !tools.is_empty();
+    let parallel = request.parallel_tool_calls.filter(|_| has_tools);
+    let extra = ctx.extra(&At::ROOT, &request.extra);
+    let options = request.stream && !extra.is_some_and(|extra| extra.contains_key("stream_options"));
+    ctx.no_word("top_k", request.top_k.as_ref());
+    let body = Body {
+        model: &request.model,
+        messages: turns(ctx, request),
+        tools,
+        tool_choice: choice(ctx, request, has_tools),
+        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        response_format: format(ctx, request),
+        max_completion_tokens: limit.filter(|_| !legacy),
+        max_tokens: limit.filter(|_| legacy),
+        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
+        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
+        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
+        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
+        stop: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        reasoning_effort: effort(ctx, request),
+        stream: request.stream,
+        stream_options: options.then_some(StreamOptions { include_usage: true }),
+        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        extra,
+    };
+    super::super::json(&body)
+}
+
+fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
+    ctx.no_visible(request);
+    let effort = ctx.effort_alone(request);
+    ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+        Cow::Owned(effort) => Cow::Owned(effort.into()),
+    })
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let functions = || request.tools.iter().filter_map(Tool::as_function);
+    let mixed = ctx.has(Quirk::UniformStrict) && functions().any(|one| one.strict != Some(true));
+    let mut shapes = Vec::with_capacity(request.tools.len());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        match tool {
+            Tool::Function(function) => {
+                ctx.no_cache(&at, function.cache.as_ref());
+                shapes.push(ToolShape::Function {
+                    r#type: "function",
+                    function: FunctionShape {
+                        name: &function.name,
+                        description: function.description.as_deref(),
+                        parameters: function.parameters.as_ref(),
+                        strict: strict(ctx, &at, function.strict, mixed),
+                        extra: ctx.extra(&at, &function.extra),
+                    },
+                });
+            }
+            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
+        }
+    }
+    shapes
+}
+
+fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool) -> Option<bool> {
+    let wanted = strict?;
+    if ctx.has(Quirk::NoStrict) {
+        let effect = if wanted { UNSAID } else { UNNOTED };
+        ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+        return None;
+    }
+    if wanted && mixed {
+        ctx.tell(
+            "uniform-strict",
+            &at.field("strict"),
+            UNSAID,
+            "all tools are strict here or none; one of them is not",
+        );
+        return Some(false);
+    }
+    Some(wanted)
+}
+
+fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
+    let required = if ctx.has(Quirk::RequiredIsAny) { "any" } else { "required" };
+    let allowed = |mode, names: &'r [String]| {
+        let tool = |name: &'r String| AllowedTool { r#type: "function", function: Named { name } };
+        let allowed_tools = Allowed { mode, tools: names.iter().map(tool).collect() };
+        Choice::Allowed { r#type: "allowed_tools", allowed_tools }
+    };
+    let choice = match ctx.tool_choice(request, has_tools)? {
+        Cow::Borrowed(choice) => choice,
+        Cow::Owned(ToolChoice::Required) => return Some(Choice::Mode(required)),
+        Cow::Owned(_) => return Some(Choice::Mode("auto")),
+    };
+    Some(match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode(required),
+        ToolChoice::Tool(name) => Choice::Function { r#type: "function", function: Named { name } },
+        ToolChoice::AnyOf(names) => allowed("auto", names),
+        ToolChoice::OneOf(names) => allowed("required", names),
+    })
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
+    let at = At::ROOT.field("output");
+    Some(match ctx.output(request)? {
+        Output::Json if ctx.has(Quirk::NoFreeJson) => {
+            ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+            let schema = Cow::Owned(json!({"type": "object"}));
+            Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
+        }
+        Output::Json => Format::JsonObject { schema: None },
+        Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
+            ctx.tell("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
+            Format::JsonObject { schema: Some(format.schema()) }
+        }
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            Format::JsonObject { schema: None }
+        }
+        Output::Schema(format) => {
+            let (schema, strict) = (Cow::Borrowed(format.schema()), format.is_strict());
+            let description = format.description();
+            Format::JsonSchema { json_schema: FormatSchema { name: format.name(), description, schema, strict } }
+        }
+    })
+}
+
+fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
+    let mut turns = Vec::with_capacity(request.messages.len() + 1);
+    let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+    if !request.system.is_empty() {
+        let at = At::ROOT.field("system");
+        let content = texts(ctx, &at, &request.system);
+        turns.extend(content.said().then_some(Turn { role: system, content, ..Turn::default() }));
+    }
+    let messages = At::ROOT.field("messages");
+    let mut before = None;
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let extra = ctx.extra(&at, &message.extra);
+        match message.role {
+            Role::System => {
+                let plain = message.content.iter().all(|block| matches!(block, Block::Text(_)));
+                if turns.is_empty() && plain && extra.is_none() {
+                    ctx.tell(
+                        "leading-instruction",
+                        &at,
+                        MOVED,
+                        "an instruction that stands first is what everything begins with",
+                    );
+                }
+                let content = content(ctx, &at, &message.content, "an instruction");
+                if content.said() {
+                    turns.push(Turn { role: system, content, extra, ..Turn::default() });
+                } else {
+                    ctx.tell("empty-text", &at, UNNOTED, "an empty instruction says nothing");
+                }
+            }
+            Role::User => {
+                let content = content(ctx, &at, &message.content, "a user's turn");
+                turns.push(Turn { role: "user", content, extra, ..Turn::default() });
+            }
+            Role::Assistant => turns.push(Turn { extra, ..assistant(ctx, &at, &message.content, Side::Request) }),
+            Role::Tool => {
+                if before == Some(Role::Tool) {
+                    ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                }
+                if extra.is_some() {
+                    ctx.tell("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
+                }
+                results(ctx, &at, &message.content, &mut turns);
+            }
+        }
+        before = Some(message.role);
+    }
+    turns
+}
+
+/// Texts alone: one string, or a list where a text carries fields of its own.
+fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'r> {
+    if texts.iter().any(|text| text.extra.get(OWN).is_some()) {
+        return Content::Parts(
+            texts.iter().enumerate().map(|(index, text)| text_part(ctx, &at.entry(index), text)).collect(),
+        );
+    }
+    let plain = texts.iter().enumerate().map(|(index, text)| plain_text(ctx, &at.entry(index), text)).collect();
+    Content::Text(ctx.joined(at, plain))
+}
+
+fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r, str> {
+    ctx.extra(at, &text.extra);
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
+    if text.text.is_empty() {
+        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+    }
+    Cow::Borrowed(&text.text)
+}
+
+fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
+    let extra = ctx.extra(at, &text.extra);
+    Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
+}
+
+/// What a user or an instruction says.
+fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
+    let at = at.field("content");
+    let plain = |block: &Block| matches!(block, Block::Text(text) if text.extra.get(OWN).is_none());
+    if blocks.iter().all(plain) {
+        let mut texts = Vec::with_capacity(blocks.len());
+        for (index, block) in blocks.iter().enumerate() {
+            if let Block::Text(text) = block {
+                texts.push(plain_text(ctx, &at.entry(index), text));
+            }
+        }
+        return Content::Text(ctx.joined(&at, texts));
+    }
+    let mut parts = Vec::with_capacity(blocks.len());
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::Text(text) => parts.push(text_part(ctx, &at, text)),
+            Block::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            Block::Audio(audio) => parts.extend(audio_part(ctx, &at, audio)),
+            Block::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            Block::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
+            Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+        }
+    }
+    parts_or_text(ctx, &at, parts)
+}
+
+/// A list of parts, or one text where nothing else is left.
+fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -> Content<'r> {
+    let plain = |part: &Part<'_>| matches!(part, Part::Known { part: KnownPart::Text { .. }, extra: None });
+    if !parts.iter().all(plain) {
+        return Content::Parts(parts);
+    }
+    let text = |part| match part {
+        Part::Known { part: KnownPart::Text { text }, .. } => Some(text),
+        Part::Known { .. } | Part::Other(_) => None,
+    };
+    let texts: Vec<_> = parts.into_iter().filter_map(text).collect();
+    if let [empty] = texts.as_slice()
+        && empty.is_empty()
+    {
+        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+    }
+    Content::Text(ctx.joined(at, texts))
+}
+
+fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    ctx.no_cache(at, image.cache.as_ref());
+    let url = match &image.source {
+        Source::Base64 { media_type, data } => Cow::Owned(format!("data:{media_type};base64,{data}")),
+        Source::Url { url, media_type } => {
+            ctx.media_type(at, media_type.as_ref());
+            Cow::Borrowed(url.as_str())
+        }
+        Source::File { .. } | Source::Text { .. } => {
+            ctx.no_source(at, &image.source);
+            return None;
+        }
+    };
+    let part = KnownPart::ImageUrl { image_url: ImageUrl { url, detail: image.detail.as_deref() } };
+    Some(Part::Known { part, extra: ctx.extra(at, &image.extra) })
+}
+
+fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
+    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+        return None;
+    }
+    let known = match &audio.source {
+        Source::Base64 { media_type, data } => media_type.strip_prefix("audio/").map(|format| (format, data)),
+        Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
+    };
+    let Some((format, data)) = known else {
+        ctx.no_source(at, &audio.source);
+        return None;
+    };
+    let mp3 = "mp3";
+    let format = if format == "mpeg" {
+        ctx.tell("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
+        mp3
+    } else {
+        format
+    };
+    let part = KnownPart::InputAudio { input_audio: InputAudio { data, format } };
+    Some(Part::Known { part, extra: ctx.extra(at, &audio.extra) })
+}
+
+fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
+    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+        return None;
+    }
+    ctx.no_cache(at, document.cache.as_ref());
+    let filename = document.name.as_deref();
+    let part = match &document.source {
+        Source::Base64 { media_type, data } => {
+            let data = Some(format!("data:{media_type};base64,{data}"));
+            KnownPart::File { file: File { data, filename, id: None } }
+        }
+        Source::File { id } => KnownPart::File { file: File { id: Some(id), filename, data: None } },
+        Source::Text { text } => {
+            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            KnownPart::Text { text: Cow::Borrowed(text) }
+        }
+        Source::Url { .. } => {
+            ctx.no_source(at, &document.source);
+            return None;
+        }
+    };
+    Some(Part::Known { part, extra: ctx.extra(at, &document.extra) })
+}
+
+/// Whether an assistant's turn is part of a request or of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Request,
+    Answer,
+}
+
+/// An assistant's turn: thoughts, then text, then calls, because the protocol has a field for each.
+pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Turn<'r> {
+    let outer = at;
+    let at = at.field("content");
+    let (mut thoughts, mut texts, mut parts, mut calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let own_part = |other: &Other| other.protocol == OWN && !is_call(&other.value);
+    let listed = blocks.iter().any(|block| {
+        matches!(block, Block::Text(text) if text.extra.get(OWN).is_some())
+            || matches!(block, Block::Other(other) if own_part(other))
+    });
+    let mut latest = 0;
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        let rank = match block {
+            Block::Thinking(thinking) => {
+                thoughts.extend(thought(ctx, &at, thinking, side));
+                0
+            }
+            Block::Text(text) if listed => {
+                parts.push(text_part(ctx, &at, text));
+                1
+            }
+            Block::Text(text) => {
+                texts.push(plain_text(ctx, &at, text));
+                1
+            }
+            Block::ToolCall(call) => {
+                calls.push(call_shape(ctx, &at, call));
+                2
+            }
+            Block::Other(other) if is_call(&other.value) => {
+                calls.extend(ctx.other(&at, other).map(CallShape::Other));
+                2
+            }
+            Block::Other(other) => {
+                parts.extend(ctx.other(&at, other).map(Part::Other));
+                1
+            }
+            Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => {
+                ctx.no_place(&at, block.kind(), "an assistant's turn");
+                latest
+            }
+        };
+        if rank < latest {
+            ctx.tell("order", &at, MOVED, "thoughts stand before text and text before calls");
+        }
+        latest = latest.max(rank);
+    }
+    let thought = (!thoughts.is_empty()).then(|| ctx.joined(outer, thoughts));
+    let replay = side == Side::Request && !calls.is_empty() && ctx.has(Quirk::ReasoningReplay);
+    let thought = thought.or_else(|| replay.then_some(Cow::Borrowed("")));
+    let content = match (parts.is_empty(), texts.is_empty()) {
+        (false, _) => parts_or_text(ctx, &at, parts),
+        (true, false) => Content::Text(ctx.joined(&at, texts)),
+        (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
+        (true, true) => Content::Null,
+    };
+    let named_otherwise = ctx.has(Quirk::ReasoningField);
+    let (reasoning, reasoning_content) = if named_otherwise { (thought, None) } else { (None, thought) };
+    Turn { role: "assistant", content, reasoning, reasoning_content, tool_calls: calls, ..Turn::default() }
+}
+
+/// Whether a block that has no neutral name stands among the calls.
+fn is_call(value: &Value) -> bool {
+    value.get("id").is_some()
+}
+
+fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
+    if side == Side::Request && ctx.has(Quirk::NoReasoningInput) {
+        ctx.tell("refused-here", at, DROPPED, "this surface takes no thoughts back");
+        return None;
+    }
+    ctx.no_fields(at, &thinking.extra);
+    ctx.no_signature(at, thinking.signature.as_ref());
+    if thinking.text.is_empty() {
+        ctx.tell("empty-text", at, UNNOTED, "an empty thought says nothing");
+    }
+    Some(Cow::Borrowed(&thinking.text))
+}
+
+fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
+    ctx.no_cache(at, call.cache.as_ref());
+    ctx.no_signature(at, call.signature.as_ref());
+    CallShape::Function {
+        id: &call.id,
+        r#type: "function",
+        function: CallFunction { name: &call.name, arguments: &call.arguments },
+        extra: ctx.extra(at, &call.extra),
+    }
+}
+
+/// Results, one turn each; images and documents follow in a user's turn.
+fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &mut Vec<Turn<'r>>) {
+    let at = at.field("content");
+    let mut media = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::ToolResult(result) => {
+                ctx.no_cache(&at, result.cache.as_ref());
+                let extra = ctx.extra(&at, &result.extra);
+                let (text, attached) = ctx.result_text(&at, result);
+                let text = ctx.error_text(&at, result, text);
+                media.extend(attached.into_iter().map(|block| (index, block)));
+                let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
+                turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
+            }
+            Block::ToolResultReference(reference) => {
+                ctx.reference(&at);
+                let extra = ctx.extra(&at, &reference.extra);
+                let (content, tool_call_id) =
+                    (Content::Text(Cow::Owned(reference.note())), Some(reference.call_id.as_str()));
+                turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
+            }
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::Other(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+        }
+    }
+    if media.is_empty() {
+        return;
+    }
+    let text = Cow::Borrowed(MEDIA_MARKER);
+    let mut parts = vec![Part::Known { part: KnownPart::Text { text }, extra: None }];
+    for (index, block) in media {
+        let at = at.entry(index);
+        ctx.tell("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
+        match block {
+            ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => {}
+        }
+    }
+    let content = parts_or_text(ctx, &at, parts);
+    turns.push(Turn { role: "user", content, ..Turn::default() });
+}

@@ -1,0 +1,383 @@
+//! Streams of `openai-chat`.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::response::{NESTED, STOP_WORDS, USAGE, finish, top, without_constants};
+use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
+use crate::error::DecodeError;
+use crate::fields::Fields;
+use crate::frame::Frame;
+use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
+use crate::protocol::context::{Context, DROPPED, MERGED, UNNOTED};
+use crate::protocol::stop::Ending;
+use crate::protocol::{StreamReader, StreamWriter, openai_usage, sse, stop};
+use crate::report::Changes;
+use crate::surface::Surface;
+
+/// Where the blocks of an answer stand: thoughts, text, then the calls.
+const THOUGHT: usize = 0;
+const TEXT: usize = 1;
+const CALLS: usize = 2;
+
+/// Reads the pieces of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    progress: Progress,
+    ending: Ending,
+    /// Blocks that are open.
+    open: HashSet<usize>,
+    calls: Calls,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Waiting,
+    Started,
+    Stopped,
+}
+
+/// Which piece belongs to which call. Copies of the protocol repeat ids, leave out the index or give all calls the same.
+#[derive(Debug, Default)]
+struct Calls {
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    ids: Vec<String>,
+}
+
+impl Calls {
+    /// The call that a piece belongs to, and whether the piece begins it.
+    fn place(&mut self, index: Option<u64>, id: &str) -> (usize, bool) {
+        let known = match (index, id) {
+            (Some(index), "") => self.by_index.get(&index),
+            (Some(index), id) => self.by_index.get(&index).filter(|at| self.ids.get(**at).is_some_and(|own| own == id)),
+            (None, "") => None,
+            (None, id) => self.by_id.get(id),
+        };
+        let last = self.ids.len().checked_sub(1).filter(|_| index.is_none() && id.is_empty());
+        if let Some(at) = known.copied().or(last) {
+            return (at, false);
+        }
+        let at = self.ids.len();
+        self.ids.push(id.to_owned());
+        if let Some(index) = index {
+            self.by_index.insert(index, at);
+        }
+        self.by_id.insert(id.to_owned(), at);
+        (at, true)
+    }
+}
+
+impl StreamReader for Reader {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        // The first piece says what the others repeat, so it is read with everything in it.
+        if self.progress != Progress::Waiting
+            && let Ok(PlainChunk { choices: [choice], .. }) = serde_json::from_slice(frame.data)
+        {
+            self.delta(choice.delta, out);
+            return Ok(());
+        }
+        if frame.data.trim_ascii() == b"[DONE]" {
+            self.stop("", out);
+            out.push(Event::End);
+            return Ok(());
+        }
+        let value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
+        self.chunk(value, out)
+    }
+}
+
+impl Reader {
+    fn chunk(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if value.get("error").is_some_and(|error| !error.is_null()) {
+            out.extend(super::error::decode(0, value).map(Event::Error));
+            return Ok(());
+        }
+        let mut fields = Fields::of(value)?;
+        let choices = fields.list("choices");
+        let usage = fields.object("usage");
+        if choices.is_none() && usage.is_none() {
+            let data = Value::Object(fields.rest());
+            out.push(Event::Other { protocol: OWN, name: String::new(), data });
+            return Ok(());
+        }
+        if self.progress == Progress::Waiting {
+            self.progress = Progress::Started;
+            let (id, model) = (fields.text("id").unwrap_or_default(), fields.text("model").unwrap_or_default());
+            out.push(Event::Start { id, model, extra: Extra::of(OWN, without_constants(fields)) });
+        }
+        for choice in choices.into_iter().flatten() {
+            self.choice(choice, out)?;
+        }
+        out.extend(usage.map(|usage| Event::Usage(openai_usage::read(OWN, &USAGE, usage))));
+        Ok(())
+    }
+
+    fn choice(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if value.get("index").and_then(Value::as_u64).unwrap_or(0) != 0 {
+            out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data: value });
+            return Ok(());
+        }
+        let mut choice = Fields::of(value)?;
+        choice.count("index");
+        if let Some(mut delta) = choice.object("delta") {
+            delta.text("role");
+            let custom = delta.list("tool_calls").unwrap_or_default();
+            let (calls, foreign): (Vec<_>, Vec<_>) = custom.into_iter().partition(|call| call.get("custom").is_none());
+            let read = |call: Value| -> Result<PlainCall<'static>, DecodeError> {
+                let mut call = Fields::of(call)?;
+                let mut function = call.object("function").unwrap_or(Fields::of(json!({}))?);
+                let text = |text: Option<String>| text.map(Cow::Owned);
+                let (name, arguments) = (text(function.text("name")), text(function.text("arguments")));
+                Ok(PlainCall::new(call.count("index"), text(call.text("id")), name, arguments))
+            };
+            let plain = PlainDelta::new(
+                [
+                    delta.text("content"),
+                    delta.text("reasoning_content"),
+                    delta.text("reasoning"),
+                    delta.text("refusal"),
+                ],
+                calls.into_iter().map(read).collect::<Result<_, _>>()?,
+            );
+            self.delta(plain, out);
+            if !foreign.is_empty() {
+                delta.put("tool_calls", Value::Array(foreign));
+            }
+            choice.put_rest("delta", delta);
+        }
+        let word = choice.text("finish_reason").filter(|word| !word.is_empty());
+        if !choice.is_empty() {
+            let rest = choice.rest();
+            if !rest.is_empty() {
+                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data: Value::Object(rest) });
+            }
+        }
+        if let Some(word) = word {
+            self.stop(&word, out);
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: PlainDelta<'_>, out: &mut Vec<Event>) {
+        let thought = delta.reasoning_content.or(delta.reasoning);
+        if let Some(text) = thought.filter(|text| !text.is_empty()) {
+            self.open(THOUGHT, || Block::Thinking(Thinking::default()), out);
+            out.push(Event::Delta { index: THOUGHT, delta: Delta::Thinking(text.into_owned()) });
+        }
+        if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
+            self.open(TEXT, || Block::Text(Text::default()), out);
+            out.push(Event::Delta { index: TEXT, delta: Delta::Text(text.into_owned()) });
+        }
+        if let Some(text) = delta.refusal {
+            self.ending.see(Ending::Refuses);
+            out.push(Event::Refusal { text: text.into_owned() });
+        }
+        for call in delta.tool_calls.into_iter().flatten() {
+            let id = call.id.unwrap_or_default();
+            let (place, new) = self.calls.place(call.index, &id);
+            let index = CALLS + place;
+            if new {
+                let name = call.function.name.unwrap_or_default().into_owned();
+                let block = ToolCall { id: id.into_owned(), name, ..ToolCall::default() };
+                self.open(index, || Block::ToolCall(block), out);
+            }
+            if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
+                out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });
+            }
+        }
+    }
+
+    fn open(&mut self, index: usize, block: impl FnOnce() -> Block, out: &mut Vec<Event>) {
+        if self.open.insert(index) {
+            out.push(Event::Open { index, block: block() });
+        }
+    }
+
+    fn stop(&mut self, word: &str, out: &mut Vec<Event>) {
+        if self.progress == Progress::Stopped {
+            return;
+        }
+        self.progress = Progress::Stopped;
+        self.ending.see(Ending::calls(!self.calls.ids.is_empty()));
+        let reason = stop::settle(stop::read(STOP_WORDS, word), self.ending);
+        let mut open: Vec<usize> = self.open.drain().collect();
+        open.sort_unstable();
+        // A call that the limit of tokens cut off is never complete.
+        let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
+        open.retain(|index| Some(*index) != last);
+        out.extend(open.into_iter().map(|index| Event::Close { index }));
+        let told = self.ending == Ending::Refuses || stop::word(STOP_WORDS, &reason) == Some(word);
+        let kept = if told { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
+        out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
+    }
+}
+
+/// Writes the pieces of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    /// What every piece repeats, and what the end needs to know of the whole.
+    said: Response,
+    created: u64,
+    top: Map<String, Value>,
+    /// The number of each call among the calls.
+    calls: HashMap<usize, usize>,
+    texts: HashMap<usize, Kind>,
+    seen: [usize; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Thought,
+    Text,
+}
+
+impl Writer {
+    fn chunk(&self, delta: WriteDelta<'_>, finish_reason: Option<&str>, out: &mut Vec<u8>) {
+        let choices = vec![WriteChoice { index: 0, delta, finish_reason }];
+        sse("", &WriteChunk { choices, ..self.frame() }, out);
+    }
+
+    fn frame(&self) -> WriteChunk<'_> {
+        WriteChunk {
+            id: &self.said.id,
+            object: "chat.completion.chunk",
+            created: self.created,
+            model: &self.said.model,
+            choices: Vec::new(),
+            usage: None,
+            extra: &self.top,
+        }
+    }
+
+    fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
+        if block.extra().is_some_and(|extra| extra.get(OWN).is_some()) {
+            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        }
+        let (kind, text) = match block {
+            Block::Text(text) => (Kind::Text, &text.text),
+            Block::Thinking(thinking) => (Kind::Thought, &thinking.text),
+            Block::ToolCall(call) => return self.call(index, call, out),
+            Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_)
+            | Block::Other(_) => {
+                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
+                return;
+            }
+        };
+        self.texts.insert(index, kind);
+        let seen = self.seen.get_mut(usize::from(kind == Kind::Text));
+        let before = seen.map_or(0, |seen| std::mem::replace(seen, *seen + 1));
+        if before > 0 {
+            changes.push("joined-texts", format!("/content/{index}"), MERGED, "several texts are streamed as one");
+            self.text(kind, "\n", out);
+        }
+        if !text.is_empty() {
+            self.text(kind, text, out);
+        }
+    }
+
+    fn text(&self, kind: Kind, text: &str, out: &mut Vec<u8>) {
+        let delta = match kind {
+            Kind::Text => WriteDelta { content: Some(text), ..WriteDelta::default() },
+            Kind::Thought => WriteDelta { reasoning_content: Some(text), ..WriteDelta::default() },
+        };
+        self.chunk(delta, None, out);
+    }
+
+    fn call(&mut self, index: usize, call: &ToolCall, out: &mut Vec<u8>) {
+        let place = self.calls.len();
+        self.calls.insert(index, place);
+        // The end depends on whether there are calls.
+        self.said.content = vec![Block::ToolCall(ToolCall::default())];
+        let function = WriteFunction { name: Some(&call.name), arguments: &call.arguments };
+        let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function };
+        self.chunk(WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() }, None, out);
+    }
+
+    fn arguments(&self, index: usize, text: &str, out: &mut Vec<u8>) {
+        let Some(&place) = self.calls.get(&index) else { return };
+        let function = WriteFunction { name: None, arguments: text };
+        let shape = WriteCall { index: place, id: None, r#type: None, function };
+        self.chunk(WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() }, None, out);
+    }
+}
+
+impl StreamWriter for Writer {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
+        match event {
+            Event::Start { id, model, extra } => {
+                self.said.id.clone_from(id);
+                self.said.model.clone_from(model);
+                self.said.extra = extra.clone();
+                let own = extra.get(OWN);
+                if own.is_some_and(|own| NESTED.iter().take(3).any(|name| own.contains_key(*name))) {
+                    changes.push("no-place", "/extra", DROPPED, "fields of the message are not streamed");
+                }
+                (self.created, self.top) = top(own);
+                let delta = WriteDelta { role: Some("assistant"), content: Some(""), ..WriteDelta::default() };
+                self.chunk(delta, None, out);
+            }
+            Event::Open { index, block } => self.open(*index, block, out, changes),
+            Event::Delta { index, delta } => match delta {
+                Delta::Text(text) | Delta::Thinking(text) => {
+                    if let Some(kind) = self.texts.get(index) {
+                        self.text(*kind, text, out);
+                    }
+                }
+                Delta::Arguments(text) => self.arguments(*index, text, out),
+                Delta::Signature(signature) => {
+                    let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
+                    let at = format!("/content/{index}/signature");
+                    changes.push("foreign-signature", at, UNNOTED, detail);
+                }
+            },
+            Event::Refusal { text } => {
+                self.said.refusal = Some(String::new());
+                self.chunk(WriteDelta { refusal: Some(text), ..WriteDelta::default() }, None, out);
+            }
+            Event::Stop { reason, extra, .. } => {
+                self.said.stop = reason.clone();
+                self.said.extra.merge(extra.clone());
+                let surface = Surface::default();
+                let mut ctx = Context::new(OWN, &surface);
+                let word = finish(&mut ctx, &self.said);
+                self.chunk(WriteDelta::default(), Some(word), out);
+                changes.append(ctx.changes);
+            }
+            Event::Usage(usage) => {
+                let surface = Surface::default();
+                let mut ctx = Context::new(OWN, &surface);
+                let usage = Some(openai_usage::write(&mut ctx, &USAGE, usage));
+                sse("", &WriteChunk { usage, ..self.frame() }, out);
+                changes.append(ctx.changes);
+            }
+            Event::End => out.extend_from_slice(b"data: [DONE]\n\n"),
+            Event::Error(error) => {
+                out.extend_from_slice(b"data: ");
+                out.extend_from_slice(&super::error::encode(error).body);
+                out.extend_from_slice(b"\n\n");
+            }
+            Event::Other { protocol, data, name } if *protocol == OWN => {
+                if name.is_empty() {
+                    sse("", data, out);
+                } else {
+                    sse("", &json!({"choices": [data]}), out);
+                }
+            }
+            Event::Other { protocol, .. } => {
+                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+            }
+            Event::Close { .. } => {}
+        }
+    }
+}

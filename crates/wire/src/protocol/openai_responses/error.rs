@@ -1,0 +1,21 @@
+//! Errors of `openai-responses`: the bodies of `openai-chat`; inside of a stream they lie flat.
+
+use serde_json::{Value, json};
+
+use crate::fault::WireError;
+
+pub(super) use crate::protocol::openai_chat::error::{decode, encode};
+
+/// An error as an event of a stream.
+pub(super) fn event(error: &WireError, sequence: u64) -> Value {
+    let body: Value = serde_json::from_slice(&encode(error).body).unwrap_or_default();
+    let field = |name: &str| body.pointer(&format!("/error/{name}")).cloned().unwrap_or_default();
+    json!({
+        "type": "error",
+        "sequence_number": sequence,
+        "code": field("code"),
+        "message": field("message"),
+        "param": field("param"),
+        "error_type": field("type"),
+    })
+}

@@ -1,0 +1,310 @@
+//! Items of `openai-responses`, written: turns of a request and the output of an answer are the same list.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::OWN;
+use super::shapes::{
+    CallItem, Content, InputAudio, Item, KnownPart, MessageItem, OutputItem, Part, ReasoningItem, Summary,
+};
+use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
+use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
+use crate::surface::Quirk;
+
+/// Whether items are sent, or answered and so carry an id by their place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Request,
+    Answer(usize),
+}
+
+impl Side {
+    /// The id that an item of an answer has when it came without one.
+    fn id(self, prefix: &str, extra: &Map<String, Value>) -> Option<String> {
+        match self {
+            Self::Request => None,
+            Self::Answer(_) if extra.contains_key("id") => None,
+            Self::Answer(place) => Some(made_up_id(prefix, place)),
+        }
+    }
+
+    fn status(self) -> Option<&'static str> {
+        (self != Self::Request).then_some("completed")
+    }
+}
+
+/// The id of an item of an answer that came without one.
+pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
+    format!("{prefix}_{place}")
+}
+
+/// Fields of an item, without the id where the endpoint keeps no items.
+fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
+    let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
+    if side == Side::Request && ctx.has(Quirk::Stateless) && fields.shift_remove("id").is_some() {
+        ctx.tell("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+    }
+    fields
+}
+
+/// The item of a block that the model said. Texts of a request may join the item before.
+pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
+    match block {
+        Block::Text(text) => Some(Item::Message(message(ctx, at, text, side))),
+        Block::Thinking(thinking) => reasoning(ctx, at, thinking, side),
+        Block::RedactedThinking(redacted) => {
+            let encrypted_content = ctx.signature(at, Some(&redacted.signature));
+            if encrypted_content.is_none() {
+                ctx.no_place(at, block.kind(), "an assistant's turn");
+                return None;
+            }
+            ctx.tell("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
+            let (id, extra) = (side.id("rs", &Map::new()), Map::new());
+            Some(Item::Reasoning(ReasoningItem {
+                r#type: "reasoning",
+                id,
+                summary: Vec::new(),
+                encrypted_content,
+                extra,
+            }))
+        }
+        Block::ToolCall(call) => Some(Item::Call(call_item(ctx, at, call, side))),
+        Block::Other(other) => {
+            let value = ctx.other(at, other)?;
+            if value.get("type").and_then(Value::as_str) == Some("refusal") {
+                let content = Content::Parts(vec![Part::Other(value)]);
+                let id = side.id("msg", &Map::new());
+                return Some(Item::Message(MessageItem {
+                    r#type: "message",
+                    id,
+                    role: "assistant",
+                    status: side.status(),
+                    content,
+                    extra: None,
+                }));
+            }
+            Some(Item::Other(value))
+        }
+        Block::Image(_)
+        | Block::Audio(_)
+        | Block::Document(_)
+        | Block::ToolResult(_)
+        | Block::ToolResultReference(_) => {
+            ctx.no_place(at, block.kind(), "an assistant's turn");
+            None
+        }
+    }
+}
+
+/// A text that the model said, as a message of its own. Fields of the message are kept in `item`.
+fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -> MessageItem<'r> {
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
+    let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
+    part.shift_remove("item");
+    part.entry("annotations").or_insert_with(|| json!([]));
+    let item = text.extra.field(OWN, "item").and_then(Value::as_object);
+    let stateless = side == Side::Request && ctx.has(Quirk::Stateless);
+    if stateless && item.is_some() {
+        ctx.tell("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+    }
+    let item = item.filter(|_| !stateless);
+    let id = side.id("msg", item.unwrap_or(&Map::new()));
+    let content = Content::Parts(vec![Part::Known(KnownPart::OutputText { text: &text.text, extra: part })]);
+    MessageItem { r#type: "message", id, role: "assistant", status: side.status(), content, extra: item }
+}
+
+fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Item<'r>> {
+    let encrypted_content = ctx.signature(at, thinking.signature.as_ref());
+    let extra = item_extra(ctx, at, &thinking.extra, side);
+    let known = encrypted_content.is_some() || extra.contains_key("id");
+    if side == Side::Request && !known {
+        ctx.tell("unsigned-thinking", at, DROPPED, "a thought that is neither sealed nor stored is not taken back");
+        return None;
+    }
+    let text = thinking.text.as_str();
+    let summary = (!text.is_empty()).then_some(Summary { r#type: "summary_text", text }).into_iter().collect();
+    let id = side.id("rs", &extra);
+    Some(Item::Reasoning(ReasoningItem { r#type: "reasoning", id, summary, encrypted_content, extra }))
+}
+
+fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: Side) -> CallItem<'r> {
+    ctx.no_cache(at, call.cache.as_ref());
+    ctx.no_signature(at, call.signature.as_ref());
+    let extra = item_extra(ctx, at, &call.extra, side);
+    CallItem {
+        r#type: "function_call",
+        id: side.id("fc", &extra),
+        call_id: &call.id,
+        name: &call.name,
+        arguments: &call.arguments,
+        status: side.status(),
+        extra,
+    }
+}
+
+/// What a user or an instruction says.
+pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
+    let at = at.field("content");
+    let mut parts = Vec::with_capacity(blocks.len());
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::Text(text) => parts.push(text_part(ctx, &at, text)),
+            Block::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            Block::Audio(audio) => parts.extend(audio_part(ctx, &at, audio)),
+            Block::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            Block::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
+            Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+        }
+    }
+    short(parts)
+}
+
+/// The short form, where one plain text is everything.
+fn short(mut parts: Vec<Part<'_>>) -> Content<'_> {
+    if let [Part::Known(KnownPart::InputText { text, extra: None })] = parts.as_mut_slice() {
+        return Content::Text(std::mem::take(text));
+    }
+    Content::Parts(parts)
+}
+
+fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
+    ctx.no_cache(at, text.cache.as_ref());
+    ctx.no_signature(at, text.signature.as_ref());
+    Part::Known(KnownPart::InputText { text: Cow::Borrowed(&text.text), extra: ctx.extra(at, &text.extra) })
+}
+
+fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
+    if !ctx.takes(at, "images", Quirk::NoImages) {
+        return None;
+    }
+    ctx.no_cache(at, image.cache.as_ref());
+    let (image_url, file_id) = match &image.source {
+        Source::Base64 { media_type, data } => (Some(Cow::Owned(format!("data:{media_type};base64,{data}"))), None),
+        Source::Url { url, media_type } => {
+            ctx.media_type(at, media_type.as_ref());
+            (Some(Cow::Borrowed(url.as_str())), None)
+        }
+        Source::File { id } => (None, Some(id.as_str())),
+        Source::Text { .. } => {
+            ctx.no_source(at, &image.source);
+            return None;
+        }
+    };
+    let (detail, extra) = (image.detail.as_deref(), ctx.extra(at, &image.extra));
+    Some(Part::Known(KnownPart::InputImage { image_url, file_id, detail, extra }))
+}
+
+fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
+    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+        return None;
+    }
+    let known = match &audio.source {
+        Source::Base64 { media_type, data } => media_type.strip_prefix("audio/").map(|format| (format, data)),
+        Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
+    };
+    let Some((format, data)) = known else {
+        ctx.no_source(at, &audio.source);
+        return None;
+    };
+    let input_audio = InputAudio { data, format };
+    Some(Part::Known(KnownPart::InputAudio { input_audio, extra: ctx.extra(at, &audio.extra) }))
+}
+
+fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
+    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+        return None;
+    }
+    ctx.no_cache(at, document.cache.as_ref());
+    let (mut file_id, mut file_url, mut file_data) = (None, None, None);
+    match &document.source {
+        Source::Base64 { media_type, data } => file_data = Some(format!("data:{media_type};base64,{data}")),
+        Source::Url { url, media_type } => {
+            ctx.media_type(at, media_type.as_ref());
+            file_url = Some(url.as_str());
+        }
+        Source::File { id } => file_id = Some(id.as_str()),
+        Source::Text { text } => {
+            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            let extra = ctx.extra(at, &document.extra);
+            return Some(Part::Known(KnownPart::InputText { text: Cow::Borrowed(text), extra }));
+        }
+    }
+    let (filename, extra) = (document.name.as_deref(), ctx.extra(at, &document.extra));
+    Some(Part::Known(KnownPart::InputFile { file_id, file_url, file_data, filename, extra }))
+}
+
+/// The results of a turn.
+pub(super) fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], items: &mut Vec<Item<'r>>) {
+    let at = at.field("content");
+    for (index, block) in blocks.iter().enumerate() {
+        let at = at.entry(index);
+        match block {
+            Block::ToolResult(result) => items.push(Item::Output(output(ctx, &at, result))),
+            Block::ToolResultReference(reference) => {
+                ctx.reference(&at);
+                items.push(Item::Output(OutputItem {
+                    r#type: "function_call_output",
+                    call_id: &reference.call_id,
+                    output: Content::Text(Cow::Owned(reference.note())),
+                    extra: ctx.extra(&at, &reference.extra),
+                }));
+            }
+            Block::Other(other) => items.extend(ctx.other(&at, other).map(Item::Other)),
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+        }
+    }
+}
+
+fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> OutputItem<'r> {
+    ctx.no_cache(at, result.cache.as_ref());
+    let extra = ctx.extra(at, &result.extra);
+    let content = at.field("content");
+    let mut parts = Vec::with_capacity(result.content.len());
+    for (index, block) in result.content.iter().enumerate() {
+        let at = content.entry(index);
+        match block {
+            ResultBlock::Text(text) => parts.push(text_part(ctx, &at, text)),
+            ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
+            ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
+            ResultBlock::Json { value } => {
+                ctx.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                parts.push(Part::Known(KnownPart::InputText { text: Cow::Owned(value.to_string()), extra: None }));
+            }
+            ResultBlock::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
+        }
+    }
+    if result.is_error {
+        let first = parts.iter_mut().find_map(|part| match part {
+            Part::Known(KnownPart::InputText { text, .. }) => Some(text),
+            Part::Known(_) | Part::Other(_) => None,
+        });
+        if let Some(text) = first {
+            *text = ctx.error_text(at, result, std::mem::take(text));
+        } else {
+            let text = ctx.error_text(at, result, Cow::Borrowed("the tool failed"));
+            parts.insert(0, Part::Known(KnownPart::InputText { text, extra: None }));
+        }
+    }
+    let output = match short(parts) {
+        Content::Text(text) if text.is_empty() => {
+            ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+            Content::Text(text)
+        }
+        Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),
+        content @ (Content::Text(_) | Content::Parts(_)) => content,
+    };
+    OutputItem { r#type: "function_call_output", call_id: &result.call_id, output, extra }
+}

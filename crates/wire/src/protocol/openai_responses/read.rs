@@ -1,0 +1,191 @@
+//! Items of `openai-responses`, read.
+
+use serde_json::{Value, json};
+
+use super::OWN;
+use super::items::made_up_id;
+use crate::error::DecodeError;
+use crate::fields::{Fields, each};
+use crate::neutral::{
+    Audio, Block, Document, Extra, Image, Message, Other, ResultBlock, Role, Signature, Source, Text, Thinking,
+    ToolCall, ToolResult,
+};
+
+/// Takes an item of a request into the conversation.
+pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let role = value.get("role").and_then(Value::as_str).unwrap_or_default();
+    let (role, content, extra) = match (kind, role) {
+        ("" | "message", "user" | "system" | "developer") => {
+            let role = if role == "user" { Role::User } else { Role::System };
+            let mut fields = Fields::of(value)?;
+            for constant in ["type", "role"] {
+                fields.take(constant);
+            }
+            let content = content(&mut fields)?;
+            messages.push(Message { role, content, extra: Extra::of(OWN, fields.rest()) });
+            return Ok(());
+        }
+        ("function_call_output", _) => {
+            (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default())
+        }
+        (kind, _) if kind.ends_with("_output") => (Role::Tool, vec![other(value)], Extra::default()),
+        _ => (Role::Assistant, said(value, None)?, Extra::default()),
+    };
+    match messages.last_mut() {
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => messages.push(Message { role, content, extra }),
+    }
+    Ok(())
+}
+
+fn other(value: Value) -> Block {
+    Block::Other(Other { protocol: OWN, value })
+}
+
+/// The blocks of an item that the model said. In an answer, the place tells which ids were made up.
+pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let role = value.get("role").and_then(Value::as_str);
+    let assistant = role == Some("assistant");
+    let known = match kind.as_str() {
+        "message" | "" => assistant,
+        "reasoning" => true,
+        "function_call" => value.get("name").is_some_and(Value::is_string),
+        _ => false,
+    };
+    if !known {
+        return if value.is_object() { Ok(vec![other(value)]) } else { Err(DecodeError::shape("an item")) };
+    }
+    let mut fields = Fields::of(value)?;
+    for constant in ["type", "role"] {
+        fields.take(constant);
+    }
+    if matches!(fields.peek("status"), Some("completed" | "in_progress")) {
+        fields.take("status");
+    }
+    let unmade = |fields: &mut Fields, prefix: &str| {
+        if place.is_some_and(|place| fields.peek("id") == Some(&made_up_id(prefix, place))) {
+            fields.take("id");
+        }
+    };
+    Ok(match kind.as_str() {
+        "reasoning" => {
+            unmade(&mut fields, "rs");
+            vec![Block::Thinking(thinking(fields))]
+        }
+        "function_call" => {
+            unmade(&mut fields, "fc");
+            vec![Block::ToolCall(ToolCall {
+                id: fields.text("call_id").unwrap_or_default(),
+                name: fields.text("name").unwrap_or_default(),
+                arguments: fields.text("arguments").unwrap_or_default(),
+                extra: Extra::of(OWN, fields.rest()),
+                ..ToolCall::default()
+            })]
+        }
+        _ => {
+            unmade(&mut fields, "msg");
+            let mut blocks = content(&mut fields)?;
+            let item = fields.rest();
+            if let (Some(Block::Text(first)), false) = (blocks.first_mut(), item.is_empty()) {
+                first.extra.insert(OWN, "item", Value::Object(item));
+            }
+            blocks
+        }
+    })
+}
+
+fn thinking(mut fields: Fields) -> Thinking {
+    let summary = texts(&mut fields, "summary");
+    let text = if summary.is_empty() { texts(&mut fields, "content") } else { summary };
+    let signature = fields.text("encrypted_content").map(|data| Signature { from: OWN, data });
+    Thinking { text, signature, extra: Extra::of(OWN, fields.rest()) }
+}
+
+/// The texts of a list of parts; a list of anything else stays.
+fn texts(fields: &mut Fields, name: &str) -> String {
+    let Some(parts) = fields.list(name) else { return String::new() };
+    let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
+    parts.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+fn content(fields: &mut Fields) -> Result<Vec<Block>, DecodeError> {
+    match fields.take("content") {
+        None => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![Block::text(text)]),
+        Some(Value::Array(parts)) => each("content", parts, |_, value| part(value)),
+        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+    }
+}
+
+/// A part; one that is not as the protocol has it is kept as it is.
+pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
+    let text = |name: &str| value.get(name).is_some_and(Value::is_string);
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let known = match kind {
+        "input_text" | "output_text" => text("text"),
+        "input_image" => text("image_url") || text("file_id"),
+        "input_file" => text("file_id") || text("file_url") || text("file_data"),
+        "input_audio" => ["data", "format"]
+            .iter()
+            .all(|name| value.get("input_audio").and_then(|audio| audio.get(name)).is_some_and(Value::is_string)),
+        _ => false,
+    };
+    if !known {
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+    }
+    let kind = kind.to_owned();
+    let mut part = Fields::of(value)?;
+    part.take("type");
+    Ok(match kind.as_str() {
+        "input_image" => {
+            let source = match part.text("image_url") {
+                Some(url) => Source::url(url),
+                None => Source::File { id: part.text("file_id").unwrap_or_default() },
+            };
+            let detail = part.text("detail");
+            Block::Image(Image { source, detail, cache: None, extra: Extra::of(OWN, part.rest()) })
+        }
+        "input_file" => {
+            let source = match (part.text("file_data"), part.text("file_url")) {
+                (Some(data), _) => Source::url(data),
+                (None, Some(url)) => Source::Url { url, media_type: None },
+                (None, None) => Source::File { id: part.text("file_id").unwrap_or_default() },
+            };
+            let name = part.text("filename");
+            Block::Document(Document { source, name, cache: None, extra: Extra::of(OWN, part.rest()) })
+        }
+        "input_audio" => {
+            let mut audio = part.object("input_audio").unwrap_or_default();
+            let format = audio.text("format").unwrap_or_default();
+            let source = Source::base64(format!("audio/{format}"), audio.text("data").unwrap_or_default());
+            part.put_rest("input_audio", audio);
+            Block::Audio(Audio { source, extra: Extra::of(OWN, part.rest()) })
+        }
+        _ => {
+            let text = part.text("text").unwrap_or_default();
+            for empty in ["annotations", "logprobs"] {
+                if let Some(list) = part.list(empty).filter(|list| !list.is_empty()) {
+                    part.put(empty, json!(list));
+                }
+            }
+            Block::Text(Text { text, extra: Extra::of(OWN, part.rest()), ..Text::default() })
+        }
+    })
+}
+
+fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
+    fields.take("type");
+    let content = match fields.take("output") {
+        None => Vec::new(),
+        Some(Value::String(text)) if text.is_empty() => Vec::new(),
+        Some(Value::String(text)) => vec![ResultBlock::text(text)],
+        Some(Value::Array(parts)) => each("output", parts, |_, value| {
+            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+        })?,
+        Some(value) => vec![ResultBlock::Json { value }],
+    };
+    let call_id = fields.text("call_id").unwrap_or_default();
+    Ok(ToolResult { call_id, content, extra: Extra::of(OWN, fields.rest()), ..ToolResult::default() })
+}

@@ -1,0 +1,338 @@
+//! Requests of `openai-responses`.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::items::{Side, content, results, said};
+use super::shapes::{
+    Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape, ToolShape,
+};
+use super::{OWN, read};
+use crate::error::{DecodeError, Within};
+use crate::fields::Fields;
+use crate::neutral::{
+    Effort, Extra, Function, Message, Other, Output, OutputFormat, Reasoning, Request, Role, Text, Tool, ToolChoice,
+};
+use crate::protocol::context::{ADDED, At, Context, MERGED, REWRITTEN, UNNOTED, UNSAID};
+use crate::report::{Action, Changes, Effect};
+use crate::surface::Quirk;
+
+pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
+    let limit = ctx.limit(request);
+    let (extra, mut inner) = ctx.split_extra(&request.extra, &["text", "reasoning"]);
+    let tools = tools(ctx, request);
+    let has_tools = !tools.is_empty();
+    let parallel = request.parallel_tool_calls.filter(|_| has_tools);
+    let stateless = ctx.has(Quirk::Stateless) && !extra.contains_key("store");
+    if stateless {
+        ctx.tell("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
+    }
+    ctx.no_word("top_k", request.top_k.as_ref());
+    ctx.no_word("seed", request.seed.as_ref());
+    ctx.no_word("frequency_penalty", request.frequency_penalty.as_ref());
+    ctx.no_word("presence_penalty", request.presence_penalty.as_ref());
+    ctx.no_word("stop", Some(&request.stop).filter(|stop| !stop.is_empty()));
+    let format = format(ctx, request);
+    let text = object(inner.shift_remove("text"));
+    let body = Body {
+        model: &request.model,
+        instructions: instructions(ctx, &request.system),
+        input: items(ctx, request),
+        tools,
+        tool_choice: choice(ctx, request, has_tools),
+        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        text: (format.is_some() || !text.is_empty()).then_some(TextShape { format, extra: text }),
+        reasoning: reasoning(ctx, request, object(inner.shift_remove("reasoning"))),
+        max_output_tokens: limit,
+        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
+        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        stream: request.stream,
+        store: stateless.then_some(false),
+        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        extra,
+    };
+    super::super::json(&body)
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    if let Some(Value::Object(map)) = value { map } else { Map::new() }
+}
+
+fn instructions<'r>(ctx: &mut Context<'_>, system: &'r [Text]) -> Option<Cow<'r, str>> {
+    let at = At::ROOT.field("system");
+    let mut texts = Vec::with_capacity(system.len());
+    for (index, text) in system.iter().enumerate() {
+        let at = at.entry(index);
+        ctx.no_fields(&at, &text.extra);
+        ctx.no_cache(&at, text.cache.as_ref());
+        ctx.no_signature(&at, text.signature.as_ref());
+        texts.push(Cow::Borrowed(text.text.as_str()));
+    }
+    (!texts.is_empty()).then(|| ctx.joined(&at, texts))
+}
+
+fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
+    let messages = At::ROOT.field("messages");
+    let mut items = Vec::with_capacity(request.messages.len());
+    let mut before: Option<Role> = None;
+    for (index, message) in request.messages.iter().enumerate() {
+        let at = messages.entry(index);
+        let length = items.len();
+        match message.role {
+            Role::System | Role::User => {
+                let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+                let role = if message.role == Role::User { "user" } else { system };
+                let extra = ctx.extra(&at, &message.extra);
+                let content = content(ctx, &at, &message.content, "this turn");
+                items.push(Item::Message(MessageItem {
+                    r#type: "message",
+                    id: None,
+                    role,
+                    status: None,
+                    content,
+                    extra,
+                }));
+            }
+            Role::Assistant | Role::Tool => {
+                ctx.no_fields(&at, &message.extra);
+                if before == Some(message.role) {
+                    ctx.tell("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
+                }
+                if message.role == Role::Tool {
+                    results(ctx, &at, &message.content, &mut items);
+                } else {
+                    assistant(ctx, &at, message, &mut items);
+                }
+                if items.len() == length {
+                    ctx.tell("empty-turn", &at, UNNOTED, "an empty turn says nothing");
+                    continue;
+                }
+            }
+        }
+        before = Some(message.role);
+    }
+    items
+}
+
+/// What the model said; texts that follow each other are one message, unless one has fields of its own message.
+fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, items: &mut Vec<Item<'r>>) {
+    let at = at.field("content");
+    let start = items.len();
+    for (index, block) in message.content.iter().enumerate() {
+        let Some(item) = said(ctx, &at.entry(index), block, Side::Request) else { continue };
+        let joins = items.len() > start;
+        match (items.last_mut(), item) {
+            (
+                Some(Item::Message(MessageItem { content: Content::Parts(parts), .. })),
+                Item::Message(MessageItem { content: Content::Parts(more), extra: None, .. }),
+            ) if joins => parts.extend::<Vec<Part<'r>>>(more),
+            (_, item) => items.push(item),
+        }
+    }
+}
+
+fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
+    let tools = At::ROOT.field("tools");
+    let mut shapes = Vec::with_capacity(request.tools.len());
+    for (index, tool) in request.tools.iter().enumerate() {
+        let at = tools.entry(index);
+        match tool {
+            Tool::Function(function) => {
+                ctx.no_cache(&at, function.cache.as_ref());
+                // A tool without the field would be made strict by the server.
+                if function.strict == Some(false) {
+                    ctx.tell("strict-off", &at.field("strict"), REWRITTEN, "a tool is strict or it is not");
+                }
+                let strict = function.strict == Some(true);
+                let refused = strict && ctx.has(Quirk::NoStrict);
+                if refused {
+                    ctx.tell("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
+                }
+                shapes.push(ToolShape::Function {
+                    r#type: "function",
+                    name: &function.name,
+                    description: function.description.as_deref(),
+                    parameters: function.parameters.as_ref(),
+                    strict: strict && !refused,
+                    extra: ctx.extra(&at, &function.extra),
+                });
+            }
+            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
+        }
+    }
+    shapes
+}
+
+fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
+    let function = |name: &'r String| Named { r#type: "function", name };
+    let allowed = |mode, names: &'r [String]| Choice::Allowed {
+        r#type: "allowed_tools",
+        mode,
+        tools: names.iter().map(function).collect(),
+    };
+    let choice = match ctx.tool_choice(request, has_tools)? {
+        Cow::Borrowed(choice) => choice,
+        Cow::Owned(ToolChoice::Required) => return Some(Choice::Mode("required")),
+        Cow::Owned(_) => return Some(Choice::Mode("auto")),
+    };
+    Some(match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
+        ToolChoice::Tool(name) => Choice::Function(function(name)),
+        ToolChoice::AnyOf(names) => allowed("auto", names),
+        ToolChoice::OneOf(names) => allowed("required", names),
+    })
+}
+
+fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape<'r>> {
+    let at = At::ROOT.field("output");
+    Some(match ctx.output(request)? {
+        Output::Json if ctx.has(Quirk::NoFreeJson) => {
+            ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+            let schema = Cow::Owned(json!({"type": "object"}));
+            FormatShape::JsonSchema { name: "json", description: None, schema, strict: false }
+        }
+        Output::Json => FormatShape::JsonObject,
+        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
+            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            FormatShape::JsonObject
+        }
+        Output::Schema(format) => FormatShape::JsonSchema {
+            name: format.name(),
+            description: format.description(),
+            schema: Cow::Borrowed(format.schema()),
+            strict: format.is_strict(),
+        },
+    })
+}
+
+fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String, Value>) -> Option<ReasoningShape<'r>> {
+    let effort = ctx.effort_alone(request);
+    let effort = ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+        Cow::Owned(effort) => Cow::Owned(effort.into()),
+    });
+    let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
+    if visible == Some(false) {
+        let at = At::ROOT.field("reasoning");
+        ctx.tell("no-word", &at.field("visible"), UNNOTED, "thoughts are hidden unless they are asked for");
+    }
+    let summary = visible.filter(|visible| *visible).map(|_| "auto");
+    let said = effort.is_some() || summary.is_some() || !extra.is_empty();
+    said.then_some(ReasoningShape { effort, summary, extra })
+}
+
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
+    let mut fields = Fields::of(body)?;
+    let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
+    request.system = fields.text("instructions").map(|text| Text { text, ..Text::default() }).into_iter().collect();
+    match fields.take("input") {
+        Some(Value::String(text)) => request.messages.push(Message::user(text)),
+        Some(Value::Array(items)) => {
+            for (index, item) in items.into_iter().enumerate() {
+                read::turn(item, &mut request.messages).within(index).within("input")?;
+            }
+        }
+        None => {}
+        Some(_) => return Err(DecodeError::shape("a text or a list").within("input")),
+    }
+    for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
+        request.tools.push(read_tool(tool, index, changes));
+    }
+    request.tool_choice = read_choice(&mut fields);
+    request.parallel_tool_calls = fields.flag("parallel_tool_calls");
+    if let Some(mut text) = fields.object("text") {
+        request.output = read_format(&mut text);
+        fields.put_rest("text", text);
+    }
+    if let Some(mut shape) = fields.object("reasoning") {
+        let effort = shape.text("effort").map(Effort::from);
+        let visible = (shape.peek("summary") == Some("auto")).then(|| shape.take("summary")).map(|_| true);
+        request.reasoning =
+            (effort.is_some() || visible.is_some()).then_some(Reasoning { effort, visible, ..Reasoning::default() });
+        fields.put_rest("reasoning", shape);
+    }
+    request.max_tokens = fields.count("max_output_tokens");
+    request.temperature = fields.number("temperature");
+    request.top_p = fields.number("top_p");
+    request.stream = fields.flag("stream").unwrap_or(false);
+    request.user = fields.text("user");
+    if let Some(labels) = fields.object("metadata") {
+        let plain = |value| if let Value::String(text) = value { text } else { value.to_string() };
+        request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
+    }
+    request.extra = Extra::of(OWN, fields.rest());
+    Ok(request)
+}
+
+fn read_tool(value: Value, index: usize, changes: &mut Changes) -> Tool {
+    let named = value.get("name").is_some_and(Value::is_string);
+    if !named || value.get("type").and_then(Value::as_str) != Some("function") {
+        return Tool::Other(Other { protocol: OWN, value });
+    }
+    let Ok(mut tool) = Fields::of(value) else { return Tool::Function(Function::default()) };
+    tool.take("type");
+    let strict = tool.flag("strict");
+    if strict.is_none() {
+        let what = (Action::Rewritten, Effect::Wider);
+        changes.push(
+            "strict-left-open",
+            format!("/tools/{index}/strict"),
+            what,
+            "strict where possible is read as not strict",
+        );
+    }
+    Tool::Function(Function {
+        name: tool.text("name").unwrap_or_default(),
+        description: tool.text("description"),
+        parameters: tool.take("parameters"),
+        strict: strict.filter(|strict| *strict),
+        cache: None,
+        extra: Extra::of(OWN, tool.rest()),
+    })
+}
+
+fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
+    let choice = fields.take("tool_choice")?;
+    let name = |tool: &Value| Some(tool.get("name")?.as_str()?.to_owned());
+    let names = || choice.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>();
+    let word = |field: &str| choice.get(field).and_then(Value::as_str);
+    let known = match (choice.as_str(), word("type"), word("mode")) {
+        (Some("auto"), ..) => Some(ToolChoice::Auto),
+        (Some("none"), ..) => Some(ToolChoice::None),
+        (Some("required"), ..) => Some(ToolChoice::Required),
+        (_, Some("function"), _) => name(&choice).map(ToolChoice::Tool),
+        (_, Some("allowed_tools"), Some("auto")) => names().map(ToolChoice::AnyOf),
+        (_, Some("allowed_tools"), Some("required")) => names().map(ToolChoice::OneOf),
+        _ => None,
+    };
+    if known.is_none() {
+        fields.put("tool_choice", choice);
+    }
+    known
+}
+
+fn read_format(text: &mut Fields) -> Option<Output> {
+    let format = text.take("format")?;
+    let known = match format.get("type").and_then(Value::as_str) {
+        Some("text") => return None,
+        Some("json_object") => Some(Output::Json),
+        Some("json_schema") => read_schema(&format).map(Output::Schema),
+        _ => None,
+    };
+    if known.is_none() {
+        text.put("format", format);
+    }
+    known
+}
+
+fn read_schema(format: &Value) -> Option<OutputFormat> {
+    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
+    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
+    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
+    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
+    made.ok().map(|made| made.with_description(description))
+}

@@ -1,0 +1,153 @@
+//! Answers of `openai-responses`.
+
+use serde_json::{Map, Value, json};
+
+use super::items::{Side, made_up_id, said};
+use super::shapes::{Answer, Content, Incomplete, Item, KnownPart, MessageItem, Part};
+use super::{OWN, read};
+use crate::error::{DecodeError, Within};
+use crate::fields::Fields;
+use crate::neutral::{Block, Extra, Response, StopReason};
+use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::{openai_usage, stop};
+
+/// Statuses, and reasons why an answer is incomplete.
+pub(super) const STOP_WORDS: &stop::Words = &[
+    ("completed", StopReason::EndTurn),
+    ("max_output_tokens", StopReason::MaxTokens),
+    ("content_filter", StopReason::ContentFilter),
+];
+
+/// Words that are a status of their own; every other word is a reason why an answer is incomplete.
+const STATUSES: [&str; 5] = ["completed", "failed", "in_progress", "cancelled", "queued"];
+
+pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
+    input: "input_tokens",
+    output: "output_tokens",
+    input_details: "input_tokens_details",
+    output_details: "output_tokens_details",
+};
+
+/// Fields that every answer has, and what they say when nobody says anything.
+fn constants() -> [(&'static str, Value); 4] {
+    [
+        ("created_at", json!(0)),
+        ("parallel_tool_calls", json!(true)),
+        ("tool_choice", json!("auto")),
+        ("tools", json!([])),
+    ]
+}
+
+pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answer<'r> {
+    let word = word(ctx, response);
+    let mut output = Vec::with_capacity(response.content.len() + 1);
+    let at = At::ROOT.field("content");
+    for (index, block) in response.content.iter().enumerate() {
+        let place = Side::Answer(output.len());
+        output.extend(said(ctx, &at.entry(index), block, place));
+    }
+    if let Some(refusal) = &response.refusal {
+        output.push(refusal_item(refusal, output.len()));
+    }
+    if response.stop_sequence.is_some() {
+        ctx.tell("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+    }
+    let usage = response.usage.as_ref().map(|usage| openai_usage::write(ctx, &USAGE, usage));
+    let extra = ctx.extra(&At::ROOT, &response.extra);
+    answer(response, word, output, usage, extra.cloned().unwrap_or_default())
+}
+
+/// The word for why it ended. A refusal in words ends like any other answer.
+fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
+    if response.stop == StopReason::Refusal && response.refusal.is_some() {
+        return "completed";
+    }
+    if response.stop == StopReason::ToolUse && response.refusal.is_none() && response.calls().next().is_some() {
+        return "completed";
+    }
+    stop::write(ctx, STOP_WORDS, "stop", response)
+}
+
+/// The words of a refusal are a message of their own.
+pub(super) fn refusal_item(refusal: &str, place: usize) -> Item<'_> {
+    Item::Message(MessageItem {
+        r#type: "message",
+        id: Some(made_up_id("msg", place)),
+        role: "assistant",
+        status: Some("completed"),
+        content: Content::Parts(vec![Part::Known(KnownPart::Refusal { refusal })]),
+        extra: None,
+    })
+}
+
+/// The whole of an answer around its items.
+pub(super) fn answer<'r>(
+    response: &'r Response,
+    word: &'r str,
+    output: Vec<Item<'r>>,
+    usage: Option<Map<String, Value>>,
+    mut extra: Map<String, Value>,
+) -> Answer<'r> {
+    let status = if STATUSES.contains(&word) { word } else { "incomplete" };
+    let [created_at, parallel_tool_calls, tool_choice, tools] =
+        constants().map(|(name, usual)| extra.shift_remove(name).unwrap_or(usual));
+    Answer {
+        id: &response.id,
+        object: "response",
+        created_at,
+        status,
+        error: extra.shift_remove("error").unwrap_or_default(),
+        incomplete_details: (status == "incomplete").then_some(Incomplete { reason: word }),
+        model: &response.model,
+        output,
+        parallel_tool_calls,
+        tool_choice,
+        tools,
+        usage,
+        extra,
+    }
+}
+
+pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
+    let mut fields = Fields::of(body)?;
+    let mut response = Response::default();
+    for (index, item) in fields.needed_list("output")?.into_iter().enumerate() {
+        let blocks = read::said(item, Some(index)).within(index).within("output")?;
+        for block in blocks {
+            match refusal_of(&block) {
+                Some(words) => response.refusal.get_or_insert_default().push_str(words),
+                None => response.content.push(block),
+            }
+        }
+    }
+    let head = read_head(&mut fields, stop::Ending::of(&response));
+    Ok(Response { content: response.content, refusal: response.refusal, extra: Extra::of(OWN, fields.rest()), ..head })
+}
+
+/// The words of a part that refuses.
+pub(super) fn refusal_of(block: &Block) -> Option<&str> {
+    let Block::Other(other) = block else { return None };
+    let refuses = other.value.get("type").and_then(Value::as_str) == Some("refusal");
+    refuses.then(|| other.value.get("refusal").and_then(Value::as_str)).flatten()
+}
+
+/// Everything but the items.
+pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
+    fields.text("object");
+    for (name, usual) in constants() {
+        if let Some(value) = fields.take(name).filter(|value| *value != usual) {
+            fields.put(name, value);
+        }
+    }
+    let status = fields.text("status").unwrap_or_else(|| "completed".to_owned());
+    let mut details = fields.object("incomplete_details").unwrap_or_default();
+    let word = if status == "incomplete" { details.text("reason").unwrap_or(status) } else { status };
+    fields.put_rest("incomplete_details", details);
+    Response {
+        id: fields.text("id").unwrap_or_default(),
+        model: fields.text("model").unwrap_or_default(),
+        stop: stop::settle(stop::read(STOP_WORDS, &word), ending),
+        usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
+        ..Response::default()
+    }
+}

@@ -1,0 +1,155 @@
+//! What differs between those who host one protocol: plain data that the caller passes, so that a provider is a row.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::neutral::Effort;
+
+/// How one provider (or one model there) departs from the protocol as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Surface {
+    /// What the body is wrapped in.
+    pub envelope: Envelope,
+    /// The version of the API, where the body or its rules depend on it.
+    pub version: Option<String>,
+    /// The token limit that is sent when the request has none and the protocol needs one.
+    pub max_tokens: Option<u64>,
+    /// The efforts that are taken; empty is all.
+    pub efforts: Vec<Effort>,
+    /// Departures from the protocol.
+    pub quirks: Vec<Quirk>,
+    /// Fields that the envelope carries beside the request, such as a project.
+    pub envelope_fields: BTreeMap<String, Value>,
+}
+
+impl Surface {
+    /// Whether the surface departs in this way.
+    pub fn has(&self, quirk: Quirk) -> bool {
+        self.quirks.contains(&quirk)
+    }
+
+    /// The same with one more departure.
+    #[must_use]
+    pub fn with(mut self, quirk: Quirk) -> Self {
+        if !self.has(quirk) {
+            self.quirks.push(quirk);
+        }
+        self
+    }
+
+    /// The same in an envelope.
+    #[must_use]
+    pub fn with_envelope(mut self, envelope: Envelope) -> Self {
+        self.envelope = envelope;
+        self
+    }
+
+    /// The same with a version of the API.
+    #[must_use]
+    pub fn with_version(mut self, version: &str) -> Self {
+        self.version = Some(version.to_owned());
+        self
+    }
+}
+
+/// What a body is wrapped in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Envelope {
+    /// Nothing: the protocol as its owner serves it.
+    #[default]
+    Plain,
+    /// The model stands in the URL and the version in the body.
+    ModelInUrl,
+    /// As [`Envelope::ModelInUrl`], and whether it is a stream stands in the URL too; streams come in AWS frames.
+    Invoke,
+    /// `{model, project, request}`, answers as `{response}`.
+    CodeAssist,
+    /// As [`Envelope::CodeAssist`], with the fields of an agent.
+    Agent,
+}
+
+/// One departure from the protocol. Each is read in exactly one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Quirk {
+    /// The limit of tokens is `max_tokens`, not `max_completion_tokens`.
+    LegacyMaxTokens,
+    /// Instructions have the role `developer`.
+    DeveloperRole,
+    /// Tools have no `strict`.
+    NoStrict,
+    /// Either all tools are strict or none.
+    UniformStrict,
+    /// Ids of calls are exactly nine letters or digits.
+    NineCharacterIds,
+    /// Every assistant turn that calls tools repeats its `reasoning_content`, empty if there is none.
+    ReasoningReplay,
+    /// Thoughts are said as `reasoning`.
+    ReasoningField,
+    /// Thoughts are not taken back.
+    NoReasoningInput,
+    /// Tools and a format of the answer do not go together.
+    NoToolsWithFormat,
+    /// A single tool cannot be forced by name.
+    NoNamedChoice,
+    /// No tool can be forced.
+    NoForcedChoice,
+    /// "Some tool" is called `any`.
+    RequiredIsAny,
+    /// There is no free JSON mode: the schema of any object stands for it.
+    NoFreeJson,
+    /// Schemas of answers are not taken: free JSON stands for them.
+    NoSchemaFormat,
+    /// Free JSON carries its schema beside it.
+    SchemaInFreeJson,
+    /// Temperature, `top_p` and `top_k` are not taken.
+    NoSampling,
+    /// Penalties are not taken.
+    NoPenalties,
+    /// Stop texts are not taken.
+    NoStop,
+    /// A seed is not taken.
+    NoSeed,
+    /// Whether tools are called in parallel cannot be said.
+    NoParallelFlag,
+    /// Labels are not taken.
+    NoMetadata,
+    /// Who the request is for is not taken.
+    NoUser,
+    /// Images are not taken.
+    NoImages,
+    /// Recordings are not taken.
+    NoAudio,
+    /// Documents are not taken.
+    NoDocuments,
+    /// The effort is not taken.
+    NoEffort,
+    /// Instructions in the middle are taken.
+    SystemMessages,
+    /// User and assistant must take turns.
+    Alternate,
+    /// The last turn may not be the assistant's.
+    NoPrefill,
+    /// Thinking has a budget, not an effort.
+    ThinkingBudget,
+    /// Schemas stand in the `OpenAPI` slots.
+    OpenApiSlots,
+    /// The format of the answer is `responseFormat`.
+    ResponseFormat,
+    /// Calls and results carry no id.
+    NoCallIds,
+    /// The first call of a step needs a signature; a call from elsewhere gets the sentinel.
+    SignedCalls,
+    /// Images of a result stand inside the result.
+    MediaInResults,
+    /// Calls are held to their schema even when the model decides.
+    ValidatedCalls,
+    /// The endpoint keeps no items: ids of items are not sent, thoughts only sealed.
+    Stateless,
+}

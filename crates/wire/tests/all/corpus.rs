@@ -1,0 +1,275 @@
+//! Our own bodies, written from the providers' documents: read as they should be, read again as they were written, and
+//! translated from every protocol into every other.
+
+use std::path::{Path, PathBuf};
+
+use polywire_wire::{
+    Assembler, Event, Framing, Headers, Protocol, Quirk, Request, Response, StreamCut, Surface, events_of,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::history::broken_rules;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+struct Case {
+    why: String,
+    kind: Kind,
+    #[serde(default)]
+    status: u16,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    body: Value,
+    /// Values that stand at places of what is read.
+    expect: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Request,
+    Response,
+    Stream,
+    Cut,
+    Error,
+}
+
+/// At least so many for each protocol.
+const LEAST: usize = 12;
+
+fn cases(protocol: Protocol) -> Vec<(PathBuf, Case)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/wire").join(protocol.name());
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let case = serde_json::from_slice(&std::fs::read(&path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        (path, case)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn of_kind(protocol: Protocol, kind: Kind) -> impl Iterator<Item = (PathBuf, Case)> {
+    cases(protocol).into_iter().filter(move |(_, case)| case.kind == kind)
+}
+
+fn expect(path: &Path, case: &Case, found: &Value) {
+    for (pointer, wanted) in &case.expect {
+        assert_eq!(found.pointer(pointer), Some(wanted), "{} ({}): `{pointer}` of {found:#}", path.display(), case.why);
+    }
+}
+
+/// The bytes of a stream that is written down as its events.
+fn stream_bytes(framing: Framing, events: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for event in events.as_array().unwrap() {
+        let name = event["event"].as_str().unwrap_or_default();
+        let data = event["data"].as_str().map_or_else(|| event["data"].to_string(), str::to_owned);
+        if framing == Framing::Aws {
+            bytes.extend(aws_message(name, data.as_bytes()));
+            continue;
+        }
+        if !name.is_empty() {
+            bytes.extend(format!("event: {name}\n").bytes());
+        }
+        bytes.extend(format!("data: {data}\n\n").bytes());
+    }
+    bytes
+}
+
+/// One AWS message, written here by the book and not by the code under test.
+fn aws_message(event: &str, payload: &[u8]) -> Vec<u8> {
+    let kind = if event.ends_with("Exception") { ":exception-type" } else { ":event-type" };
+    let mut headers = vec![u8::try_from(kind.len()).unwrap()];
+    headers.extend(kind.bytes());
+    headers.push(7);
+    headers.extend(u16::try_from(event.len()).unwrap().to_be_bytes());
+    headers.extend(event.bytes());
+    let length = |bytes: usize| u32::try_from(bytes).unwrap().to_be_bytes();
+    let mut message = [length(16 + headers.len() + payload.len()), length(headers.len())].concat();
+    message.extend(crc32(&message).to_be_bytes());
+    message.extend(headers);
+    message.extend(payload);
+    message.extend(crc32(&message).to_be_bytes());
+    message
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
+fn events(protocol: Protocol, framing: Framing, bytes: &[u8]) -> Vec<Event> {
+    let mut decoder = protocol.stream_decoder(framing);
+    let mut events = decoder.push(bytes).unwrap();
+    events.extend(decoder.finish().unwrap());
+    events
+}
+
+fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
+    let mut assembler = Assembler::default();
+    events.iter().cloned().for_each(|event| assembler.push(event));
+    assembler.finish()
+}
+
+fn read_request(protocol: Protocol, case: &Case) -> Request {
+    protocol.decode_request(case.body.clone()).unwrap().value
+}
+
+#[test]
+fn every_protocol_has_its_cases() {
+    for protocol in Protocol::ALL {
+        let count = cases(protocol).len();
+        assert!(count >= LEAST, "{protocol}: {count} of {LEAST}");
+    }
+}
+
+#[test]
+fn bodies_are_read_as_they_should_be_and_again_as_they_were_written() {
+    let surface = Surface::default();
+    for protocol in Protocol::ALL {
+        for (path, case) in cases(protocol) {
+            let name = path.display();
+            match case.kind {
+                Kind::Request => {
+                    let request = read_request(protocol, &case);
+                    expect(&path, &case, &json!(request));
+                    // What an envelope says outside of the body is said only inside of its envelope.
+                    let envelope = request.extra.get(protocol).is_some_and(|extra| extra.contains_key("envelope"));
+                    let surface = if envelope {
+                        surface.clone().with_envelope(polywire_wire::Envelope::CodeAssist)
+                    } else {
+                        surface.clone()
+                    };
+                    let surface = if name.to_string().contains("request-media") {
+                        surface.with(Quirk::MediaInResults)
+                    } else {
+                        surface
+                    };
+                    let again =
+                        protocol.decode_request(protocol.encode_request(&request, &surface).value()).unwrap().value;
+                    assert_eq!(again, request, "{name}");
+                }
+                Kind::Response => {
+                    let response = protocol.decode_response(case.body.clone()).unwrap().value;
+                    expect(&path, &case, &json!(response));
+                    let envelope = response.extra.get(protocol).is_some_and(|extra| extra.contains_key("envelope"));
+                    let surface = if envelope {
+                        surface.clone().with_envelope(polywire_wire::Envelope::CodeAssist)
+                    } else {
+                        surface.clone()
+                    };
+                    let again =
+                        protocol.decode_response(protocol.encode_response(&response, &surface).value()).unwrap().value;
+                    assert_eq!(again, response, "{name}");
+                }
+                Kind::Stream => {
+                    let framing = protocol.framing(&surface);
+                    let bytes = stream_bytes(framing, &case.body);
+                    let whole = events(protocol, framing, &bytes);
+                    let response = assembled(&whole).unwrap_or_else(|cut| panic!("{name}: {cut}"));
+                    expect(&path, &case, &json!(response));
+                    let mut decoder = protocol.stream_decoder(framing);
+                    let mut bytewise: Vec<Event> =
+                        bytes.iter().flat_map(|byte| decoder.push(&[*byte]).unwrap()).collect();
+                    bytewise.extend(decoder.finish().unwrap());
+                    assert_eq!(bytewise, whole, "{name}: cut into bytes");
+                }
+                Kind::Cut => {
+                    let framing = protocol.framing(&surface);
+                    let cut = assembled(&events(protocol, framing, &stream_bytes(framing, &case.body))).unwrap_err();
+                    let found = json!({"response": cut.response, "cut_calls": cut.cut_calls, "error": cut.error});
+                    expect(&path, &case, &found);
+                    assert!(cut.response.calls().next().is_none(), "{name}: a cut call looks complete");
+                }
+                Kind::Error => {
+                    let headers: Vec<(&str, &str)> =
+                        case.headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
+                    let error = protocol.decode_error(case.status, Headers(&headers), case.body.to_string().as_bytes());
+                    expect(&path, &case, &json!(error));
+                    assert_eq!(error.status, case.status, "{name}");
+                }
+            }
+        }
+    }
+}
+
+/// R-E4: all 20 pairs. What a request says in words reaches the other side, and the other side accepts the history.
+#[test]
+fn requests_translate_between_all_protocols() {
+    for (from, to) in pairs() {
+        for (path, case) in of_kind(from, Kind::Request) {
+            let request = read_request(from, &case);
+            let mut repaired = request.clone();
+            let surface = Surface::default();
+            let surface = if to == Protocol::OpenAiResponses { surface.with(Quirk::Stateless) } else { surface };
+            to.repair_history(&mut repaired, &surface);
+            let encoded = to.encode_request(&repaired, &surface);
+            let body = encoded.value();
+            let broken = broken_rules(to, &surface, &body);
+            assert_eq!(broken, Vec::<String>::new(), "{from} to {to}: {}: {body:#}", path.display());
+            let there = to.decode_request(body).unwrap().value;
+            let said = json!(there).to_string();
+            for call in request.messages.iter().flat_map(polywire_wire::Message::calls) {
+                assert!(said.contains(&call.name), "{from} to {to}: {}: `{}` is lost", path.display(), call.name);
+            }
+            for text in request.system.iter().map(|text| &text.text).chain(texts(&request)) {
+                let there = json!(text).to_string();
+                assert!(said.contains(there.trim_matches('"')), "{from} to {to}: {}: {text:?} is lost", path.display());
+            }
+            if json!(there).get("extra") != json!(request).get("extra") {
+                let told = !encoded.changes.is_empty();
+                assert!(told, "{from} to {to}: {}: fields are lost in silence", path.display());
+            }
+        }
+    }
+}
+
+fn texts(request: &Request) -> impl Iterator<Item = &String> {
+    request
+        .messages
+        .iter()
+        .flat_map(|message| &message.content)
+        .filter_map(|block| if let polywire_wire::Block::Text(text) = block { Some(&text.text) } else { None })
+}
+
+/// R-E4: all 20 pairs, whole and streamed. Words, calls and the end reach the other side.
+#[test]
+fn answers_translate_between_all_protocols_whole_and_streamed() {
+    let surface = Surface::default();
+    for (from, to) in pairs() {
+        let whole =
+            of_kind(from, Kind::Response).map(|(path, case)| (path, from.decode_response(case.body).unwrap().value));
+        let streamed = of_kind(from, Kind::Stream).map(|(path, case)| {
+            let framing = from.framing(&surface);
+            (path, assembled(&events(from, framing, &stream_bytes(framing, &case.body))).unwrap())
+        });
+        for (path, response) in whole.chain(streamed) {
+            let there = to.decode_response(to.encode_response(&response, &surface).value()).unwrap().value;
+            let mut encoder = to.stream_encoder(&surface);
+            let bytes: Vec<u8> = events_of(&response, 2).iter().flat_map(|event| encoder.push(event)).collect();
+            let stream = assembled(&events(to, to.framing(&surface), &bytes)).unwrap();
+            for (how, there) in [("whole", &there), ("streamed", &stream)] {
+                let name = format!("{from} to {to}: {}: {how}", path.display());
+                let calls = |response: &Response| -> Vec<(String, String, Value)> {
+                    response.calls().map(|call| (call.id.clone(), call.name.clone(), call.value().unwrap())).collect()
+                };
+                assert_eq!(calls(there), calls(&response), "{name}");
+                assert!(there.text().starts_with(&response.text()), "{name}: {:?}", there.text());
+                if response.refusal.is_some() {
+                    let heard = there.refusal.clone().unwrap_or_else(|| there.text());
+                    assert!(heard.contains(response.refusal.as_deref().unwrap()), "{name}: the refusal is lost");
+                }
+                let (told, usage) = (there.usage.as_ref(), response.usage.as_ref());
+                assert_eq!(told.map(|one| one.output_tokens), usage.map(|one| one.output_tokens), "{name}");
+            }
+        }
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (Protocol, Protocol)> {
+    let all = Protocol::ALL;
+    all.into_iter().flat_map(move |from| all.into_iter().filter(move |to| *to != from).map(move |to| (from, to)))
+}

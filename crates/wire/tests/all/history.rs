@@ -1,0 +1,364 @@
+//! History repair: what providers rejected is accepted, and what they accept is not touched.
+
+use std::collections::HashSet;
+
+use polywire_wire::{Block, Message, Protocol, Quirk, Request, Role, Surface, ToolCall, ToolResult};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::Value;
+
+use crate::generate::{plain_request, wild_request};
+
+/// The protocol and the surface of a provider of the shared cases.
+fn target(provider: &str) -> (Protocol, Surface) {
+    let plain = Surface::default();
+    match provider {
+        "anthropic" | "vertex-anthropic" => (Protocol::AnthropicMessages, plain),
+        "gemini" => (Protocol::Gemini, plain.with(Quirk::SignedCalls)),
+        "bedrock" => (Protocol::BedrockConverse, plain),
+        "openai-responses" => (Protocol::OpenAiResponses, plain.with(Quirk::Stateless)),
+        "mistral" => (Protocol::OpenAiChat, plain.with(Quirk::NineCharacterIds)),
+        "deepseek" => (Protocol::OpenAiChat, plain.with(Quirk::ReasoningReplay)),
+        "llamacpp" => (Protocol::OpenAiChat, plain.with(Quirk::Alternate)),
+        _ => (Protocol::OpenAiChat, plain),
+    }
+}
+
+/// Every rule that a body breaks, judged on the body alone and not by the code that repaired it.
+pub(crate) fn broken_rules(protocol: Protocol, surface: &Surface, body: &Value) -> Vec<String> {
+    match protocol {
+        Protocol::OpenAiChat => chat_rules(surface, body),
+        Protocol::OpenAiResponses => responses_rules(body),
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => block_rules(protocol, body),
+        Protocol::Gemini => gemini_rules(surface, body),
+    }
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn chat_rules(surface: &Surface, body: &Value) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut before = "";
+    for (index, message) in list(body, "messages").iter().enumerate() {
+        let role = text(message, "/role");
+        if role == "tool" {
+            let id = text(message, "/tool_call_id");
+            match open.iter().position(|one| one == id) {
+                Some(at) => drop(open.remove(at)),
+                None => broken.push(format!("{index}: a result without a call: {id}")),
+            }
+        } else if !open.is_empty() {
+            broken.push(format!("{index}: calls without results: {open:?}"));
+            open.clear();
+        }
+        if message.get("tool_calls").is_some_and(|calls| calls == &serde_json::json!([])) {
+            broken.push(format!("{index}: an empty list of calls"));
+        }
+        if message["content"].is_null() && list(message, "tool_calls").is_empty() {
+            broken.push(format!("{index}: no content"));
+        }
+        let texts = list(message, "content").iter().filter(|part| part["type"] == "text").count();
+        if texts > 1 {
+            broken.push(format!("{index}: several texts"));
+        }
+        if role == "developer" {
+            broken.push(format!("{index}: developer"));
+        }
+        if surface.has(Quirk::Alternate) && role == before && role != "tool" {
+            broken.push(format!("{index}: {role} twice"));
+        }
+        for call in list(message, "tool_calls") {
+            let id = text(call, "/id");
+            let nine = surface.has(Quirk::NineCharacterIds);
+            let fits = if nine {
+                id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())
+            } else {
+                (1..=40).contains(&id.len())
+            };
+            if !fits || !seen.insert(id.to_owned()) {
+                broken.push(format!("{index}: id {id}"));
+            }
+            if !serde_json::from_str::<Value>(text(call, "/function/arguments")).is_ok_and(|value| value.is_object()) {
+                broken.push(format!("{index}: arguments"));
+            }
+            open.push(id.to_owned());
+            if surface.has(Quirk::ReasoningReplay) && !message["reasoning_content"].is_string() {
+                broken.push(format!("{index}: no reasoning_content"));
+            }
+        }
+        before = role;
+    }
+    if !open.is_empty() {
+        broken.push(format!("calls without results at the end: {open:?}"));
+    }
+    broken
+}
+
+fn responses_rules(body: &Value) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (index, item) in list(body, "input").iter().enumerate() {
+        let id = text(item, "/call_id");
+        match text(item, "/type") {
+            "function_call" => {
+                open.push(id);
+                if !(1..=64).contains(&id.len()) {
+                    broken.push(format!("{index}: id {id}"));
+                }
+            }
+            "function_call_output" => match open.iter().position(|one| *one == id) {
+                Some(at) => drop(open.remove(at)),
+                None => broken.push(format!("{index}: a result without a call")),
+            },
+            "reasoning" => {
+                if item["encrypted_content"].is_null() {
+                    broken.push(format!("{index}: a thought that nobody keeps"));
+                }
+            }
+            _ => {
+                if !open.is_empty() {
+                    broken.push(format!("{index}: calls without results"));
+                }
+            }
+        }
+        if item.get("id").is_some() {
+            broken.push(format!("{index}: an id of an item"));
+        }
+    }
+    if !open.is_empty() {
+        broken.push("calls without results at the end".to_owned());
+    }
+    broken
+}
+
+fn block_rules(protocol: Protocol, body: &Value) -> Vec<String> {
+    let bedrock = protocol == Protocol::BedrockConverse;
+    let (call, result, call_id, result_id) = if bedrock {
+        ("/toolUse", "/toolResult", "/toolUse/toolUseId", "/toolResult/toolUseId")
+    } else {
+        ("/input", "/tool_use_id", "/id", "/tool_use_id")
+    };
+    let mut broken = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut before = "";
+    let mut tools_used = false;
+    for (index, message) in list(body, "messages").iter().enumerate() {
+        let role = text(message, "/role");
+        if bedrock && role == before {
+            broken.push(format!("{index}: {role} twice"));
+        }
+        before = role;
+        let content = list(message, "content");
+        if content.is_empty() && text(message, "/content").trim().is_empty() {
+            broken.push(format!("{index}: no content"));
+        }
+        let results: Vec<String> = content
+            .iter()
+            .filter(|block| block.pointer(result).is_some())
+            .map(|block| text(block, result_id).to_owned())
+            .collect();
+        let (mut wanted, mut got) = (std::mem::take(&mut open), results.clone());
+        wanted.sort();
+        got.sort();
+        if wanted != got {
+            broken.push(format!("{index}: wanted {wanted:?}, got {got:?}"));
+        }
+        if !content.iter().take(results.len()).all(|block| block.pointer(result).is_some()) {
+            broken.push(format!("{index}: results do not stand first"));
+        }
+        for block in content {
+            let said = if bedrock { block.get("text") } else { block.get("text").filter(|_| block["type"] == "text") };
+            if said.and_then(Value::as_str).is_some_and(|text| text.trim().is_empty()) {
+                broken.push(format!("{index}: a blank text"));
+            }
+            if block.pointer(call).is_some() && block["type"] != "server_tool_use" {
+                tools_used = true;
+                let id = text(block, call_id);
+                let fits = !id.is_empty()
+                    && id
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c) || (bedrock && ".:".contains(c)));
+                if !fits || !seen.insert(id.to_owned()) {
+                    broken.push(format!("{index}: id {id}"));
+                }
+                let input = block.pointer(if bedrock { "/toolUse/input" } else { "/input" });
+                if !input.is_some_and(Value::is_object) {
+                    broken.push(format!("{index}: input"));
+                }
+                open.push(id.to_owned());
+            }
+        }
+    }
+    if !open.is_empty() {
+        broken.push(format!("calls without results at the end: {open:?}"));
+    }
+    if bedrock && tools_used && body.get("toolConfig").is_none() {
+        broken.push("calls without tools".to_owned());
+    }
+    broken
+}
+
+fn gemini_rules(surface: &Surface, body: &Value) -> Vec<String> {
+    let mut broken = Vec::new();
+    let contents = list(body, "contents");
+    let names = |content: &Value, kind: &str| -> Vec<String> {
+        list(content, "parts")
+            .iter()
+            .filter_map(|part| part.get(kind))
+            .map(|one| text(one, "/name").to_owned())
+            .collect()
+    };
+    let mut before: Option<&Value> = None;
+    for (index, content) in contents.iter().enumerate() {
+        let (calls, results) = (names(content, "functionCall"), names(content, "functionResponse"));
+        let open = before.map_or(Vec::new(), |before| names(before, "functionCall"));
+        if open != results {
+            broken.push(format!("{index}: calls {open:?}, results {results:?}"));
+        }
+        let parts = list(content, "parts");
+        if parts.is_empty() || parts.iter().any(|part| part.as_object().is_none_or(serde_json::Map::is_empty)) {
+            broken.push(format!("{index}: an empty part"));
+        }
+        if !results.is_empty() && results.len() != parts.len() {
+            broken.push(format!("{index}: results and other parts in one turn"));
+        }
+        if !calls.is_empty() && !before.is_some_and(|before| before["role"] == "user") {
+            broken.push(format!("{index}: calls do not follow a user's turn"));
+        }
+        if surface.has(Quirk::SignedCalls) {
+            let first = parts.iter().find(|part| part.get("functionCall").is_some());
+            if first.is_some_and(|part| part.get("thoughtSignature").is_none()) {
+                broken.push(format!("{index}: an unsigned call"));
+            }
+        }
+        for part in parts {
+            let response = part.pointer("/functionResponse/response");
+            if response.is_some_and(|one| !one.is_object() || one.to_string().contains("\"$ref\":")) {
+                broken.push(format!("{index}: response {response:?}"));
+            }
+        }
+        before = Some(content);
+    }
+    if contents.last().is_none_or(|last| last["role"] != "user") {
+        broken.push("the last turn is not the user's".to_owned());
+    }
+    broken
+}
+
+fn repaired(protocol: Protocol, surface: &Surface, mut request: Request) -> (Value, Vec<polywire_wire::Change>) {
+    let changes = protocol.repair_history(&mut request, surface);
+    (protocol.encode_request(&request, surface).value(), changes)
+}
+
+/// R-B5, R-B6: histories that providers rejected in public are accepted after repair.
+#[test]
+fn rejected_histories_are_accepted_after_repair() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/cases.jsonl");
+    let Ok(cases) = std::fs::read_to_string(&path) else {
+        println!("skipped: {} is not here", path.display());
+        return;
+    };
+    let mut count = 0;
+    for line in cases.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        if case["kind"] != "history" {
+            continue;
+        }
+        count += 1;
+        let id = text(&case, "/id");
+        let (protocol, surface) = target(text(&case, "/provider"));
+        let request =
+            protocol.decode_request(case["input"].clone()).unwrap_or_else(|error| panic!("{id}: {error}")).value;
+        let (body, changes) = repaired(protocol, &surface, request);
+        let broken = broken_rules(protocol, &surface, &body);
+        assert_eq!(broken, Vec::<String>::new(), "{id}: {changes:#?}\n{body:#}");
+    }
+    assert!(count > 0, "the cases have histories");
+}
+
+/// A conversation in its proper order is not touched.
+#[test]
+fn a_history_that_needs_no_repair_is_not_touched() {
+    let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
+    for protocol in Protocol::ALL {
+        runner
+            .run(&plain_request(), |request| {
+                let mut repaired = request.clone();
+                let changes = protocol.repair_history(&mut repaired, &Surface::default());
+                prop_assert_eq!(&changes, &[], "{}", protocol);
+                prop_assert_eq!(repaired, request);
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+/// Any history whatever is accepted after repair, and repairing it again changes nothing.
+#[test]
+fn any_history_is_accepted_after_repair() {
+    let mut runner = TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
+    for protocol in Protocol::ALL {
+        let surface = Surface::default();
+        let surface = if protocol == Protocol::OpenAiResponses { surface.with(Quirk::Stateless) } else { surface };
+        runner
+            .run(&wild_request(protocol), |mut request| {
+                // Blocks that have no place in the protocol are the encoder's business.
+                for message in &mut request.messages {
+                    message
+                        .content
+                        .retain(|block| matches!(block, Block::Text(_) | Block::ToolCall(_) | Block::ToolResult(_)));
+                    message.extra = polywire_wire::Extra::default();
+                    for block in &mut message.content {
+                        if let Block::Text(text) = block {
+                            text.extra = polywire_wire::Extra::default();
+                            text.signature = None;
+                        }
+                        if let Block::ToolResult(result) = block {
+                            result.content.clear();
+                        }
+                    }
+                }
+                request.messages.retain(|message| message.role != Role::System);
+                request.system.clear();
+                request.messages.push(Message::user("go on"));
+                let mut once = request.clone();
+                protocol.repair_history(&mut once, &surface);
+                let mut twice = once.clone();
+                let changes = protocol.repair_history(&mut twice, &surface);
+                prop_assert_eq!(&changes, &[], "{}: repaired twice", protocol);
+                prop_assert_eq!(&twice, &once);
+                let body = protocol.encode_request(&once, &surface).value();
+                let broken = broken_rules(protocol, &surface, &body);
+                prop_assert_eq!(broken, Vec::<String>::new(), "{}: {:#}", protocol, body);
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn ids_are_replaced_the_same_way_on_both_sides() {
+    let call = Block::ToolCall(ToolCall::new("call_PTLP8xhu3uwZk4l3", "grep", "{}"));
+    let messages = vec![
+        Message::user("find"),
+        Message::new(Role::Assistant, vec![call]),
+        Message::tool([ToolResult::text("call_PTLP8xhu3uwZk4l3", "none")]),
+    ];
+    let surface = Surface::default().with(Quirk::NineCharacterIds);
+    let mut first = Request::new("m", messages.clone());
+    let mut second = Request::new("m", messages);
+    Protocol::OpenAiChat.repair_history(&mut first, &surface);
+    Protocol::OpenAiChat.repair_history(&mut second, &surface);
+    assert_eq!(first, second, "stable");
+    let id = first.messages[1].calls().next().unwrap().id.clone();
+    assert_eq!((id.len(), first.messages[2].content[0].answers()), (9, Some(id.as_str())));
+}

@@ -1,0 +1,160 @@
+//! Law 5: what is written is read again as it was, up to recorded changes; streams give what whole bodies give; how the
+//! bytes are cut does not matter.
+
+use polywire_wire::{Assembler, Change, Effect, Event, Headers, Protocol, Request, Response, Surface, events_of};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::generate::{fault, plain_request, plain_response, request_with_one_more, wild_request, wild_response};
+
+fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    if let Err(error) = runner.run(strategy, test) {
+        panic!("{error}");
+    }
+}
+
+fn request_trip(protocol: Protocol, request: &Request) -> (Request, Vec<Change>) {
+    let encoded = protocol.encode_request(request, &Surface::default());
+    (protocol.decode_request(encoded.value()).expect("our own body is read").value, encoded.changes)
+}
+
+/// The request without what stands in the URL.
+fn without_url(protocol: Protocol, mut request: Request) -> Request {
+    if protocol.model_in_url(&Surface::default()) {
+        request.model.clear();
+    }
+    request.stream &= !protocol.stream_in_url(&Surface::default());
+    request
+}
+
+/// The answer without what travels outside of its body.
+fn without_headers(protocol: Protocol, mut response: Response) -> Response {
+    if protocol == Protocol::BedrockConverse {
+        response.id.clear();
+        response.model.clear();
+    }
+    response
+}
+
+fn response_trip(protocol: Protocol, response: &Response) -> (Response, Vec<Change>) {
+    let encoded = protocol.encode_response(response, &Surface::default());
+    (protocol.decode_response(encoded.value()).expect("our own body is read").value, encoded.changes)
+}
+
+/// The answer as a stream, read again with its bytes cut every `step` bytes.
+fn stream_trip(protocol: Protocol, response: &Response, step: usize) -> (Response, Vec<Event>, Vec<Change>) {
+    let surface = Surface::default();
+    let mut encoder = protocol.stream_encoder(&surface);
+    let bytes: Vec<u8> = events_of(response, 3).iter().flat_map(|event| encoder.push(event)).collect();
+    let mut decoder = protocol.stream_decoder(protocol.framing(&surface));
+    let mut events = Vec::new();
+    for chunk in bytes.chunks(step) {
+        events.extend(decoder.push(chunk).expect("our own stream is read"));
+    }
+    events.extend(decoder.finish().expect("our own stream ends"));
+    let mut assembler = Assembler::default();
+    events.iter().cloned().for_each(|event| assembler.push(event));
+    let response = assembler.finish().expect("our own stream is whole");
+    (response, events, encoder.changes().to_vec())
+}
+
+#[test]
+fn what_every_protocol_can_say_comes_back_without_a_change() {
+    for protocol in Protocol::ALL {
+        check(200, &plain_request(), |request| {
+            let request = without_url(protocol, request);
+            let (back, changes) = request_trip(protocol, &request);
+            prop_assert_eq!(&changes, &[], "{}", protocol);
+            prop_assert_eq!(back, request, "{}", protocol);
+            Ok(())
+        });
+        check(200, &plain_response(), |response| {
+            let response = without_headers(protocol, response);
+            let (back, changes) = response_trip(protocol, &response);
+            prop_assert_eq!(&changes, &[], "{}", protocol);
+            prop_assert_eq!(back, response, "{}", protocol);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_request_is_read_as_it_was_written_up_to_recorded_changes() {
+    for protocol in Protocol::ALL {
+        check(600, &wild_request(protocol), |request| {
+            let request = without_url(protocol, request);
+            let (back, changes) = request_trip(protocol, &request);
+            if changes.is_empty() {
+                prop_assert_eq!(&back, &request, "{}: a silent change", protocol);
+            }
+            // What was said once is said again: nothing more gives.
+            let (again, changes) = request_trip(protocol, &back);
+            prop_assert_eq!(&changes, &[], "{}: the second time something gives", protocol);
+            prop_assert_eq!(again, back, "{}: a silent change the second time", protocol);
+            Ok(())
+        });
+    }
+}
+
+/// One thing at a time: where nothing is told, nothing was lost.
+#[test]
+fn one_thing_more_comes_back_or_is_told() {
+    for protocol in Protocol::ALL {
+        check(1500, &request_with_one_more(protocol), |request| {
+            let request = without_url(protocol, request);
+            let (back, changes) = request_trip(protocol, &request);
+            if changes.is_empty() {
+                prop_assert_eq!(back, request, "{}: a silent change", protocol);
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn an_answer_is_read_as_it_was_written_up_to_recorded_changes() {
+    for protocol in Protocol::ALL {
+        check(600, &wild_response(protocol), |response| {
+            let response = without_headers(protocol, response);
+            let (back, changes) = response_trip(protocol, &response);
+            if changes.is_empty() {
+                prop_assert_eq!(&back, &response, "{}: a silent change", protocol);
+            }
+            let (again, changes) = response_trip(protocol, &back);
+            prop_assert_eq!(&changes, &[], "{}: the second time something gives", protocol);
+            prop_assert_eq!(again, back, "{}: a silent change the second time", protocol);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_stream_gives_what_the_whole_body_gives_however_it_is_cut() {
+    for protocol in Protocol::ALL {
+        check(300, &(wild_response(protocol), 2..40_usize), |(response, step)| {
+            let (whole, _) = response_trip(protocol, &response);
+            let (streamed, events, changes) = stream_trip(protocol, &whole, usize::MAX);
+            if changes.iter().all(|change| change.effect == Effect::Note) {
+                prop_assert_eq!(&streamed, &whole, "{}: {:?}", protocol, events);
+            }
+            for step in [1, step] {
+                prop_assert_eq!(&stream_trip(protocol, &whole, step).1, &events, "{}: cut every {}", protocol, step);
+            }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn an_error_is_read_as_it_was_written() {
+    for protocol in Protocol::ALL {
+        check(200, &fault(), |error| {
+            let encoded = protocol.encode_error(&error, &Surface::default());
+            let headers: Vec<_> = encoded.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let back = protocol.decode_error(encoded.status, Headers(&headers), &encoded.body);
+            prop_assert_eq!(back, error, "{}", protocol);
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,16 @@
+//! Everything that is promised of the crate, seen from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking and says why it skips"
+)]
+
+mod corpus;
+mod generate;
+mod history;
+mod laws;
+mod linear;
+mod requirements;

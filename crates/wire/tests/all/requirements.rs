@@ -1,0 +1,261 @@
+//! The requirements by their names.
+
+use polywire_wire::{
+    Action, Assembler, Block, Effect, Effort, Envelope, Extra, Framing, Image, Message, Output, OutputError,
+    OutputFormat, Protocol, Quirk, Reasoning, Request, Response, ResultBlock, Role, Source, Strategy, Surface, Text,
+    Thinking, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference, events_of,
+};
+use serde_json::{Value, json};
+
+fn chat(request: &Request) -> Value {
+    Protocol::OpenAiChat.encode_request(request, &Surface::default()).value()
+}
+
+fn said(text: &str) -> Text {
+    Text { text: text.to_owned(), ..Text::default() }
+}
+
+/// R-B1: model, limit, tools, choice, temperature, stream, labels as text, a format that is strict by default.
+#[test]
+fn r_b1_a_chat_request_says_every_wish() {
+    let tool = Tool::Function(polywire_wire::Function { name: "f".to_owned(), ..Default::default() });
+    let format = OutputFormat::strict("place", json!({"type": "object"})).unwrap();
+    let request = Request {
+        tools: vec![tool],
+        tool_choice: Some(ToolChoice::Tool("f".to_owned())),
+        temperature: Some(0.5),
+        stream: true,
+        metadata: [("run".to_owned(), "7".to_owned())].into(),
+        output: Some(Output::Schema(format)),
+        ..Request::new("m", vec![Message::user("go")])
+    };
+    let surface = Surface { max_tokens: Some(99), ..Surface::default() }.with(Quirk::LegacyMaxTokens);
+    let encoded = Protocol::OpenAiChat.encode_request(&request, &surface);
+    let wanted = json!({
+        "model": "m",
+        "messages": [{"role": "user", "content": "go"}],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "tool_choice": {"type": "function", "function": {"name": "f"}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "place", "schema": {"type": "object"}, "strict": true}},
+        "max_tokens": 99,
+        "temperature": 0.5,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "metadata": {"run": "7"},
+    });
+    assert_eq!(encoded.value(), wanted);
+    assert_eq!(encoded.changes.len(), 1, "only the limit was added: {:?}", encoded.changes);
+}
+
+/// R-B2: instructions first; texts joined by a new line; a list where there is more than text.
+#[test]
+fn r_b2_texts_are_joined_and_media_make_a_list() {
+    let image =
+        Image { source: Source::base64("image/png", "AAAA"), detail: Some("low".to_owned()), ..Image::default() };
+    let request = Request {
+        system: vec![said("Be brief.")],
+        ..Request::new(
+            "m",
+            vec![
+                Message::new(Role::User, vec![Block::text("a"), Block::text("b")]),
+                Message::new(Role::User, vec![Block::text("see"), Block::Image(image)]),
+            ],
+        )
+    };
+    let wanted = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "a\nb"},
+        {"role": "user", "content": [
+            {"type": "text", "text": "see"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}},
+        ]},
+    ]);
+    assert_eq!(chat(&request)["messages"], wanted);
+}
+
+/// R-B3: thoughts stand in `reasoning_content`; a turn of thoughts alone has empty content.
+#[test]
+fn r_b3_a_turn_of_thoughts_has_empty_content() {
+    let thought = Block::Thinking(Thinking { text: "hm".to_owned(), ..Thinking::default() });
+    let request = Request::new("m", vec![Message::new(Role::Assistant, vec![thought])]);
+    assert_eq!(chat(&request)["messages"], json!([{"role": "assistant", "content": "", "reasoning_content": "hm"}]));
+}
+
+/// R-B4: media of a result follow as a user's turn with a marker; a stored result says its beginning, length and place.
+#[test]
+fn r_b4_media_of_results_follow_and_stored_results_are_told() {
+    let image = Image { source: Source::url("https://example.com/a.png"), ..Image::default() };
+    let content = vec![ResultBlock::text("shot"), ResultBlock::Image(image)];
+    let result = ToolResult { call_id: "a".to_owned(), content, ..ToolResult::default() };
+    let stored = ToolResultReference {
+        call_id: "b".to_owned(),
+        preview: "line 1".to_owned(),
+        bytes: 90_000,
+        path: "/tmp/out.txt".to_owned(),
+        extra: Extra::default(),
+    };
+    let blocks = vec![Block::ToolResult(result), Block::ToolResultReference(stored)];
+    let body = chat(&Request::new("m", vec![Message::new(Role::Tool, blocks)]));
+    let roles: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["tool", "tool", "user"]);
+    let told = body["messages"][1]["content"].as_str().unwrap();
+    assert!(told.starts_with("line 1") && told.contains("90000") && told.contains("/tmp/out.txt"), "{told}");
+    assert_eq!(body["messages"][2]["content"][1]["type"], "image_url");
+}
+
+/// R-B7: one request, every protocol; what a protocol cannot say is told with place and effect.
+#[test]
+fn r_b7_what_cannot_be_said_is_told() {
+    let request = Request {
+        seed: Some(7),
+        reasoning: Some(Reasoning { effort: Some(Effort::Max), ..Reasoning::default() }),
+        ..Request::new("m", vec![Message::user("go")])
+    };
+    let anthropic = Protocol::AnthropicMessages.encode_request(&request, &Surface::default());
+    let seed = anthropic.changes.iter().find(|change| change.at == "/seed").unwrap();
+    assert_eq!((seed.action, seed.effect), (Action::Dropped, Effect::Wider));
+    let surface = Surface { efforts: vec![Effort::Low, Effort::High], ..Surface::default() };
+    let chat = Protocol::OpenAiChat.encode_request(&request, &surface);
+    assert_eq!(chat.value()["reasoning_effort"], "high");
+    assert_eq!(chat.changes.iter().map(|change| change.at.as_str()).collect::<Vec<_>>(), ["/reasoning/effort"]);
+}
+
+/// R-C1: a name and a schema or an error; strict by default; round trip through JSON.
+#[test]
+fn r_c1_an_output_format_is_checked_when_it_is_made() {
+    assert_eq!(OutputFormat::strict("  ", json!({})), Err(OutputError::NoName));
+    assert_eq!(OutputFormat::best_effort("x", json!([])), Err(OutputError::NotASchema));
+    let read: OutputFormat = serde_json::from_value(json!({"name": " x ", "schema": {}})).unwrap();
+    assert_eq!((read.name(), read.is_strict(), read.strategy()), ("x", true, Strategy::Auto));
+    let format = OutputFormat::best_effort("x", json!({})).unwrap().with_strategy(Strategy::Tool);
+    assert_eq!(serde_json::from_value::<OutputFormat>(serde_json::to_value(&format).unwrap()).unwrap(), format);
+    assert!(serde_json::from_value::<OutputFormat>(json!({"name": "", "schema": {}})).is_err());
+}
+
+/// R-C2: the native channel of every protocol and slot.
+#[test]
+fn r_c2_every_protocol_has_its_native_channel() {
+    let format = OutputFormat::strict("output", json!({"type": "object"})).unwrap();
+    let request = Request { output: Some(Output::Schema(format)), ..Request::new("m", vec![Message::user("go")]) };
+    let plain = Surface::default();
+    for (protocol, surface, place) in [
+        (Protocol::OpenAiChat, plain.clone(), "/response_format/json_schema/schema"),
+        (Protocol::OpenAiResponses, plain.clone(), "/text/format/schema"),
+        (Protocol::AnthropicMessages, plain.clone(), "/output_config/format/schema"),
+        (Protocol::Gemini, plain.clone(), "/generationConfig/responseJsonSchema"),
+        (Protocol::Gemini, plain.clone().with(Quirk::OpenApiSlots), "/generationConfig/responseSchema"),
+        (Protocol::Gemini, plain.with(Quirk::ResponseFormat), "/generationConfig/responseFormat/0/text/schema"),
+    ] {
+        let body = protocol.encode_request(&request, &surface).value();
+        assert_eq!(body.pointer(place), Some(&json!({"type": "object"})), "{protocol}: {body}");
+    }
+    let body = Protocol::BedrockConverse.encode_request(&request, &Surface::default()).value();
+    assert_eq!(
+        body.pointer("/outputConfig/textFormat/structure/jsonSchema/schema"),
+        Some(&json!("{\"type\":\"object\"}"))
+    );
+}
+
+/// R-C3: one forced tool with a fixed name; its arguments replace the prose; other calls and plain text pass untouched.
+#[test]
+fn r_c3_the_answer_of_the_output_tool_replaces_the_prose() {
+    let format = OutputFormat::strict("place", json!({"type": "object"})).unwrap();
+    let mut request = Request { output: Some(Output::Schema(format)), ..Request::new("m", vec![Message::user("go")]) };
+    assert!(request.ask_by_tool());
+    assert_eq!(request.tool_choice, Some(ToolChoice::Tool(polywire_wire::OUTPUT_TOOL.to_owned())));
+    let call = |name: &str| Block::ToolCall(ToolCall::new("a", name, "{\"x\":1}"));
+    let stop = polywire_wire::StopReason::ToolUse;
+    let answer = |content| Response { content, stop: stop.clone(), ..Response::default() };
+    let mut response = answer(vec![Block::text("Sure!"), call("other"), call(polywire_wire::OUTPUT_TOOL)]);
+    assert!(response.answer_from_tool());
+    assert_eq!(response, answer(vec![Block::text("{\"x\":1}"), call("other")]));
+    let mut plain = answer(vec![Block::text("Sure!")]);
+    assert!(!plain.answer_from_tool());
+    assert_eq!(plain, answer(vec![Block::text("Sure!")]));
+}
+
+/// R-E5: a call that was cut is never complete, neither by a cut stream nor by the limit of tokens.
+#[test]
+fn r_e5_a_cut_call_never_looks_complete() {
+    let call = Block::ToolCall(ToolCall::new("a", "f", "{\"x\":1}"));
+    let response = Response { content: vec![call], stop: polywire_wire::StopReason::ToolUse, ..Response::default() };
+    let surface = Surface::default();
+    for protocol in Protocol::ALL {
+        let mut encoder = protocol.stream_encoder(&surface);
+        let bytes: Vec<u8> = events_of(&response, 2).iter().flat_map(|event| encoder.push(event)).collect();
+        for end in 0..bytes.len() {
+            let mut decoder = protocol.stream_decoder(protocol.framing(&surface));
+            let mut assembler = Assembler::default();
+            decoder.push(&bytes[..end]).unwrap().into_iter().for_each(|event| assembler.push(event));
+            let Err(cut) = assembler.finish() else { continue };
+            for call in cut.response.calls() {
+                assert_eq!(call.arguments, "{\"x\":1}", "{protocol}: half a call after {end} bytes");
+            }
+        }
+    }
+}
+
+/// The versions of `anthropic-messages`: the newer one has no sampling.
+#[test]
+fn anthropic_versions_differ_in_sampling() {
+    let request =
+        Request { temperature: Some(1.0), max_tokens: Some(9), ..Request::new("m", vec![Message::user("go")]) };
+    let encode =
+        |version| Protocol::AnthropicMessages.encode_request(&request, &Surface::default().with_version(version));
+    assert_eq!(encode("2023-06-01").value()["temperature"], 1.0);
+    let newer = encode("2026-10-21");
+    assert_eq!((newer.value().get("temperature"), newer.changes.len()), (None, 1));
+}
+
+/// The envelopes of `anthropic-messages`: the model in the URL, the version in the body, streams in AWS frames.
+#[test]
+fn anthropic_envelopes_move_the_model_and_frame_the_stream() {
+    let request = Request { max_tokens: Some(9), stream: true, ..Request::new("m", vec![Message::user("go")]) };
+    let vertex = Surface::default().with_envelope(Envelope::ModelInUrl);
+    let body = Protocol::AnthropicMessages.encode_request(&request, &vertex).value();
+    assert_eq!((body.get("model"), &body["stream"]), (None, &json!(true)));
+    assert_eq!(body["anthropic_version"], "vertex-2023-10-16");
+    let invoke = Surface::default().with_envelope(Envelope::Invoke);
+    let body = Protocol::AnthropicMessages.encode_request(&request, &invoke).value();
+    assert_eq!((body.get("stream"), &body["anthropic_version"]), (None, &json!("bedrock-2023-05-31")));
+    let response = Response { id: "i".to_owned(), content: vec![Block::text("hello")], ..Response::default() };
+    let mut encoder = Protocol::AnthropicMessages.stream_encoder(&invoke);
+    let bytes: Vec<u8> = events_of(&response, 2).iter().flat_map(|event| encoder.push(event)).collect();
+    assert_eq!(Protocol::AnthropicMessages.framing(&invoke), Framing::Aws);
+    let mut decoder = Protocol::AnthropicMessages.stream_decoder(Framing::Aws);
+    let mut assembler = Assembler::default();
+    decoder.push(&bytes).unwrap().into_iter().for_each(|event| assembler.push(event));
+    assert_eq!(assembler.finish().unwrap(), response);
+}
+
+/// The envelope of Cloud Code Assist: model and project outside, the request inside.
+#[test]
+fn code_assist_wraps_requests_and_answers() {
+    let mut surface = Surface::default().with_envelope(Envelope::CodeAssist);
+    surface.envelope_fields.insert("project".to_owned(), json!("p"));
+    let request = Request::new("m", vec![Message::user("go")]);
+    let body = Protocol::Gemini.encode_request(&request, &surface).value();
+    let inner = json!({"contents": [{"role": "user", "parts": [{"text": "go"}]}]});
+    assert_eq!(body, json!({"model": "m", "request": inner, "project": "p"}));
+    let response = Response { content: vec![Block::text("hi")], ..Response::default() };
+    let body = Protocol::Gemini.encode_response(&response, &surface).value();
+    assert_eq!(body["response"]["candidates"][0]["content"]["parts"], json!([{"text": "hi"}]));
+    assert_eq!(Protocol::Gemini.decode_response(body).unwrap().value, response);
+}
+
+/// A broken frame is refused by name: a wrong checksum, half a message, a frame that is too long.
+#[test]
+fn broken_frames_are_refused_by_name() {
+    let response = Response { content: vec![Block::text("hello")], ..Response::default() };
+    let mut encoder = Protocol::BedrockConverse.stream_encoder(&Surface::default());
+    let mut bytes: Vec<u8> = events_of(&response, 9).iter().flat_map(|event| encoder.push(event)).collect();
+    let decoder = || Protocol::BedrockConverse.stream_decoder(Framing::Aws);
+    let mut half = decoder();
+    half.push(&bytes[..bytes.len() - 1]).unwrap();
+    assert!(half.finish().unwrap_err().to_string().contains("inside of a message"));
+    let mut long = decoder().with_longest_frame(20);
+    assert!(long.push(&bytes).unwrap_err().to_string().contains("longer than 20 bytes"));
+    bytes[14] ^= 1;
+    assert!(decoder().push(&bytes).unwrap_err().to_string().contains("checksum"));
+}
