@@ -41,6 +41,32 @@ pub fn read(data: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Makes up values of a schema and of what became of it, and sends them through the lens, which must also survive being kept as
+/// JSON. Whether values are what they should be is for the tests that have a judge; here everything must end.
+pub fn values(data: &[u8]) -> Result<(), String> {
+    let Some((dialect, options, text)) = chosen(data) else { return Ok(()) };
+    let Ok(schema) = serde_json::from_str::<serde_json::Value>(text) else { return Ok(()) };
+    let Ok(fitted) = polywire_schema::fit(&schema, dialect, &options) else { return Ok(()) };
+    let kept = serde_json::to_string(fitted.lens()).map_err(|error| error.to_string())?;
+    let lens: polywire_schema::Lens = serde_json::from_str(&kept).map_err(|error| error.to_string())?;
+    for seed in 0..3 {
+        if let Some(value) = polywire_schema::sample(&schema, seed) {
+            let wire = fitted.encode(value.clone());
+            if wire != lens.encode(value) {
+                return Err(format!("{}: a lens that was kept encodes otherwise", dialect.id()));
+            }
+            _ = wire.map(|wire| fitted.decode(wire));
+        }
+        if let Some(wire) = polywire_schema::sample(&fitted.schema, seed) {
+            _ = lens.decode_partial(wire.clone());
+            if fitted.decode(wire.clone()) != lens.decode(wire) {
+                return Err(format!("{}: a lens that was kept decodes otherwise", dialect.id()));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Fits a schema to the dialect that the first byte chooses, with the options of the second, by the laws: `check` finds
 /// nothing in the result, and fitting it again changes nothing.
 pub fn fit(data: &[u8]) -> Result<(), String> {

@@ -72,16 +72,10 @@ impl StreamDecoder {
     }
 
     fn note(&mut self, events: &[Event]) {
-        // The end is among the last events if it is there at all.
-        for event in events.iter().rev().take(8) {
-            if matches!(event, Event::End) {
-                self.progress = Progress::Ended;
-                return;
-            }
-            if matches!(event, Event::Stop { .. }) && self.progress == Progress::Running {
-                self.progress = Progress::Stopped;
-                return;
-            }
+        if events.iter().any(|event| matches!(event, Event::End)) {
+            self.progress = Progress::Ended;
+        } else if self.progress == Progress::Running && events.iter().any(|event| matches!(event, Event::Stop { .. })) {
+            self.progress = Progress::Stopped;
         }
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink, wire};
+use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink, values, wire};
 use serde_json::Value;
 
 type Target = fn(&[u8]) -> Result<(), String>;
@@ -26,7 +26,7 @@ struct Group {
 }
 
 const GROUPS: [Group; 3] = [
-    Group { folder: "../corpus/schema", field: "schema", targets: &[("read", read), ("fit", fit)] },
+    Group { folder: "../corpus/schema", field: "schema", targets: &[("read", read), ("fit", fit), ("values", values)] },
     Group {
         folder: "../corpus/wire",
         field: "body",

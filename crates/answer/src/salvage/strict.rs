@@ -22,11 +22,42 @@ pub(crate) fn read(text: &str) -> Strict {
     let mut source = serde_json::Deserializer::from_str(text);
     match (Exact { rounded: &rounded }).deserialize(&mut source) {
         // The tolerant reader says which number it was.
-        Ok(_) if rounded.get() => Strict::No,
+        Ok(_) if rounded.get() && holds_long_integer(text) => Strict::No,
         Ok(value) => Strict::Value(value, source.into_iter::<IgnoredAny>().byte_offset()),
         Err(error) if error.is_eof() => Strict::Cut,
         Err(_) => Strict::No,
     }
+}
+
+/// Whether an integer stands in JSON that is too long for 64 bits. A large float is what it says.
+fn holds_long_integer(text: &str) -> bool {
+    let mut bytes = text.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                while let Some(inner) = bytes.next().filter(|inner| *inner != b'"') {
+                    if inner == b'\\' {
+                        bytes.next();
+                    }
+                }
+            }
+            b'0'..=b'9' => {
+                let mut digits = 1_usize;
+                let mut float = false;
+                while let Some(next) =
+                    bytes.next_if(|next| matches!(next, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+                {
+                    float |= !next.is_ascii_digit();
+                    digits += 1;
+                }
+                if digits >= 19 && !float {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether the brackets of JSON at the start of a text are all closed: a quick look that saves a failing read.

@@ -94,3 +94,28 @@ fn what_does_not_fit_is_an_error_with_its_place() {
         Some(json!({"m": {"a": "1", "b": null}}))
     );
 }
+
+/// A thousand values within each other go through on a thread of the usual size, and so does a megabyte.
+#[test]
+fn deep_and_large_values_go_through() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"next": {"$ref": "#"}, "names": {"type": "array", "items": {"type": "object", "properties": {
+            "name": {"type": "string"}, "note": {"type": "string"}}, "required": ["name"]}}},
+        "additionalProperties": false
+    });
+    let fitted = fitted(&schema, "openai-strict", Open::Close);
+    let mut deep = json!({});
+    for _ in 0..1_000 {
+        deep = json!({ "next": deep });
+    }
+    let wire = fitted.encode(deep.clone()).expect("on the wire");
+    assert_eq!(wire["next"]["next"]["names"], Value::Null);
+    assert_eq!(fitted.decode(wire).expect("back"), deep);
+    let names: Vec<Value> =
+        (0..25_000).map(|index| json!({"name": format!("a name that is rather long: {index}")})).collect();
+    let large = json!({ "names": names });
+    assert!(large.to_string().len() > 800_000);
+    let wire = fitted.encode(large.clone()).expect("on the wire");
+    assert_eq!(fitted.decode(wire).expect("back"), large);
+}

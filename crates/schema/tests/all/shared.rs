@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
-use polywire_schema::{FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_tools, read_tools};
+use polywire_schema::{
+    Effect, FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_tools, read_tools, sample,
+};
 use serde_json::{Value, json};
 
 use crate::judge::{MAIN, assert_no_faults, fit_by_the_laws, is_full};
@@ -70,6 +72,41 @@ fn every_tool_fits_every_dialect() {
         let strict = fit_tools(&list, dialect("openai-strict").expect("a dialect"), &FitOptions::default());
         if !strict.strict() {
             faults.push(format!("{name}: not strict"));
+        }
+        faults
+    });
+    assert_no_faults(&faults);
+}
+
+/// Arguments that a model could write for the strict schema come back as arguments that the server's own schema accepts, unless
+/// a change says that the strict schema lets more through.
+#[test]
+fn arguments_for_every_tool_come_back_as_the_server_wants_them() {
+    let Some(lines) = lines("mcp-tools.jsonl") else { return };
+    let lines: Vec<&String> = lines.iter().collect();
+    let strict = dialect("openai-strict").expect("a dialect");
+    let faults = in_parallel(&lines, |line| {
+        let tool: Value = serde_json::from_str(line).expect("a line of JSON");
+        let (name, schema) = (tool["name"].as_str().unwrap_or_default(), &tool["inputSchema"]);
+        let fitted = fit(schema, strict, &FitOptions::default()).expect("a fit");
+        let build =
+            |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).expect("a schema");
+        let (server, wire) = (build(schema), build(&fitted.schema));
+        let wider = fitted.changes.iter().any(|change| change.effect == Effect::Wider);
+        let mut faults = Vec::new();
+        let mut made = 0;
+        for written in (0..20).filter_map(|seed| sample(&fitted.schema, seed)).filter(|value| wire.is_valid(value)) {
+            made += 1;
+            match fitted.decode(written.clone()) {
+                Ok(arguments) if wider || server.is_valid(&arguments) => {}
+                Ok(arguments) => faults.push(format!("{name}: {written} comes back as {arguments}")),
+                // The same key twice in a list of entries is refused, with its place.
+                Err(error) if error.to_string().contains("appears twice") => {}
+                Err(error) => faults.push(format!("{name}: {written}: {error}")),
+            }
+        }
+        if made == 0 {
+            faults.push(format!("{name}: no arguments could be made up"));
         }
         faults
     });
