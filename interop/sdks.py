@@ -31,8 +31,24 @@ typing.Iterable = lazy
 from google import genai
 from google.genai import types as google
 
-# What the SDKs' types refuse although it is meant: case, target, reason. One that is no longer refused fails.
-EXCEPTIONS = {}
+# What an SDK does not take as it is meant: case, target, kinds, reason. A row that is no longer needed fails.
+THOUGHTS = "the owner's types have no `reasoning_content`; hosts that think aloud in this protocol read and write it"
+NEW_WORD = "a stop word from tomorrow is passed on; only the strict mode of the client, which is not its default, refuses it"
+AS_IT_WAS = "an answer in its own protocol comes back as it was, not as it should have been"
+ANSWER = ("response", "stream")
+EXCEPTIONS = [
+    ("openai-chat/request-thinking", "openai-chat", ("request",), THOUGHTS),
+    ("openai-responses/request-reasoning", "openai-chat", ("request",), THOUGHTS),
+    ("anthropic-messages/request-thinking", "openai-chat", ("request",), THOUGHTS),
+    ("bedrock-converse/request-thinking", "openai-chat", ("request",), THOUGHTS),
+    ("anthropic-messages/response-new-word", "openai-chat", ANSWER, NEW_WORD),
+    ("anthropic-messages/response-new-word", "openai-responses", ANSWER, NEW_WORD),
+    ("anthropic-messages/response-new-word", "anthropic-messages", ANSWER, NEW_WORD),
+    ("openai-chat/response-parallel-calls", "openai-chat", ANSWER, AS_IT_WAS),
+    ("gemini/response-code-assist", "gemini", ANSWER, AS_IT_WAS),
+    ("gemini/response-parallel-calls", "gemini", ANSWER, AS_IT_WAS),
+    ("gemini/stream-text-and-call", "gemini", ANSWER, AS_IT_WAS),
+]
 
 # Why an answer ended, in the words of a protocol. A reason that is not here has no word there.
 STOPS = {
@@ -178,7 +194,8 @@ class Messages:
         calls = [(block.id, block.name, block.input) for block in answer.content if block.type == "tool_use"]
         usage = answer.usage
         read = usage.input_tokens + (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
-        return text, "", calls, (read, usage.output_tokens), answer.stop_reason
+        refusal = (answer.stop_details and answer.stop_details.explanation) or ""
+        return text, refusal, calls, (read, usage.output_tokens), answer.stop_reason
 
 
 class Gemini:
@@ -199,7 +216,8 @@ class Gemini:
         usage = ([chunk.usage_metadata for chunk in chunks if chunk.usage_metadata] or [None])[-1]
         usage = usage and (usage.prompt_token_count or 0, (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0))
         word = ([candidate.finish_reason for candidate in candidates if candidate.finish_reason] or [None])[-1]
-        return text, "", calls, usage, word and word.value
+        # The client leaves `finishMessage` out, where the words of a refusal are.
+        return text, None, calls, usage, word and word.value
 
 
 class Bedrock:
@@ -247,7 +265,8 @@ def compare(case, heard):
     blocks = answer["content"]
     said = "".join(block["text"] for block in blocks if block["type"] == "text")
     assert text.startswith(said), f"text {text!r}, not {said!r}"
-    assert (answer.get("refusal") or "") in text + refusal, f"the refusal is not in {text + refusal!r}"
+    if refusal is not None:
+        assert (answer.get("refusal") or "") in text + refusal, f"the refusal is not in {text + refusal!r}"
     wanted = [(block["id"], block["name"], json.loads(block["arguments"] or "{}")) for block in blocks if block["type"] == "tool_call"]
     assert calls == wanted, f"calls {calls}, not {wanted}"
     if answer.get("usage"):
@@ -320,7 +339,8 @@ def main():
         "openai-chat": typed(CompletionCreateParams), "openai-responses": typed(ResponseCreateParams),
         "anthropic-messages": typed(MessageCreateParams), "gemini": typed(GenerateContent), "bedrock-converse": converse(shape),
     }
-    counts, faults, unused = collections.Counter(), [], dict(EXCEPTIONS)
+    counts, faults = collections.Counter(), []
+    unused = {(name, to, kind): reason for name, to, kinds, reason in EXCEPTIONS for kind in kinds}
     for line in open(sys.argv[1], encoding="utf-8"):
         case = json.loads(line)
         key = (case["name"], case["to"], case["kind"])
