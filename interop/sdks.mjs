@@ -203,7 +203,8 @@ const unused = new Set(
 )
 globalThis.AI_SDK_LOG_WARNINGS = false
 for (const line of readFileSync(process.argv[2], 'utf8').trim().split('\n')) {
-  const served = JSON.parse(line)
+  const { said, ...place } = JSON.parse(line)
+  const served = { ...place, ...said }
   if (served.kind === 'request') continue
   const frames = served.to === 'bedrock-converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
   const type = served.kind === 'stream' ? frames : 'application/json'

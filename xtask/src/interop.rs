@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::say;
 use crate::steps::{cargo_command, root, succeed};
@@ -69,15 +69,13 @@ pub(crate) fn check() -> Result<()> {
 
 impl Half {
     fn check(&self, folder: &Path, cases: &Path) -> Result<()> {
-        let present = Command::new(self.needs).arg("--version").output().is_ok_and(|output| output.status.success());
-        if !present {
+        if let Err(error) = self.prepare(folder) {
             if std::env::var_os("CI").is_some() {
-                bail!("{} is missing", self.needs);
+                return Err(error.context(format!("the {} SDKs cannot be installed", self.name)));
             }
-            say(&format!("    skipped: the {} SDKs, because {} is missing", self.name, self.needs));
+            say(&format!("    skipped: the {} SDKs cannot be installed ({error:#})", self.name));
             return Ok(());
         }
-        self.prepare(folder).with_context(|| format!("cannot install the {} SDKs", self.name))?;
         // Node finds packages from where the script stands.
         let script = folder.join(self.script);
         fs::copy(root().join("interop").join(self.script), &script)?;
@@ -86,6 +84,10 @@ impl Half {
 
     /// Installs the SDKs unless these very ones are installed.
     fn prepare(&self, folder: &Path) -> Result<()> {
+        let version = Command::new(self.needs).arg("--version").output();
+        if !version.is_ok_and(|output| output.status.success()) {
+            bail!("{} is missing", self.needs);
+        }
         let mut pins = Vec::new();
         for pin in self.pins {
             pins.extend(fs::read(root().join("interop").join(pin))?);

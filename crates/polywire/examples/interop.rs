@@ -7,11 +7,23 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use polywire::wire::{Assembler, Framing, Headers, Protocol, Response, Surface, events_of};
-use polywire::{BodyKind, translate};
+use polywire::{BodyKind, Catalog, plan, translate};
 use serde_json::{Value, json};
 
 /// Characters a piece of a stream has at most: few, so that words and escapes are cut.
 const PIECE: usize = 2;
+
+/// Models of the protocols' owners for which every request is planned, beside being translated.
+const MODELS: [(Protocol, &str); 8] = [
+    (Protocol::OpenAiChat, "openai:chat/gpt-4o"),
+    (Protocol::OpenAiChat, "openai:chat/gpt-5"),
+    (Protocol::OpenAiResponses, "openai/gpt-5"),
+    (Protocol::AnthropicMessages, "anthropic/claude-sonnet-4-5"),
+    (Protocol::AnthropicMessages, "anthropic/claude-opus-4-6"),
+    (Protocol::Gemini, "google/gemini-2.5-pro"),
+    (Protocol::BedrockConverse, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    (Protocol::BedrockConverse, "bedrock/amazon.nova-pro-v1:0"),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).ok_or("usage: interop CORPUS")?;
@@ -26,10 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let name = format!("{from}/{stem}");
             for to in Protocol::ALL {
                 let said = say(&case, from, to).map_err(|error| format!("{name} to {to}: {error}"))?;
-                for mut line in said {
-                    line["name"] = json!(name);
-                    line["to"] = json!(to.name());
-                    writeln!(out, "{line}")?;
+                for line in said {
+                    writeln!(out, "{}", json!({"name": name, "to": to.name(), "said": line}))?;
                 }
             }
         }
@@ -43,7 +53,13 @@ fn say(case: &Value, from: Protocol, to: Protocol) -> Result<Vec<Value>, Box<dyn
     match case.get("kind").and_then(Value::as_str) {
         Some("request") => {
             let said = translate(body.to_string().as_bytes(), from, to, BodyKind::Request)?;
-            Ok(vec![json!({"kind": "request", "body": serde_json::from_slice::<Value>(&said.body)?})])
+            let mut lines = vec![json!({"kind": "request", "body": serde_json::from_slice::<Value>(&said.body)?})];
+            let request = from.decode_request(body.clone())?.value;
+            for (_, name) in MODELS.iter().filter(|(protocol, _)| *protocol == to) {
+                let planned = plan(&request, &Catalog::built_in().resolve(name)?);
+                lines.push(json!({"kind": "request", "model": name, "body": planned.body}));
+            }
+            Ok(lines)
         }
         Some("response") => Ok(answers(&from.decode_response(body.clone())?.value, to)),
         Some("stream") => Ok(answers(&assemble(body, from)?, to)),
@@ -82,7 +98,9 @@ fn assemble(events: &Value, from: Protocol) -> Result<Response, Box<dyn Error>> 
     let mut read = decoder.push(text.as_bytes())?;
     read.extend(decoder.finish()?);
     let mut assembler = Assembler::default();
-    read.into_iter().for_each(|event| assembler.push(event));
+    for event in read {
+        assembler.push(event);
+    }
     Ok(assembler.finish().map_err(|cut| cut.to_string())?)
 }
 
