@@ -59,8 +59,8 @@ fn an_error_has_the_word_of_its_protocol() {
     for (error, exception) in
         [(&rate, "ThrottlingException"), (&long, "ValidationException"), (&own, "ModelErrorException")]
     {
-        let encoded = Protocol::BedrockConverse.encode_error(error, &Surface::default());
-        assert_eq!(encoded.headers.first(), Some(&("x-amzn-errortype", exception.to_owned())));
+        let whole = Protocol::BedrockConverse.encode_error(error, &Surface::default());
+        assert_eq!(whole.headers.first(), Some(&("x-amzn-errortype", exception.to_owned())));
         let mut encoder = Protocol::BedrockConverse.stream_encoder(&Surface::default());
         let bytes = encoder.push(&Event::Error(error.clone()));
         let events = Protocol::BedrockConverse.stream_decoder(Framing::Aws).push(&bytes).unwrap();
