@@ -2,6 +2,7 @@
 //! what is generated.
 
 mod generated;
+mod interop;
 mod layering;
 mod steps;
 mod tidy;

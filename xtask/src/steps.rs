@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{generated, layering, say, tidy};
+use crate::{generated, interop, layering, say, tidy};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -24,6 +24,7 @@ pub(crate) const STEPS: &[Step] = &[
         run: || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     },
     Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "interop", run: interop::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "generated", run: generated::check },
@@ -74,7 +75,7 @@ fn cargo(arguments: &[&str]) -> Result<()> {
     succeed(cargo_command().args(arguments))
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     if !status.success() {
         let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();

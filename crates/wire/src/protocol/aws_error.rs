@@ -22,21 +22,42 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::Server, "ModelStreamErrorException"),
     (FaultKind::Overloaded, "ModelNotReadyException"),
     (FaultKind::Authentication, "ExpiredTokenException"),
-    (FaultKind::ContextLength, "ContextLengthException"),
-    (FaultKind::ContentFilter, "ContentFilterException"),
+    (FaultKind::ContextLength, "ValidationException"),
+    (FaultKind::ContentFilter, "ValidationException"),
 ];
 
-/// The name of the exception of an error.
+/// Kinds that have no exception of their own, told by a reason beside the message.
+const REASONS: &[(FaultKind, &str)] =
+    &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
+
+/// The name of the exception of an error. Clients choose the class of what they raise by it.
 pub(super) fn word(error: &WireError) -> &str {
     let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, word)| *word);
-    error.code.as_deref().or(own).unwrap_or("InternalServerException")
+    error.code.as_deref().filter(|code| is_exception(code)).or(own).unwrap_or("InternalServerException")
+}
+
+/// Whether a code is the name of an exception and not another protocol's word.
+fn is_exception(code: &str) -> bool {
+    code.ends_with("Exception") && code.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// The message, and what the name of the exception does not say.
+pub(super) fn body(error: &WireError) -> Value {
+    let mut body = json!({"message": error.message});
+    let reason = REASONS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, reason)| *reason);
+    let code = error.code.as_deref().filter(|code| !is_exception(code));
+    if let Some(fields) = body.as_object_mut() {
+        let told = [("reason", reason), ("code", code)];
+        fields.extend(told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
+    }
+    body
 }
 
 pub(super) fn encode(error: &WireError) -> EncodedError {
     let mut headers = vec![("x-amzn-errortype", word(error).to_owned())];
     headers.extend(error.request_id.iter().map(|id| ("x-amzn-requestid", id.clone())));
     let status = if error.status == 0 { 500 } else { error.status };
-    EncodedError { status, headers, body: super::json(&json!({"message": error.message})) }
+    EncodedError { status, headers, body: super::json(&body(error)) }
 }
 
 pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError> {
@@ -48,9 +69,14 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
         told.map(|told| told.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
     let known = |name: &String| WORDS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
     let row = name.as_ref().and_then(known);
-    let kind = row.map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
+    let reason = body.peek("reason");
+    let told = REASONS.iter().find(|(_, known)| reason == Some(known));
+    if told.is_some() {
+        body.take("reason");
+    }
+    let kind = told.or(row).map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
     let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
-    let code = name.filter(|name| own.is_none_or(|own| !own.eq_ignore_ascii_case(name)));
+    let code = name.filter(|name| own.is_none_or(|own| !own.eq_ignore_ascii_case(name))).or_else(|| body.text("code"));
     let details = Some(body.rest()).filter(|rest| !rest.is_empty()).map(Value::Object);
     Some(WireError { status, code, details, ..WireError::new(kind, message) })
 }

@@ -298,6 +298,14 @@ impl<'a> Context<'a> {
         (outer, taken)
     }
 
+    /// Fields that belong to an envelope, where there is none.
+    pub(super) fn no_envelope(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
+        for name in names.iter().filter(|name| extra.shift_remove(**name).is_some()) {
+            let at = At::ROOT.field("extra");
+            self.tell("no-envelope", &at.field(name), UNNOTED, "it belongs to an envelope, and there is none");
+        }
+    }
+
     /// What cannot be said without tools.
     fn without_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {

@@ -143,6 +143,10 @@ fn bodies_are_read_as_they_should_be_and_again_as_they_were_written() {
                     } else {
                         surface.clone()
                     };
+                    let in_url =
+                        request.extra.get(protocol).is_some_and(|extra| extra.contains_key("anthropic_version"));
+                    let surface =
+                        if in_url { surface.with_envelope(polywire_wire::Envelope::ModelInUrl) } else { surface };
                     let surface = if name.to_string().contains("request-media") {
                         surface.with(Quirk::MediaInResults)
                     } else {

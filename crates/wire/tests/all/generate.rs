@@ -388,9 +388,16 @@ pub(crate) fn fault() -> impl Strategy<Value = WireError> {
         FaultKind::Timeout,
         FaultKind::Server,
     ]);
-    (kind, text(), option::of(1..90_000_u64), option::of(id())).prop_map(|(kind, message, wait, request_id)| {
-        WireError { retry_after_ms: wait, request_id, ..WireError::new(kind, message) }
-    })
+    let code = option::of(Just("quota_of_acme".to_owned()));
+    (kind, text(), code, option::of(1..90_000_u64), option::of(id())).prop_map(
+        |(kind, message, code, wait, request_id)| WireError {
+            // Where the code is what tells the kind, another code tells another kind.
+            code: code.filter(|_| !matches!(kind, FaultKind::ContextLength | FaultKind::ContentFilter)),
+            retry_after_ms: wait,
+            request_id,
+            ..WireError::new(kind, message)
+        },
+    )
 }
 
 /// What every protocol can say, and one thing more, so that no change can hide another.

@@ -11,6 +11,7 @@
 mod corpus;
 mod generate;
 mod history;
+mod interop;
 mod laws;
 mod linear;
 mod requirements;

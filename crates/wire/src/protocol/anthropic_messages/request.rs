@@ -27,13 +27,19 @@ pub(super) const FORMAT_NAME: &str = "output";
 const VERSIONS: &[(Envelope, &str)] =
     &[(Envelope::ModelInUrl, "vertex-2023-10-16"), (Envelope::Invoke, "bedrock-2023-05-31")];
 
+/// Fields that stand in the body of an envelope and are headers without one.
+const ENVELOPE_FIELDS: &[&str] = &["anthropic_version", "anthropic_beta"];
+
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
     let limit = ctx.limit(request).unwrap_or_else(|| {
         ctx.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
         LIMIT
     });
-    let (extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config"]);
+    let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config"]);
+    if surface.envelope == Envelope::Plain {
+        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+    }
     let tools = tools(ctx, request);
     let tool_choice = choice(ctx, request, !tools.is_empty());
     let (thinking, effort) = thinking(ctx, request, limit);

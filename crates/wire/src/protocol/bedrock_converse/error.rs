@@ -1,3 +1,3 @@
 //! Errors of `bedrock-converse`: those of AWS.
 
-pub(super) use crate::protocol::aws_error::{decode, encode, of_event, word};
+pub(super) use crate::protocol::aws_error::{body, decode, encode, of_event, word};

@@ -295,7 +295,7 @@ impl StreamWriter for Writer {
                 let name = super::error::word(error);
                 let headers =
                     [(":exception-type", name), (":content-type", "application/json"), (":message-type", "exception")];
-                encode_message(&headers, &super::super::json(&json!({"message": error.message})), out);
+                encode_message(&headers, &super::super::json(&super::error::body(error)), out);
             }
             Event::Other { protocol, name, data } if *protocol == OWN => emit(name, data, out),
             Event::Other { protocol, .. } => {

@@ -31,9 +31,17 @@ const REASONS: &[(FaultKind, &str)] =
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
+/// Whose reasons the codes of other protocols are.
+const FOREIGN: &str = "polywire";
+
+/// Whether a code is a status word and not another protocol's word.
+fn is_status(code: &str) -> bool {
+    code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
 pub(super) fn encode(error: &WireError) -> EncodedError {
     let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or("UNKNOWN", |(_, word)| *word);
-    let word = error.code.as_deref().unwrap_or(own);
+    let word = error.code.as_deref().filter(|code| is_status(code)).unwrap_or(own);
     let mut details = match &error.details {
         Some(Value::Array(details)) => details.clone(),
         Some(other) => vec![other.clone()],
@@ -41,6 +49,9 @@ pub(super) fn encode(error: &WireError) -> EncodedError {
     };
     if let Some((_, reason)) = REASONS.iter().find(|(kind, _)| *kind == error.kind) {
         details.push(json!({"@type": ERROR_INFO, "reason": reason}));
+    }
+    if let Some(code) = error.code.as_deref().filter(|code| !is_status(code)) {
+        details.push(json!({"@type": ERROR_INFO, "reason": code, "domain": FOREIGN}));
     }
     if let Some(wait) = error.retry_after_ms {
         details.push(json!({"@type": RETRY_INFO, "retryDelay": format!("{}.{:03}s", wait / 1000, wait % 1000)}));
@@ -61,7 +72,7 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
     let message = error.text("message")?;
     let word = error.text("status");
     error.take("code");
-    let (mut wait, mut told) = (None, None);
+    let (mut wait, mut told, mut foreign) = (None, None, None);
     let mut details = error.list("details").unwrap_or_default();
     details.retain(|detail| match detail.get("@type").and_then(Value::as_str) {
         Some(RETRY_INFO) => {
@@ -72,6 +83,10 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
         }
         Some(ERROR_INFO) => {
             let reason = detail.get("reason").and_then(Value::as_str);
+            if detail.get("domain").and_then(Value::as_str) == Some(FOREIGN) {
+                foreign = reason.map(str::to_owned);
+                return false;
+            }
             let row = REASONS.iter().find(|(_, known)| reason == Some(known));
             told = row.map(|(kind, _)| kind.clone()).or(told.take());
             row.is_none()
@@ -84,7 +99,7 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
     let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     Some(WireError {
         status,
-        code: word.filter(|word| own != Some(word)),
+        code: foreign.or_else(|| word.filter(|word| own != Some(word))),
         retry_after_ms: wait,
         details: (!details.is_empty()).then_some(Value::Array(details)),
         ..WireError::new(kind, message)

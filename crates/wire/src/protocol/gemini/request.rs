@@ -19,8 +19,14 @@ use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UN
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
 
+/// Fields of the request that only an envelope knows.
+const ENVELOPE_FIELDS: &[&str] = &["session_id", "sessionId"];
+
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
-    let (extra, mut inner) = ctx.split_extra(&request.extra, &["generationConfig", "toolConfig", ENVELOPE]);
+    let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["generationConfig", "toolConfig", ENVELOPE]);
+    if !enveloped(ctx.surface) {
+        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+    }
     let tools = tools(ctx, request);
     let has_functions = tools.iter().any(|tool| matches!(tool, ToolShape::Functions { .. }));
     let calling = choice(ctx, request, has_functions);

@@ -467,6 +467,9 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
                 let extra = ctx.extra(&at, &result.extra);
                 let (text, attached) = ctx.result_text(&at, result);
                 let text = ctx.error_text(&at, result, text);
+                if text.is_empty() && !result.content.is_empty() {
+                    ctx.tell("empty-text", &at, UNNOTED, "an empty text says nothing");
+                }
                 media.extend(attached.into_iter().map(|block| (index, block)));
                 let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
                 turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });

@@ -46,7 +46,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(AnswerChoice::Other));
     let (created, top) = top(extra);
     super::super::json(&Answer {
-        id: &response.id,
+        id: said_id(&response.id),
         object: "chat.completion",
         created,
         model: &response.model,
@@ -74,10 +74,21 @@ pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value
     (created, top)
 }
 
+/// The id of an answer that came without one. Clients take pieces with an empty id for no part of the answer.
+const MADE_UP_ID: &str = "chatcmpl-0";
+
+pub(super) fn said_id(id: &str) -> &str {
+    if id.is_empty() { MADE_UP_ID } else { id }
+}
+
+pub(super) fn read_id(fields: &mut Fields) -> String {
+    fields.text("id").filter(|id| id != MADE_UP_ID).unwrap_or_default()
+}
+
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response {
-        id: fields.text("id").unwrap_or_default(),
+        id: read_id(&mut fields),
         model: fields.text("model").unwrap_or_default(),
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()

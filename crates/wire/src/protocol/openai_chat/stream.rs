@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::response::{NESTED, STOP_WORDS, USAGE, finish, top, without_constants};
+use super::response::{NESTED, STOP_WORDS, USAGE, finish, read_id, said_id, top, without_constants};
 use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -107,7 +107,7 @@ impl Reader {
         }
         if self.progress == Progress::Waiting {
             self.progress = Progress::Started;
-            let (id, model) = (fields.text("id").unwrap_or_default(), fields.text("model").unwrap_or_default());
+            let (id, model) = (read_id(&mut fields), fields.text("model").unwrap_or_default());
             out.push(Event::Start { id, model, extra: Extra::of(OWN, without_constants(fields)) });
         }
         for choice in choices.into_iter().flatten() {
@@ -244,7 +244,7 @@ impl Writer {
 
     fn frame(&self) -> WriteChunk<'_> {
         WriteChunk {
-            id: &self.said.id,
+            id: said_id(&self.said.id),
             object: "chat.completion.chunk",
             created: self.created,
             model: &self.said.model,

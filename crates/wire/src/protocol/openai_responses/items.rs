@@ -12,6 +12,9 @@ use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, 
 use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
 use crate::surface::Quirk;
 
+/// How closely an image is looked at when nobody says; the field is required.
+pub(super) const DETAIL: &str = "auto";
+
 /// Whether items are sent, or answered and so carry an id by their place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -103,7 +106,6 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     ctx.no_signature(at, text.signature.as_ref());
     let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
     part.shift_remove("item");
-    part.entry("annotations").or_insert_with(|| json!([]));
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
     let stateless = side == Side::Request && ctx.has(Quirk::Stateless);
     if stateless && item.is_some() {
@@ -111,7 +113,13 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
-    let content = Content::Parts(vec![Part::Known(KnownPart::OutputText { text: &text.text, extra: part })]);
+    // Parts are of a message that the endpoint gave an id; a plain text needs none.
+    let content = if side == Side::Request && item.is_none() && part.is_empty() {
+        Content::Text(Cow::Borrowed(&text.text))
+    } else {
+        part.entry("annotations").or_insert_with(|| json!([]));
+        Content::Parts(vec![Part::Known(KnownPart::OutputText { text: &text.text, extra: part })])
+    };
     MessageItem { r#type: "message", id, role: "assistant", status: side.status(), content, extra: item }
 }
 
@@ -197,7 +205,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
             return None;
         }
     };
-    let (detail, extra) = (image.detail.as_deref(), ctx.extra(at, &image.extra));
+    let (detail, extra) = (image.detail.as_deref().unwrap_or(DETAIL), ctx.extra(at, &image.extra));
     Some(Part::Known(KnownPart::InputImage { image_url, file_id, detail, extra }))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::made_up_id;
+use super::items::{DETAIL, made_up_id};
 use crate::error::DecodeError;
 use crate::fields::{Fields, each};
 use crate::neutral::{
@@ -144,7 +144,7 @@ pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
                 Some(url) => Source::url(url),
                 None => Source::File { id: part.text("file_id").unwrap_or_default() },
             };
-            let detail = part.text("detail");
+            let detail = part.text("detail").filter(|detail| detail != DETAIL);
             Block::Image(Image { source, detail, cache: None, extra: Extra::of(OWN, part.rest()) })
         }
         "input_file" => {

@@ -101,8 +101,7 @@ pub(super) enum KnownPart<'a> {
         image_url: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         file_id: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        detail: Option<&'a str>,
+        detail: &'a str,
         #[serde(flatten)]
         extra: Rest<'a>,
     },

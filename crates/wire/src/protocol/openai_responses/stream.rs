@@ -340,6 +340,9 @@ impl Writer {
         if let (Some(fields), false) = (data.as_object_mut(), field.is_empty()) {
             fields.insert(field.to_owned(), json!(0));
         }
+        if let (Some(fields), Delta::Text(_)) = (data.as_object_mut(), delta) {
+            fields.insert("logprobs".to_owned(), json!([]));
+        }
         self.emit(kind, data, out);
     }
 
@@ -367,7 +370,7 @@ impl Writer {
         match &block {
             Block::Text(text) => {
                 let part = item.pointer("/content/0").cloned();
-                let at = json!({"item_id": id, "output_index": place, "content_index": 0, "text": text.text});
+                let at = json!({"item_id": id, "output_index": place, "content_index": 0, "text": text.text, "logprobs": []});
                 self.emit("response.output_text.done", at, out);
                 let at = json!({"item_id": id, "output_index": place, "content_index": 0, "part": part});
                 self.emit("response.content_part.done", at, out);

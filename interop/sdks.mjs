@@ -1,0 +1,230 @@
+// The official Node SDKs read what polywire wrote.
+//
+// Usage: node sdks.mjs CASES, the output of `cargo run -p polywire --example interop corpus/wire`, in a folder where the
+// packages are installed. Answers, streams and errors are served on loopback to the SDKs' own clients.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import Anthropic from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
+import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
+import OpenAI from 'openai'
+
+// What an SDK does not take as it is meant: case, target, client, kinds, reason. A row that is no longer needed fails.
+const AS_IT_WAS = 'an answer in its own protocol comes back as it was, not as it should have been'
+const ANSWER = ['response', 'stream']
+const EXCEPTIONS = [
+  ['openai-chat/response-parallel-calls', 'openai-chat', 'openai', ANSWER, AS_IT_WAS],
+  ['openai-chat/response-parallel-calls', 'openai-chat', 'ai', ANSWER, AS_IT_WAS],
+  ['gemini/response-code-assist', 'gemini', 'genai', ANSWER, AS_IT_WAS],
+  ['gemini/response-code-assist', 'gemini', 'ai', ANSWER, AS_IT_WAS],
+  ['gemini/response-parallel-calls', 'gemini', 'genai', ANSWER, AS_IT_WAS],
+  ['gemini/response-parallel-calls', 'gemini', 'ai', ANSWER, AS_IT_WAS],
+  ['gemini/stream-text-and-call', 'gemini', 'genai', ANSWER, AS_IT_WAS],
+  ['gemini/stream-text-and-call', 'gemini', 'ai', ANSWER, AS_IT_WAS],
+]
+
+// Why an answer ended, in the words of a client. A reason that is not here has no word there.
+const STOPS = {
+  'openai-chat': { end_turn: 'stop', max_tokens: 'length', tool_use: 'tool_calls', content_filter: 'content_filter' },
+  'openai-responses': {
+    end_turn: 'completed', max_tokens: 'max_output_tokens', tool_use: 'completed', content_filter: 'content_filter',
+  },
+  'anthropic-messages': { end_turn: 'end_turn', max_tokens: 'max_tokens', tool_use: 'tool_use', refusal: 'refusal' },
+  gemini: { end_turn: 'STOP', max_tokens: 'MAX_TOKENS', tool_use: 'STOP' },
+  ai: { end_turn: 'stop', max_tokens: 'length', tool_use: 'tool-calls' },
+}
+
+const hi = [{ role: 'user', content: 'hi' }]
+const joined = (list) => list.join('')
+const parsed = (text) => JSON.parse(text || '{}')
+
+// Each client gives { text, refusal, calls, usage, stop }; a field that is undefined has no place there.
+
+function chat(url) {
+  const client = new OpenAI({ baseURL: url, apiKey: 'k', maxRetries: 0 })
+  const heard = ({ choices: [{ message, finish_reason }], usage }) => ({
+    text: message.content ?? '',
+    refusal: message.refusal ?? '',
+    calls: (message.tool_calls ?? []).map((call) => [call.id, call.function.name, parsed(call.function.arguments)]),
+    usage: usage && [usage.prompt_tokens, usage.completion_tokens],
+    stop: finish_reason,
+  })
+  return {
+    response: async () => heard(await client.chat.completions.create({ model: 'm', messages: hi })),
+    stream: async () => {
+      const stream = client.chat.completions.stream({ model: 'm', messages: hi })
+      for await (const _ of stream);
+      return heard(await stream.finalChatCompletion())
+    },
+  }
+}
+
+function responses(url) {
+  const client = new OpenAI({ baseURL: url, apiKey: 'k', maxRetries: 0 })
+  const heard = (answer) => {
+    const parts = answer.output.flatMap((item) => (item.type === 'message' ? item.content : []))
+    const calls = answer.output.filter((item) => item.type === 'function_call')
+    return {
+      text: joined(parts.filter((part) => part.type === 'output_text').map((part) => part.text)),
+      refusal: joined(parts.filter((part) => part.type === 'refusal').map((part) => part.refusal)),
+      calls: calls.map((call) => [call.call_id, call.name, parsed(call.arguments)]),
+      usage: answer.usage && [answer.usage.input_tokens, answer.usage.output_tokens],
+      stop: answer.incomplete_details?.reason ?? answer.status,
+    }
+  }
+  return {
+    response: async () => heard(await client.responses.create({ model: 'm', input: 'hi' })),
+    stream: async () => heard(await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse()),
+  }
+}
+
+function messages(url) {
+  const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 })
+  const asked = { model: 'm', max_tokens: 9, messages: hi }
+  const heard = ({ content, usage, stop_reason, stop_details }) => ({
+    text: joined(content.filter((block) => block.type === 'text').map((block) => block.text)),
+    refusal: stop_details?.explanation ?? '',
+    calls: content.filter((block) => block.type === 'tool_use').map((block) => [block.id, block.name, block.input]),
+    usage: [
+      usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
+      usage.output_tokens,
+    ],
+    stop: stop_reason,
+  })
+  return {
+    response: async () => heard(await client.messages.create(asked)),
+    stream: async () => heard(await client.messages.stream(asked).finalMessage()),
+  }
+}
+
+function gemini(url) {
+  const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: url } })
+  const asked = { model: 'm', contents: 'hi' }
+  const heard = (chunks) => {
+    const candidates = chunks.flatMap((chunk) => chunk.candidates ?? [])
+    const parts = candidates.flatMap((candidate) => candidate.content?.parts ?? [])
+    const usage = chunks.map((chunk) => chunk.usageMetadata).filter(Boolean).at(-1)
+    const calls = parts.map((part) => part.functionCall).filter(Boolean)
+    return {
+      text: joined(parts.filter((part) => part.text && !part.thought).map((part) => part.text)),
+      calls: calls.map((call) => [call.id, call.name, call.args ?? {}]),
+      usage: usage && [usage.promptTokenCount ?? 0, (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0)],
+      stop: candidates.map((candidate) => candidate.finishReason).filter(Boolean).at(-1),
+    }
+  }
+  return {
+    response: async () => heard([await client.models.generateContent(asked)]),
+    stream: async () => {
+      const chunks = []
+      for await (const chunk of await client.models.generateContentStream(asked)) chunks.push(chunk)
+      return heard(chunks)
+    },
+  }
+}
+
+// The AI SDK, over its provider for the protocol.
+function ai(model) {
+  const heard = async (answer) => {
+    const usage = await answer.usage
+    const calls = await answer.toolCalls
+    return {
+      text: await answer.text,
+      calls: calls.map((call) => [call.toolCallId, call.toolName, call.input]),
+      usage: usage && [usage.inputTokens, usage.outputTokens],
+      stop: await answer.finishReason,
+    }
+  }
+  const asked = ({ answer }) => {
+    const names = answer?.content.filter((block) => block.type === 'tool_call').map((block) => block.name) ?? []
+    const any = tool({ inputSchema: jsonSchema({ type: 'object' }) })
+    const tools = names.length ? Object.fromEntries(names.map((name) => [name, any])) : undefined
+    return { model, prompt: 'hi', maxRetries: 0, tools }
+  }
+  return {
+    response: async (served) => heard(await generateText(asked(served))),
+    stream: async (served) => {
+      let fault
+      const answer = streamText({ ...asked(served), onError: ({ error }) => (fault = error) })
+      await answer.consumeStream()
+      if (fault) throw fault
+      return heard(answer)
+    },
+  }
+}
+
+// What polywire says the answer is must be what the SDK says it is.
+function compare({ answer }, heard, stops) {
+  const said = joined(answer.content.filter((block) => block.type === 'text').map((block) => block.text))
+  assert.ok(heard.text.startsWith(said), `text ${JSON.stringify(heard.text)}, not ${JSON.stringify(said)}`)
+  if (heard.refusal !== undefined) assert.ok((heard.text + heard.refusal).includes(answer.refusal ?? ''), 'no refusal')
+  const calls = answer.content.filter((block) => block.type === 'tool_call')
+  assert.deepEqual(heard.calls, calls.map((call) => [call.id, call.name, parsed(call.arguments)]))
+  if (answer.usage) assert.deepEqual(heard.usage, [answer.usage.input_tokens, answer.usage.output_tokens])
+  assert.equal(heard.stop, stops[answer.stop] ?? heard.stop)
+}
+
+async function compareError(served, client) {
+  const error = await client.response(served).then(() => assert.fail('nothing was raised'), (error) => error)
+  const status = APICallError.isInstance(error) ? error.statusCode : error.status
+  assert.equal(status, served.status, String(error))
+  assert.ok(error.message.includes(served.error.message), error.message)
+}
+
+let reply
+const server = createServer((request, response) => {
+  request.resume().on('end', () => response.writeHead(reply.status, reply.headers).end(reply.body))
+})
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+const url = `http://127.0.0.1:${server.address().port}`
+const openai = createOpenAI({ baseURL: url, apiKey: 'k' })
+const bedrock = createAmazonBedrock({ baseURL: url, region: 'r', accessKeyId: 'k', secretAccessKey: 'k' })
+const CLIENTS = [
+  ['openai-chat', 'openai', chat(url)],
+  ['openai-chat', 'ai', ai(openai.chat('m'))],
+  ['openai-responses', 'openai', responses(url)],
+  ['openai-responses', 'ai', ai(openai.responses('m'))],
+  ['anthropic-messages', 'anthropic', messages(url)],
+  ['anthropic-messages', 'ai', ai(createAnthropic({ baseURL: url, apiKey: 'k' })('m'))],
+  ['gemini', 'genai', gemini(url)],
+  ['gemini', 'ai', ai(createGoogleGenerativeAI({ baseURL: url, apiKey: 'k' })('m'))],
+  ['bedrock-converse', 'ai', ai(bedrock('m'))],
+]
+
+const counts = {}
+const faults = []
+const unused = new Set(
+  EXCEPTIONS.flatMap(([name, to, client, kinds]) => kinds.map((kind) => `${name} to ${to}, ${client}, ${kind}`)),
+)
+globalThis.AI_SDK_LOG_WARNINGS = false
+for (const line of readFileSync(process.argv[2], 'utf8').trim().split('\n')) {
+  const { said, ...place } = JSON.parse(line)
+  const served = { ...place, ...said }
+  if (served.kind === 'request') continue
+  const frames = served.to === 'bedrock-converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
+  const type = served.kind === 'stream' ? frames : 'application/json'
+  const body = Buffer.from(served.hex, 'hex')
+  reply = { status: served.status ?? 200, headers: { 'content-type': type, ...served.headers }, body }
+  for (const [, name, client] of CLIENTS.filter(([to]) => to === served.to)) {
+    const key = `${served.name} to ${served.to}, ${name}, ${served.kind}`
+    let count = served.kind
+    try {
+      if (served.kind === 'error') await compareError(served, client)
+      else compare(served, await client[served.kind](served), STOPS[name === 'ai' ? 'ai' : served.to])
+    } catch (fault) {
+      count = 'exception'
+      if (!unused.delete(key)) faults.push(`${key}: ${String(fault).slice(0, 1000)}`)
+    }
+    counts[count] = (counts[count] ?? 0) + 1
+  }
+}
+server.close()
+faults.push(...[...unused].map((key) => `${key}: listed as an exception, but fine`))
+if (faults.length) console.log(faults.join('\n'))
+console.log(`node: ${JSON.stringify(counts)}, ${faults.length} faults`)
+process.exit(faults.length ? 1 : 0)
