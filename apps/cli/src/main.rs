@@ -21,6 +21,7 @@ mod request;
 mod sarif;
 mod style;
 mod tally;
+mod through;
 mod translate;
 mod values;
 
