@@ -17,6 +17,7 @@ mod locate;
 mod markdown;
 mod neutral;
 mod parse;
+mod prove;
 mod request;
 mod sarif;
 mod style;
