@@ -36,7 +36,8 @@ Examples:
   polywire audit tools.jsonl --to openai-strict --prove
 
 A line of the corpus is {\"name\",\"schema\"} or a tool. A line of --emit is
-{\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several.
+{\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several, and with
+--prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}.
 
 Exit codes: 0 every schema fits, passes `check` and stays as it is when fitted again; 1 not so; 2 bad input.";
 
@@ -249,8 +250,9 @@ fn emitted(name: &str, target: Option<&str>, outcome: &Outcome, fitted: Option<&
     let schema = fitted.map_or("null", |fitted| fitted.schema.as_str());
     let strict = fitted.is_some_and(FittedText::strict);
     let changes = json!(fitted.map(|fitted| &fitted.changes).into_iter().flatten().collect::<Vec<_>>());
+    let proof = outcome.proof.as_ref().map(|proof| format!(",\"proof\":{}", json!(proof))).unwrap_or_default();
     format!(
-        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"values\":{},\"us\":{}}}\n",
+        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"values\":{}{proof},\"us\":{}}}\n",
         json!(name),
         outcome.error.is_none(),
         json!(outcome.error),

@@ -15,8 +15,12 @@ const MOST_BYTES: usize = 4_096;
 /// How many values are made up in search of one that slips through.
 const TRIED: u64 = 16;
 
+/// How many objects of a value are given a key that nobody declared.
+const MOST_PLACES: usize = 16;
+
 /// How what comes back compares with what was asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Relation {
     Equal,
     Wider,
@@ -51,15 +55,20 @@ impl Proofs {
 }
 
 /// What was proved of one schema.
+#[derive(Serialize)]
 pub(crate) struct Proof {
     relation: Relation,
+    /// What comes back and was not asked for: a small value, or the schema of such values.
+    gained: Option<String>,
+    /// What was asked for and cannot come back.
+    lost: Option<String>,
     /// What contradicts the changes on record.
     pub(crate) silent: Option<String>,
 }
 
 impl Proof {
     pub(crate) fn undecided() -> Self {
-        Self { relation: Relation::Undecided, silent: None }
+        Self { relation: Relation::Undecided, gained: None, lost: None, silent: None }
     }
 }
 
@@ -86,14 +95,14 @@ fn compare(fitted: &FittedText, asked: &str, shape: ToolShape) -> Option<Proof> 
         (LeftOver::Something(_), LeftOver::Something(_)) => Relation::Neither,
         (LeftOver::Unknown, _) | (_, LeftOver::Unknown) => Relation::Undecided,
     };
-    let unsaid = |left: LeftOver, effect: Effect, word: &str| match left {
+    let unsaid = |left: &LeftOver, effect: Effect, word: &str| match left {
         LeftOver::Something(what) if !fitted.changes.iter().any(|change| change.effect == effect) => {
             Some(format!("proved {word}, with no change that says so: {what}"))
         }
         LeftOver::Something(_) | LeftOver::Nothing | LeftOver::Unknown => None,
     };
-    let silent = unsaid(gained, Effect::Wider, "wider").or_else(|| unsaid(lost, Effect::Narrower, "narrower"));
-    Some(Proof { relation, silent })
+    let silent = unsaid(&gained, Effect::Wider, "wider").or_else(|| unsaid(&lost, Effect::Narrower, "narrower"));
+    Some(Proof { relation, gained: gained.shown(), lost: lost.shown(), silent })
 }
 
 /// One of the two schemas: in canonical form, and as a judge of values.
@@ -109,6 +118,15 @@ enum LeftOver {
     /// A value, or the schema of such values.
     Something(String),
     Unknown,
+}
+
+impl LeftOver {
+    fn shown(self) -> Option<String> {
+        match self {
+            Self::Something(what) => Some(what),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
 }
 
 impl Side {
@@ -130,6 +148,7 @@ fn left_over(all: &Side, most: &Side) -> LeftOver {
     let difference = forms.and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
     let sources = difference.iter().chain([&all.schema]);
     let values = sources.flat_map(|schema| (0..TRIED).filter_map(move |seed| sample(schema, seed)));
+    let values = values.flat_map(|value| with_more(&value).into_iter().chain([value]));
     let slips = values.filter(|value| all.judge.is_valid(value) && !most.judge.is_valid(value));
     match (slips.min_by_key(|value| value.to_string().len()), covers, difference) {
         (Some(value), _, _) => LeftOver::Something(shortened(&value)),
@@ -139,6 +158,27 @@ fn left_over(all: &Side, most: &Side) -> LeftOver {
         (None, Containment::No, None) => LeftOver::Something("no value of it was found".to_owned()),
         (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown,
     }
+}
+
+/// A value with a key that nobody declared, in each of its first objects in turn.
+fn with_more(value: &Value) -> Vec<Value> {
+    let mut places = vec![String::new()];
+    let mut out = Vec::new();
+    while let Some(place) = places.pop().filter(|_| out.len() < MOST_PLACES) {
+        match value.pointer(&place) {
+            Some(Value::Object(map)) => {
+                places.extend(map.keys().map(|key| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))));
+                let mut more = value.clone();
+                if let Some(own) = more.pointer_mut(&place).and_then(Value::as_object_mut) {
+                    own.insert("undeclared".to_owned(), Value::Bool(true));
+                }
+                out.push(more);
+            }
+            Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// The schema without the name of its draft, where it says the same in 2020-12: canonical forms compare within one draft.
@@ -170,5 +210,50 @@ fn differs(schema: &Value) -> bool {
         Value::Object(map) => in_map(map),
         Value::Array(items) => items.iter().any(differs),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polywire::schema::{FitOptions, ToolShape, dialect, fit_text};
+    use serde_json::json;
+
+    use super::{Relation, prove};
+
+    /// Verdicts on what was fitted, and on the same with its record torn out.
+    #[test]
+    fn a_verdict_that_is_not_on_record_is_told_with_a_value() {
+        let list = |more: &str| {
+            format!(
+                r#"{{"type": "object", "properties": {{"a": {{"type": "array", "items": {{"type": "integer"}}{more}}}}},
+                "required": ["a"], "additionalProperties": false}}"#
+            )
+        };
+        let open = json!({"type": "object", "properties": {"a": {"type": "integer"}}}).to_string();
+        let map = json!({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "point": {"type": "array", "prefixItems": [{"type": "integer"}], "items": false, "minItems": 1}},
+            "additionalProperties": false});
+        let rows = [
+            (list(""), Relation::Equal, None),
+            (map.to_string(), Relation::Equal, None),
+            (
+                list(r#", "uniqueItems": true"#),
+                Relation::Wider,
+                Some("proved wider, with no change that says so: {\"a\":["),
+            ),
+            (open, Relation::Narrower, Some("proved narrower, with no change that says so: {")),
+        ];
+        let strict = dialect("openai-strict").expect("a dialect");
+        for (schema, relation, told) in rows {
+            let mut fitted = fit_text(&schema, strict, &FitOptions::default()).expect("a fit");
+            let proof = prove(&fitted, &schema, ToolShape::OpenaiChat);
+            assert!(proof.relation == relation && proof.silent.is_none(), "{schema}: {:?}", proof.silent);
+            fitted.changes.clear();
+            let silent = prove(&fitted, &schema, ToolShape::OpenaiChat).silent;
+            match told {
+                None => assert_eq!(silent, None, "{schema}"),
+                Some(told) => assert!(silent.as_ref().is_some_and(|silent| silent.starts_with(told)), "{silent:?}"),
+            }
+        }
     }
 }
