@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::apply::Way;
 use super::{Absent, Branch, Field, Lens, LensId, ObjectShape, Shape};
+use crate::keyword::Kw;
 use crate::sample::sample;
 
 /// Schemas within schemas beyond this depth are given up.
@@ -83,7 +84,7 @@ impl Imager<'_> {
             return self.image_of_reference(id, reference.as_str()?, map, depth);
         }
         // What a union comes back as is the union of what its branches come back as.
-        if !matches!(self.lens.shape(id), Shape::Union(_)) && (map.contains_key("anyOf") || is_mixed(map)) {
+        if !matches!(self.lens.shape(id), Shape::Union(_)) && (map.contains_key(Kw::AnyOf.name()) || is_mixed(map)) {
             let images = self.alternatives(schema, depth)?;
             let images: Option<Vec<Value>> = images.iter().map(|one| self.image(id, one, depth + 1)).collect();
             return images.map(any_of);
@@ -148,8 +149,8 @@ impl Imager<'_> {
             }
             Shape::Entries(inner) => self.entries(*inner, map, depth),
             Shape::Wrapped(key, inner) => {
-                only(map, &["type", "properties", "required", "additionalProperties"])?;
-                self.image(*inner, map.get("properties")?.get(key)?, depth)
+                only(map, &["type", Kw::Properties.name(), "required", Kw::AdditionalProperties.name()])?;
+                self.image(*inner, map.get(Kw::Properties.name())?.get(key)?, depth)
             }
             Shape::AtMostOne(inner) => {
                 let list = at_most_one(map)?;
@@ -167,20 +168,20 @@ impl Imager<'_> {
             Shape::Choice { branches, object } => {
                 let object = self.image(*object, schema, depth)?;
                 let object = self.resolved(&object)?;
-                let properties = object.get("properties")?;
+                let properties = object.get(Kw::Properties.name())?;
                 branches.iter().map(|(name, _)| properties.get(name).cloned()).collect::<Option<_>>().map(any_of)
             }
         }
     }
 
     fn object(&mut self, shape: &ObjectShape, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-        only(map, &["type", "properties", "required", "additionalProperties", DEFS, "$schema"])?;
+        only(map, &["type", Kw::Properties.name(), "required", Kw::AdditionalProperties.name(), DEFS, "$schema"])?;
         if !shape.matching.is_empty() {
             return None;
         }
         let empty = Map::new();
-        let wire = map.get("properties").map_or(Some(&empty), Value::as_object)?;
-        let more = map.get("additionalProperties").unwrap_or(&Value::Bool(true));
+        let wire = map.get(Kw::Properties.name()).map_or(Some(&empty), Value::as_object)?;
+        let more = map.get(Kw::AdditionalProperties.name()).unwrap_or(&Value::Bool(true));
         let is_required = |name: &str| {
             map.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|one| one == name))
         };
@@ -210,13 +211,13 @@ impl Imager<'_> {
                 let lists = self.alternatives(&list, depth)?;
                 let list = lists.iter().find(|one| one.get("type").is_some_and(|kind| kind == "array"))?;
                 let entries = self.entries(rest.lens, list.as_object()?, depth)?;
-                only(entries.as_object()?, &["type", "additionalProperties"])?;
-                (more == &json!(false)).then(|| entries.get("additionalProperties").cloned()).flatten()?
+                only(entries.as_object()?, &["type", Kw::AdditionalProperties.name()])?;
+                (more == &json!(false)).then(|| entries.get(Kw::AdditionalProperties.name()).cloned()).flatten()?
             }
             None => self.image(shape.others, more, depth)?,
         };
         Some(
-            json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": others }),
+            json!({ "type": "object", (Kw::Properties.name()): properties, "required": required, (Kw::AdditionalProperties.name()): others }),
         )
     }
 
@@ -260,13 +261,16 @@ impl Imager<'_> {
     }
 
     fn array(&mut self, prefix: &[LensId], rest: LensId, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-        only(map, &["type", "items", "prefixItems", "minItems", "maxItems", "uniqueItems", DEFS, "$schema"])?;
+        only(
+            map,
+            &["type", "items", Kw::PrefixItems.name(), "minItems", "maxItems", Kw::UniqueItems.name(), DEFS, "$schema"],
+        )?;
         let mut out = map.clone();
-        if let Some(places) = map.get("prefixItems") {
+        if let Some(places) = map.get(Kw::PrefixItems.name()) {
             let shapes = prefix.iter().chain(std::iter::repeat(&rest));
             let places = places.as_array()?.iter().zip(shapes);
             let places: Option<Vec<Value>> = places.map(|(own, shape)| self.image(*shape, own, depth)).collect();
-            out.insert("prefixItems".to_owned(), Value::Array(places?));
+            out.insert(Kw::PrefixItems.name().to_owned(), Value::Array(places?));
         } else if !prefix.is_empty() {
             return None;
         }
@@ -278,17 +282,17 @@ impl Imager<'_> {
     fn entries(&mut self, inner: LensId, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         only(map, &["type", "items", "minItems", "maxItems", DEFS, "$schema"])?;
         let entry = self.resolved(map.get("items")?)?;
-        let properties = entry.get("properties")?;
+        let properties = entry.get(Kw::Properties.name())?;
         let mut values = vec![self.image(inner, properties.get("value")?, depth)?];
         let required = entry.get("required").and_then(Value::as_array);
         if !required.is_some_and(|list| list.iter().any(|one| one == "value")) {
             values.push(json!({"type": "null"}));
         }
-        let mut out = json!({ "type": "object", "additionalProperties": any_of(values) });
+        let mut out = json!({ "type": "object", (Kw::AdditionalProperties.name()): any_of(values) });
         let own = out.as_object_mut()?;
         let key = properties.get("key")?.as_object()?;
         if only(key, &["type"]).is_none() {
-            own.insert("propertyNames".to_owned(), Value::Object(key.clone()));
+            own.insert(Kw::PropertyNames.name().to_owned(), Value::Object(key.clone()));
         }
         for (from, to) in [("minItems", "minProperties"), ("maxItems", "maxProperties")] {
             own.extend(map.get(from).map(|bound| (to.to_owned(), bound.clone())));
@@ -332,8 +336,8 @@ impl Imager<'_> {
             let inside = self.alternatives(&target, depth + 1)?;
             return Some(if inside.len() == 1 { vec![schema.clone()] } else { inside });
         }
-        if let Some(branches) = map.get("anyOf") {
-            only(map, &["anyOf", DEFS, "$schema"])?;
+        if let Some(branches) = map.get(Kw::AnyOf.name()) {
+            only(map, &[Kw::AnyOf.name(), DEFS, "$schema"])?;
             let mut all = Vec::new();
             for branch in branches.as_array()? {
                 all.extend(self.alternatives(branch, depth + 1)?);
@@ -377,12 +381,12 @@ fn at_most_one(map: &Map<String, Value>) -> Option<AtMostOne<'_>> {
 
 /// A tuple, from the object with a field for each place.
 fn tuple(fields: &[String], rest: Option<&str>, object: &Value) -> Option<Value> {
-    let properties = object.get("properties")?;
+    let properties = object.get(Kw::Properties.name())?;
     let required = object.get("required").and_then(Value::as_array)?;
     let is_required = |name: &str| required.iter().any(|one| one == name);
     let places: Option<Vec<&Value>> = fields.iter().map(|field| properties.get(field)).collect();
     let least = fields.iter().take_while(|field| is_required(field)).count();
-    let mut out = json!({ "type": "array", "prefixItems": places?, "minItems": least, "items": false });
+    let mut out = json!({ "type": "array", (Kw::PrefixItems.name()): places?, "minItems": least, "items": false });
     if let Some(rest) = rest {
         let list = properties.get(rest)?.as_object()?;
         only(list, &["type", "items"])?;
@@ -430,7 +434,7 @@ fn any_of(mut branches: Vec<Value>) -> Value {
     match branches.len() {
         0 => json!(false),
         1 => branches.remove(0),
-        _ => json!({ "anyOf": branches }),
+        _ => json!({ (Kw::AnyOf.name()): branches }),
     }
 }
 
