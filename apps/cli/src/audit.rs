@@ -21,6 +21,7 @@ use crate::Verdict;
 use crate::args::{FitArgs, Json, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::unreadable;
+use crate::prove::{Proof, prove};
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;
@@ -32,9 +33,11 @@ const AFTER_HELP: &str = "\
 Examples:
   polywire audit corpus.jsonl.gz --to all
   polywire audit tools.jsonl --to openai-strict --emit fitted.jsonl --json
+  polywire audit tools.jsonl --to openai-strict --prove
 
 A line of the corpus is {\"name\",\"schema\"} or a tool. A line of --emit is
-{\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several.
+{\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several, and with
+--prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}.
 
 Exit codes: 0 every schema fits, passes `check` and stays as it is when fitted again; 1 not so; 2 bad input.";
 
@@ -56,6 +59,9 @@ pub(crate) struct Audit {
     /// Read only so many schemas
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    #[arg(long)]
+    prove: bool,
     #[command(flatten)]
     how: FitArgs,
     #[command(flatten)]
@@ -77,6 +83,14 @@ struct Work<'a> {
     options: FitOptions,
     next: AtomicUsize,
     emits: bool,
+    proves: Prove,
+}
+
+/// Whether fitted schemas are compared with what was asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prove {
+    Yes,
+    No,
 }
 
 impl Audit {
@@ -93,6 +107,7 @@ impl Audit {
             options: self.how.options(),
             next: AtomicUsize::new(0),
             emits: emit.is_some(),
+            proves: if self.prove { Prove::Yes } else { Prove::No },
         };
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1);
         let hook = panic::take_hook();
@@ -175,7 +190,7 @@ impl Work<'_> {
         let mut report = Report { index, name, outcomes: Vec::new(), lines: String::new() };
         for target in self.targets {
             let (outcome, fitted) = match &sample {
-                Ok(sample) => audit(sample, target, &self.options),
+                Ok(sample) => audit(sample, target, &self.options, self.proves),
                 Err(error) => (Outcome::failed(error.clone(), Duration::ZERO), None),
             };
             if self.emits {
@@ -189,7 +204,7 @@ impl Work<'_> {
 }
 
 /// Fits one schema; only the fit itself is timed.
-fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions) -> (Outcome, Option<FittedText>) {
+fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions, proves: Prove) -> (Outcome, Option<FittedText>) {
     let start = Instant::now();
     let fitted = guarded(|| fit_text(&sample.text, dialect, options).map_err(|error| error.to_string()));
     let time = start.elapsed();
@@ -212,7 +227,10 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions) -> (Outcome, 
     };
     let fates =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
-    (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates), Some(fitted))
+    // Canonical forms are another's code: what it panics on is undecided.
+    let proof = (proves == Prove::Yes)
+        .then(|| guarded(|| Ok(prove(&fitted, &sample.text, dialect.shape()))).unwrap_or_else(|_| Proof::undecided()));
+    (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
 }
 
 /// Runs a step so that a panic in it fails this step alone.
@@ -232,8 +250,9 @@ fn emitted(name: &str, target: Option<&str>, outcome: &Outcome, fitted: Option<&
     let schema = fitted.map_or("null", |fitted| fitted.schema.as_str());
     let strict = fitted.is_some_and(FittedText::strict);
     let changes = json!(fitted.map(|fitted| &fitted.changes).into_iter().flatten().collect::<Vec<_>>());
+    let proof = outcome.proof.as_ref().map(|proof| format!(",\"proof\":{}", json!(proof))).unwrap_or_default();
     format!(
-        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"values\":{},\"us\":{}}}\n",
+        "{{\"name\":{}{target},\"ok\":{},\"error\":{},\"schema\":{schema},\"strict\":{strict},\"changes\":{changes},\"values\":{}{proof},\"us\":{}}}\n",
         json!(name),
         outcome.error.is_none(),
         json!(outcome.error),

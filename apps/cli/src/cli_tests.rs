@@ -90,6 +90,37 @@ fn fit_shows_both_sides_and_writes_the_list_alone_when_asked() {
     assert_eq!(list[0]["functionDeclarations"][1]["name"], json!("broken"));
 }
 
+#[test]
+fn fit_sends_sample_values_there_and_back() {
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}, "tags": {"type": "object",
+        "additionalProperties": {"type": "integer"}}}, "required": ["tags"]}"#;
+    let file = Scratch::new("sampled.json", schema);
+    let line = |values: &Scratch| -> Vec<String> {
+        ["fit", file.path(), "--to", "openai-strict", "--values", values.path()].map(str::to_owned).to_vec()
+    };
+    let good = Scratch::new("good.jsonl", "{\"tags\": {\"a\": 1}}\n{\"city\": \"Bern\", \"tags\": {}}\n");
+    let good: Vec<String> = line(&good).into_iter().chain(["--json".to_owned()]).collect();
+    let told = parsed(&fine(&good.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert_eq!(told["values"][0]["wire"], json!({"city": null, "tags": [{"key": "a", "value": 1}]}));
+    assert_eq!(told["values"][1]["back"], json!({"city": "Bern", "tags": {}}));
+    let bad = Scratch::new("bad.json", r#"[{"tags": {"a": 1}}, {"tags": 5}, {"tags": {"b": "x"}}]"#);
+    let text = findings(&line(&bad).iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(text.contains("values (1 of 3 go through)"), "{text}");
+    assert!(text.contains("a map is an object (at `/tags`)"), "{text}");
+    assert!(text.contains("on the wire, at `/tags/0/value`"), "{text}");
+}
+
+#[test]
+fn fit_takes_sample_values_of_a_tool_list_as_calls() {
+    let file = Scratch::new("called.json", TOOLS);
+    let calls = r#"{"name": "get.weather", "arguments": {"tags": ["a"]}} {"name": "none", "arguments": {}}"#;
+    let calls = Scratch::new("calls.json", calls);
+    let line = ["fit", file.path(), "--to", "openai-strict", "--values", calls.path(), "--json"];
+    let told = parsed(&findings(&line));
+    assert_eq!(told["values"][0]["back"], json!({"tags": ["a"]}));
+    assert_eq!(told["values"][1], json!({"error": "no tool of the list has this name (at `/name`)"}));
+}
+
 /// R-E2: the provider's own words, every violation at once, in the forms that a workflow reads.
 #[test]
 fn check_names_tool_place_code_and_line() {

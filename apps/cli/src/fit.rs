@@ -13,6 +13,7 @@ use crate::args::{FitArgs, Json, read_target};
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::style::{Style, Tone};
+use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -20,7 +21,10 @@ Examples:
   polywire fit tools.json --to gemini --json
   polywire fit tools.json --to openai-strict,gemini-openapi   (what both accept)
   polywire fit tools.json --to ./acme.toml --output fitted.json
-  npx some-mcp-server list | polywire fit - --to anthropic --output -";
+  polywire fit schema.json --to openai-strict --values samples.jsonl   (there and back)
+  npx some-mcp-server list | polywire fit - --to anthropic --output -
+
+Exit codes: 0 fine, 1 a value of --values does not go through or strict was required in vain, 2 bad input.";
 
 const ABOUT: &str = "\
 Fit a schema or a tool list to a provider.
@@ -42,6 +46,10 @@ pub(crate) struct Fit {
     /// Write the fitted schema or list to a file, or with `-` write nothing else
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
+    /// Sample values to send to the wire and back: one JSON value, JSON lines, or an array whose items are the values; for a
+    /// tool list each is a call, {"name","arguments"}
+    #[arg(long, value_name = "VALUES")]
+    values: Option<String>,
     #[command(flatten)]
     json: Json,
 }
@@ -55,6 +63,8 @@ struct Outcome {
     changes: Vec<Change>,
     /// Name, before and after of each schema.
     pairs: Vec<(String, Value, Value)>,
+    /// What became of the sample values, where there are any.
+    trips: Option<Vec<Trip>>,
 }
 
 impl Fit {
@@ -62,9 +72,10 @@ impl Fit {
         let input = Input::read(&self.file)?;
         let target = read_target(&self.to)?;
         let options = self.how.options_for(&input);
+        let values = self.values.as_deref().map(read_values).transpose()?;
         let outcome = match input.tools() {
-            Some(list) => fit_list(&list, &target, &options),
-            None => fit_schema(&input, &target, &options)?,
+            Some(list) => fit_list(&list, &target, &options, values),
+            None => fit_schema(&input, &target, &options, values)?,
         };
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{:#}", outcome.document)?,
@@ -80,11 +91,12 @@ impl Fit {
             }
         }
         let unmet = options.strict == StrictMode::Require && !outcome.strict;
-        Ok(if unmet { Verdict::Findings } else { Verdict::Fine })
+        let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
+        Ok(if unmet || lost { Verdict::Findings } else { Verdict::Fine })
     }
 }
 
-fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions) -> Outcome {
+fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions, calls: Option<Vec<Value>>) -> Outcome {
     let fitted = fit_tools(list, target, options);
     let pairs = list.tools.iter().zip(&fitted.tools);
     Outcome {
@@ -93,12 +105,17 @@ fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions) -> Outcome 
         strict: fitted.strict(),
         changes: fitted.all_changes().cloned().collect(),
         pairs: pairs.map(|(entry, tool)| (tool.name.clone(), entry.schema.clone(), tool.schema.clone())).collect(),
+        trips: calls.map(|calls| call_trips(&fitted, target.shape(), calls)),
     }
 }
 
-fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions) -> Result<Outcome> {
+fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions, values: Option<Vec<Value>>) -> Result<Outcome> {
     let fitted = fit_text(&input.text, target, options).map_err(|error| input.refused(error))?;
     let document = parse(&fitted.schema)?;
+    let trips = values.map(|values| {
+        let road = Road::of(fitted.lens(), &document, target.shape());
+        values.into_iter().map(|value| road.trip(value)).collect()
+    });
     let before = input.document.clone().unwrap_or_default();
     Ok(Outcome {
         kind: "schema",
@@ -106,12 +123,18 @@ fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions) -> Result<O
         strict: fitted.strict(),
         changes: fitted.changes,
         pairs: vec![(input.name.clone(), before, document)],
+        trips,
     })
 }
 
 impl Outcome {
     fn to_json(&self, target: &str) -> Value {
-        json!({ "target": target, self.kind: self.document, "strict": self.strict, "changes": self.changes })
+        let mut told =
+            json!({ "target": target, self.kind: self.document, "strict": self.strict, "changes": self.changes });
+        if let (Some(trips), Some(told)) = (&self.trips, told.as_object_mut()) {
+            told.insert("values".to_owned(), trips.iter().map(|trip| trip.told.clone()).collect());
+        }
+        told
     }
 
     fn write_text(&self, out: &mut dyn Write, style: Style, target: &str) -> Result<()> {
@@ -133,6 +156,9 @@ impl Outcome {
                 writeln!(out, "  {code} {at} {}: {}", style.paint(Tone::Faint, change.action), change.detail)?;
             }
             writeln!(out)?;
+        }
+        if let Some(trips) = &self.trips {
+            write_trips(out, style, trips)?;
         }
         let strict = if self.strict { "strict" } else { "not strict" };
         let plural = if self.changes.len() == 1 { "" } else { "s" };

@@ -17,10 +17,12 @@ mod locate;
 mod markdown;
 mod neutral;
 mod parse;
+mod prove;
 mod request;
 mod sarif;
 mod style;
 mod tally;
+mod through;
 mod translate;
 mod values;
 

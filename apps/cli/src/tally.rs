@@ -7,6 +7,7 @@ use anyhow::Result;
 use polywire::schema::{Effect, FittedText};
 use serde::Serialize;
 
+use crate::prove::{Proof, Proofs};
 use crate::style::{Style, Tone};
 use crate::values::{Counts, Fates};
 
@@ -26,9 +27,16 @@ pub(crate) struct Outcome {
     changes: Changes,
     /// What became of the instances.
     pub(crate) fates: Fates,
+    /// What was proved of it, where that was asked for.
+    pub(crate) proof: Option<Proof>,
 }
 
 impl Outcome {
+    pub(crate) fn with_proof(mut self, proof: Option<Proof>) -> Self {
+        self.proof = proof;
+        self
+    }
+
     pub(crate) fn with_fates(mut self, fates: Fates) -> Self {
         self.fates = fates;
         self
@@ -36,7 +44,8 @@ impl Outcome {
 
     pub(crate) fn failed(error: String, time: Duration) -> Self {
         let changes = Changes::default();
-        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes, fates: Fates::default() }
+        let fates = Fates::default();
+        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes, fates, proof: None }
     }
 
     pub(crate) fn fitted(
@@ -53,7 +62,7 @@ impl Outcome {
             note: count(Effect::Note),
         };
         let fates = Fates::default();
-        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, fates }
+        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, fates, proof: None }
     }
 
     pub(crate) fn microseconds(&self) -> f64 {
@@ -90,6 +99,8 @@ pub(crate) struct Tally {
     strict: usize,
     changes: Changes,
     values: Counts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proofs: Option<Proofs>,
     us: Times,
     failures: Vec<String>,
     #[serde(skip)]
@@ -107,6 +118,7 @@ impl Tally {
             strict: 0,
             changes: Changes::default(),
             values: Counts::default(),
+            proofs: None,
             us: Times::default(),
             failures: Vec::new(),
             times: Vec::new(),
@@ -127,7 +139,11 @@ impl Tally {
         self.values.add(outcome.fates.counts);
         self.times.extend(fitted.then_some(outcome.time));
         let failure = outcome.error.as_ref().or(outcome.objection.as_ref()).or(outcome.drift.as_ref());
-        let failure = failure.or(outcome.fates.silent.as_ref());
+        if let Some(proof) = &outcome.proof {
+            self.proofs.get_or_insert_default().add(proof);
+        }
+        let unproved = || outcome.proof.as_ref().and_then(|proof| proof.silent.as_ref());
+        let failure = failure.or(outcome.fates.silent.as_ref()).or_else(unproved);
         if let Some(failure) = failure.filter(|_| self.failures.len() < TOLD) {
             self.failures.push(format!("{name}: {failure}"));
         }
@@ -147,6 +163,7 @@ impl Tally {
 
     pub(crate) fn is_clean(&self) -> bool {
         self.values.silent == 0
+            && self.proofs.is_none_or(|proofs| proofs.silent == 0)
             && [self.fitted, self.accepted, self.idempotent].iter().all(|count| *count == self.schemas)
     }
 
@@ -198,6 +215,12 @@ impl Tally {
                     share(*caught, *invalid),
                     share(*sound, *made)
                 )?;
+            }
+        }
+        for Self { target, proofs, .. } in tallies {
+            if let Some(Proofs { equal, wider, narrower, neither, undecided, silent }) = proofs {
+                write!(out, "\n{target}, proved: {equal} equal, {wider} wider, {narrower} narrower, ")?;
+                writeln!(out, "{neither} neither, {undecided} undecided; {silent} against the record")?;
             }
         }
         for tally in tallies {

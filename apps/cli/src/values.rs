@@ -183,7 +183,7 @@ impl Court<'_> {
 }
 
 /// A fitted schema as the judge reads it: `nullable` and the references of the `OpenAPI` slots in the words of JSON Schema.
-fn as_json_schema(schema: Value) -> Value {
+pub(crate) fn as_json_schema(schema: Value) -> Value {
     match schema {
         Value::Object(map) => {
             let mut out = Map::with_capacity(map.len());
@@ -203,7 +203,7 @@ fn as_json_schema(schema: Value) -> Value {
 }
 
 /// Whether two values are equal, `1` and `1.0` being one number.
-fn equal(a: &Value, b: &Value) -> bool {
+pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
@@ -214,7 +214,7 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn shortened(value: &Value) -> String {
+pub(crate) fn shortened(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

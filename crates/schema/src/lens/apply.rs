@@ -94,19 +94,22 @@ impl Lens {
     }
 
     fn pass(&self, value: Value, way: Way) -> Result<Value, LensError> {
-        let own = |value| {
-            let mut passage = Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0 };
-            passage.through(self.root, value).map_err(|fault| {
-                let mut at = String::new();
-                fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
-                LensError { at, reason: fault.reason }
-            })
-        };
+        let own = |value| self.pass_from(self.root, value, way);
         match (&self.next, way) {
             (None, _) => own(value),
             (Some(next), Way::Encode) => next.pass(own(value)?, way),
             (Some(next), Way::Decode | Way::Partial) => own(next.pass(value, way)?),
         }
+    }
+
+    /// Through one shape of this lens, and what is within.
+    pub(super) fn pass_from(&self, root: LensId, value: Value, way: Way) -> Result<Value, LensError> {
+        let mut passage = Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0 };
+        passage.through(root, value).map_err(|fault| {
+            let mut at = String::new();
+            fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
+            LensError { at, reason: fault.reason }
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 mod apply;
 mod choose;
 mod guard;
+mod image;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

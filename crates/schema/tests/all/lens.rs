@@ -1,6 +1,6 @@
 //! Values through the lens: the instances of our own cases go to the wire and come back, with the `jsonschema` crate as judge.
 
-use polywire_schema::{Effect, FitOptions, Fitted, Lens, Open, dialect, fit};
+use polywire_schema::{Effect, FitOptions, Fitted, Lens, Open, dialect, fit, sample};
 use serde_json::{Value, json};
 
 use crate::corpus::every_case;
@@ -118,4 +118,33 @@ fn deep_and_large_values_go_through() {
     assert!(large.to_string().len() > 800_000);
     let wire = fitted.encode(large.clone()).expect("on the wire");
     assert_eq!(fitted.decode(wire).expect("back"), large);
+}
+
+/// What the caller may get back is what the image says: kept instances are in it, and so is whatever comes back of made-up ones.
+#[test]
+fn the_image_holds_what_comes_back() {
+    let (mut faults, mut images, mut values) = (Vec::new(), 0, 0);
+    for case in every_case() {
+        let (id, case) = (case.id, case.value);
+        if ["gemini-openapi", "vertex-openapi"].contains(&id.as_str()) {
+            continue;
+        }
+        let fitted = fitted(&case["schema"], &id, Open::Close);
+        let Some(image) = fitted.lens().image(&fitted.schema) else { continue };
+        let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{id}: {image}: {error}"));
+        let wire = jsonschema::draft202012::new(&fitted.schema).expect("a fitted schema");
+        let valid = case["valid"].as_array().into_iter().flatten();
+        let kept = valid.filter(|value| there_and_back(&fitted, value).is_ok_and(|back| back == **value)).cloned();
+        let made = (0..8).filter_map(|seed| sample(&fitted.schema, seed)).filter(|made| wire.is_valid(made));
+        let back = made.filter_map(|made| fitted.decode(made).ok());
+        images += usize::from(!fitted.lens().is_identity());
+        for value in kept.chain(back) {
+            values += 1;
+            if !judge.is_valid(&value) {
+                faults.push(format!("{id}: {value} of {}\n  wire {}\n  image {image}", case["schema"], fitted.schema));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults of {values}:\n{}", faults.len(), faults.join("\n"));
+    assert!(images > 100, "{images} images");
 }

@@ -1,0 +1,119 @@
+//! Sample values there and back: to the wire through the lens of a fitted schema, judged there, and home again.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use jsonschema::Validator;
+use polywire::schema::{FittedTools, Lens, ToolShape};
+use serde_json::{Value, json};
+
+use crate::input::{Failure, read_text};
+use crate::style::{Style, Tone};
+use crate::values::{as_json_schema, equal};
+
+/// What is said of a file that holds no values.
+const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";
+
+/// Reads values: an array that stands alone is a list of them, anything else is a value.
+pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
+    let text = read_text(path)?;
+    let read: serde_json::Result<Vec<Value>> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+    let mut values = read.map_err(|error| Failure::new(error, path, NEXT))?;
+    match values.as_mut_slice() {
+        [] => Err(Failure::new("no value", path, NEXT).into()),
+        [Value::Array(items)] => Ok(std::mem::take(items)),
+        _ => Ok(values),
+    }
+}
+
+/// The way of one schema: its lens, and who judges on the wire.
+pub(crate) struct Road<'f> {
+    lens: &'f Lens,
+    judge: Option<Validator>,
+}
+
+/// What became of a value.
+pub(crate) struct Trip {
+    value: Value,
+    /// `{"wire","back"}` or `{"error"}`.
+    pub(crate) told: Value,
+}
+
+impl<'f> Road<'f> {
+    pub(crate) fn of(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
+        let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema.clone()) } else { schema.clone() };
+        Self { lens, judge: jsonschema::options().should_validate_formats(true).build(&schema).ok() }
+    }
+
+    pub(crate) fn trip(&self, value: Value) -> Trip {
+        let told = match self.there_and_back(&value) {
+            Ok((wire, back)) => json!({ "wire": wire, "back": back }),
+            Err(error) => json!({ "error": error }),
+        };
+        Trip { value, told }
+    }
+
+    fn there_and_back(&self, value: &Value) -> Result<(Value, Value), String> {
+        let wire = self.lens.encode(value.clone()).map_err(|error| error.to_string())?;
+        if let Some(judge) = &self.judge {
+            let refused = |error: jsonschema::ValidationError<'_>| {
+                format!("the fitted schema refuses it: {error} (on the wire, at `{}`)", error.instance_path())
+            };
+            judge.validate(&wire).map_err(refused)?;
+        }
+        let back = self.lens.decode(wire.clone()).map_err(|error| format!("{error} on the way back"))?;
+        if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it comes back as {back} (at ``)")) }
+    }
+}
+
+impl Trip {
+    pub(crate) fn arrived(&self) -> bool {
+        self.told.get("error").is_none()
+    }
+
+    fn write(&self, out: &mut dyn Write, style: Style) -> Result<()> {
+        writeln!(out, "  {}", self.value)?;
+        for (member, tone) in [("wire", Tone::Faint), ("back", Tone::Good), ("error", Tone::Bad)] {
+            match self.told.get(member) {
+                Some(Value::String(error)) if member == "error" => {
+                    writeln!(out, "    {} {error}", style.paint(tone, member))?;
+                }
+                Some(value) => writeln!(out, "    {}  {value}", style.paint(tone, member))?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The calls of a tool list: each value names a tool and holds its arguments.
+pub(crate) fn call_trips(fitted: &FittedTools, shape: ToolShape, calls: Vec<Value>) -> Vec<Trip> {
+    let roads: BTreeMap<&str, Road<'_>> = fitted
+        .tools
+        .iter()
+        .filter_map(|tool| Some((tool.original_name.as_str(), Road::of(tool.lens()?, &tool.schema, shape))))
+        .collect();
+    let trip = |call: Value| {
+        let road = call.get("name").and_then(Value::as_str).and_then(|name| roads.get(name));
+        match (road, call.get("arguments")) {
+            (Some(road), Some(arguments)) => Trip { told: road.trip(arguments.clone()).told, value: call },
+            (None, _) => refused(call, "no tool of the list has this name (at `/name`)"),
+            (Some(_), None) => refused(call, "a call holds the arguments of the tool (at `/arguments`)"),
+        }
+    };
+    calls.into_iter().map(trip).collect()
+}
+
+fn refused(value: Value, error: &str) -> Trip {
+    Trip { value, told: json!({ "error": error }) }
+}
+
+/// The values and what became of them, for the terminal.
+pub(crate) fn write_trips(out: &mut dyn Write, style: Style, trips: &[Trip]) -> Result<()> {
+    let arrived = trips.iter().filter(|trip| trip.arrived()).count();
+    writeln!(out, "{} ({arrived} of {} go through)", style.paint(Tone::Strong, "values"), trips.len())?;
+    trips.iter().try_for_each(|trip| trip.write(out, style))?;
+    writeln!(out)?;
+    Ok(())
+}
