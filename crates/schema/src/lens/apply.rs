@@ -280,7 +280,15 @@ impl Passage<'_> {
         }
         if let Some(rest) = &shape.rest {
             match map.swap_remove(&rest.wire) {
-                Some(Value::Array(entries)) => below(self.take_entries(rest.lens, entries, &mut out), &rest.wire)?,
+                Some(Value::Array(entries)) => {
+                    let before = out.len();
+                    below(self.take_entries(rest.lens, entries, &mut out), &rest.wire)?;
+                    let declared = |key: &String| shape.fields.iter().any(|field| field.name == *key);
+                    if let Some(key) = out.keys().skip(before).find(|key| declared(key)) {
+                        let reason = format!("`{key}` is declared and has a place of its own");
+                        return below(fail(reason), &rest.wire);
+                    }
+                }
                 Some(Value::Null) | None => {}
                 Some(_) => return below(fail("entries are a list"), &rest.wire),
             }
