@@ -52,6 +52,35 @@ pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
     optionals.into_iter().chain(properties).collect()
 }
 
+/// Whether a printed schema holds so much of what has a budget that another attempt is in vain.
+pub(super) fn is_far_over(json: &Json<'_>, caps: &Caps) -> bool {
+    let mut printed = Printed::default();
+    count(json, &mut printed);
+    unmendable(caps).into_iter().any(|(demand, limit)| printed_of(demand, printed) > limit * 2)
+}
+
+fn count(json: &Json<'_>, printed: &mut Printed) {
+    match json {
+        Json::Obj(members) => {
+            if let Some(properties) = json.get(Kw::Properties.name()).and_then(Json::as_obj) {
+                let required = json.get(Kw::Required.name()).and_then(Json::as_arr).map_or(0, <[_]>::len);
+                let declared = properties.len();
+                printed.properties += u64::try_from(declared).unwrap_or(u64::MAX);
+                printed.optionals += u64::try_from(declared.saturating_sub(required)).unwrap_or(u64::MAX);
+            }
+            for (_, value) in members {
+                count(value, printed);
+            }
+        }
+        Json::Arr(items) => {
+            for item in items {
+                count(item, printed);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
+    }
+}
+
 /// How much was printed of what a budget is for.
 pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
     if demand == Demand::MaxOptionals { printed.optionals } else { printed.properties }

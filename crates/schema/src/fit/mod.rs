@@ -268,6 +268,9 @@ fn again_strictly<T>(
     if is_clean(&first.json, dialect, options.slot) {
         return (print(&first.json), Outcome { changes, strict: true, lens: first.lens });
     }
+    if budget::is_far_over(&first.json, dialect.caps(options.slot)) {
+        return (print(&first.json), Outcome { changes, strict: false, lens: first.lens });
+    }
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let second = read(&first.json, &[], &reading).ok().map(|mut read| try_rung(&mut read, dialect, options));
     match second.filter(|second| second.stuck.is_none()) {

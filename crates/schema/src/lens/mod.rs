@@ -324,6 +324,10 @@ impl Lens {
 
     /// Finds the shapes that change nothing, which is known of a loop only when all of it is there, and makes them the identity.
     pub(crate) fn settled(mut self) -> Self {
+        // Without links there are no loops, and what changes nothing was never added.
+        if !self.shapes.iter().any(|shape| matches!(shape, Shape::Link(_))) {
+            return self;
+        }
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.shapes.len()];
         let mut open: Vec<usize> = Vec::new();
         for (index, shape) in self.shapes.iter().enumerate() {
