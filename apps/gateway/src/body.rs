@@ -14,8 +14,8 @@ use tokio::time::{Sleep, sleep};
 
 use crate::misbehave::Manner;
 
-/// Bytes that a slow body sends at once, and the time between.
-const DRIP: usize = 16;
+/// Pieces in which a slow body is sent, and the time between.
+const DRIPS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What an endless body repeats.
@@ -67,7 +67,7 @@ impl Sent {
             }
             Some(Manner::Slow) => {
                 let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
-                pieces = whole.chunks(DRIP).map(Bytes::copy_from_slice).collect();
+                pieces = whole.chunks(whole.len().div_ceil(DRIPS).max(1)).map(Bytes::copy_from_slice).collect();
             }
             Some(Manner::Endless) => end = End::Never,
             Some(Manner::Garbled) => pieces.push_front(Bytes::from_static(b"\xff\xfe\x80")),

@@ -35,7 +35,7 @@ pub(crate) enum Act {
 pub(crate) enum Manner {
     /// The connection ends half way.
     Cut,
-    /// A few bytes at a time.
+    /// A little at a time.
     Slow,
     /// The page of some proxy.
     Page,
@@ -69,7 +69,7 @@ rows! {
     "503", Act::Fault(503), "the provider is overloaded";
     "529", Act::Fault(529), "the provider is overloaded, in the status of some";
     "cut", Act::Bytes(Manner::Cut), "the connection ends half way";
-    "slow", Act::Bytes(Manner::Slow), "a few bytes at a time";
+    "slow", Act::Bytes(Manner::Slow), "a little at a time";
     "page", Act::Bytes(Manner::Page), "a page of HTML with status 200";
     "garbled", Act::Bytes(Manner::Garbled), "bytes that are no UTF-8";
     "endless", Act::Bytes(Manner::Endless), "a body without end";

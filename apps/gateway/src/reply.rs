@@ -1,7 +1,7 @@
 //! Answers that conform to what was asked: values made up by the schema from a seed, calls of tools, words.
 
 use polywire::answer::validate;
-use polywire::schema::sample;
+use polywire::schema::{FitOptions, Fitted, dialect, fit, sample};
 use polywire::wire::{
     Block, Function, Message, Output, Request, Response, Role, StopReason, Text, Tool, ToolCall, ToolChoice, Usage,
 };
@@ -12,6 +12,9 @@ use crate::obey::heeded;
 
 /// Seeds that are tried for a value that conforms.
 const TRIES: u64 = 32;
+
+/// The dialect that has the least to say about a schema.
+const PLAIN: &str = "mcp";
 
 /// Bytes that are taken for one token.
 const TOKEN: usize = 4;
@@ -120,8 +123,23 @@ fn schema_in(text: &Text) -> Option<Value> {
     telling.iter().any(|key| value.get(key).is_some()).then_some(value)
 }
 
-/// A value that conforms, and then what is to be wrong with it.
+/// A value that conforms, and then what is to be wrong with it. A schema that is none as it stands, such as one with the types of
+/// `OpenAPI` in capitals, is read as the library reads any.
 fn value(schema: &Value, seed: u64, acts: &[&Act]) -> Value {
+    let Some(fitted) = plain(schema) else { return plain_value(schema, seed, acts) };
+    let value = plain_value(&fitted.schema, seed, acts);
+    fitted.decode(value.clone()).unwrap_or(value)
+}
+
+/// The schema in plain words, where it is not in such.
+fn plain(schema: &Value) -> Option<Fitted> {
+    if validate(&Value::Null, schema).is_ok() {
+        return None;
+    }
+    fit(schema, dialect(PLAIN)?, &FitOptions::default()).ok()
+}
+
+fn plain_value(schema: &Value, seed: u64, acts: &[&Act]) -> Value {
     let heeded = heeded(schema);
     let samples = |schema: &Value| (0..TRIES).find_map(|step| conforming(schema, seed.wrapping_add(step)));
     let found = samples(&heeded).filter(|value| conforms(value, schema)).or_else(|| samples(schema));

@@ -44,14 +44,14 @@ fn base_template(provider: &Provider) -> &str {
 }
 
 fn of_provider<'c>(provider: &'c Provider, path: &str) -> Vec<Route<'c>> {
-    let base = base_template(provider);
+    let bases = || provider.also_at.iter().map(String::as_str).chain([base_template(provider)]);
     let found = provider.surfaces.iter().filter_map(|surface| {
-        let streams = [(Some(&surface.path), false), (surface.stream_path.as_ref(), true)];
-        streams.into_iter().find_map(|(template, streams)| {
+        let templates = [(Some(&surface.path), false), (surface.stream_path.as_ref(), true)];
+        templates.into_iter().find_map(|(template, streams)| {
             let template = template?.split('?').next().unwrap_or_default();
             let mut model = None;
-            let template = format!("{base}{template}");
-            matches(&template, path, &mut model).then_some(Route { provider, surface, model, streams })
+            let served = bases().any(|base| matches(&format!("{base}{template}"), path, &mut model));
+            served.then_some(Route { provider, surface, model, streams })
         })
     });
     found.collect()

@@ -31,6 +31,9 @@ pub struct Provider {
     /// The path that such an address leaves out, as the provider's own clients have it.
     #[serde(default)]
     pub base_url_env_path: String,
+    /// Other paths of the address at which the same surfaces are served.
+    #[serde(default)]
+    pub also_at: Vec<String>,
     /// How requests say who sends them.
     pub auth: Auth,
     /// Headers that every request has.

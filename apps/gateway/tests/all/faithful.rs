@@ -64,3 +64,16 @@ async fn a_suffix_of_the_model_misbehaves() {
     let body = json!({"model": "gpt-4o+unheard-of", "messages": [{"role": "user", "content": "Hi"}]});
     assert_eq!(post(&emulator, "/v1/chat/completions", &body).await.0, 400);
 }
+
+/// Types in capitals are those of the `OpenAPI` slot.
+#[tokio::test]
+async fn schemas_with_types_in_capitals_are_followed() {
+    let emulator = Emulator::start(0).await.expect("a port");
+    let schema = json!({"type": "OBJECT", "properties": {"n": {"type": "INTEGER"}, "s": {"type": "STRING", "nullable": true}}, "required": ["n", "s"]});
+    let config = json!({"responseMimeType": "application/json", "responseSchema": schema});
+    let body = json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "generationConfig": config});
+    let (status, answer) = post(&emulator, "/v1beta/models/gemini-2.5-pro:generateContent", &body).await;
+    let text = answer["candidates"][0]["content"]["parts"][0]["text"].as_str().unwrap_or_default();
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    assert!(status == 200 && value["n"].is_i64() && (value["s"].is_string() || value["s"].is_null()), "{answer}");
+}

@@ -58,8 +58,8 @@ const ROWS: &[(&str, Outcome)] = &[
     ("endless", Outcome::TooLarge),
 ];
 
-async fn outcome(emulator: &Emulator, name: &str, strategy: Strategy, misbehave: &str) -> Outcome {
-    match ask(emulator, name, strategy, false, misbehave).await {
+async fn outcome(emulator: &Emulator, name: &str, stream: bool, misbehave: &str) -> Outcome {
+    match ask(emulator, name, Strategy::Auto, stream, misbehave).await {
         Ok(asked) => {
             assert_eq!(validate(&asked.value, &order()).expect("a schema"), [], "{name} {misbehave}");
             Outcome::Value(asked.attempts.len())
@@ -83,19 +83,30 @@ fn kind(kind: &FaultKind) -> FaultKindName {
     names.into_iter().find(|name| *name == said).unwrap_or("another")
 }
 
-#[tokio::test]
-async fn each_has_its_outcome_in_each_protocol() {
+async fn check_all(stream: bool) {
     let emulator = Emulator::start(0).await.expect("a port");
     let mut failed = Vec::new();
     for name in MODELS.iter().take(6) {
         for (misbehave, expected) in ROWS {
-            let got = outcome(&emulator, name, Strategy::Auto, misbehave).await;
-            if got != *expected {
+            let got = outcome(&emulator, name, stream, misbehave).await;
+            // Frames with checksums tell filler from frames before the bound is reached.
+            let sooner = stream && *expected == Outcome::TooLarge && got == Outcome::Unreadable;
+            if got != *expected && !sooner {
                 failed.push(format!("{name} {misbehave}: {got:?}, not {expected:?}"));
             }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[tokio::test]
+async fn each_has_its_outcome_in_each_protocol() {
+    check_all(false).await;
+}
+
+#[tokio::test]
+async fn each_has_its_outcome_in_streams() {
+    check_all(true).await;
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
-use polywire_wire::{Assembler, Headers, Protocol, Response, StreamDecoder};
+use polywire_wire::{Assembler, Framing, Headers, Protocol, Response, StreamDecoder};
 use reqwest::header::CONTENT_TYPE;
 
 use super::Client;
@@ -142,12 +142,16 @@ struct Reader {
     raw: Vec<u8>,
     most: usize,
     stream: Option<(StreamDecoder, Assembler)>,
+    /// How many events came.
+    events: usize,
+    framing: Framing,
 }
 
 impl Reader {
     fn new(plan: &Plan, stream: bool, most: usize) -> Self {
-        let decoder = || plan.protocol.stream_decoder(plan.protocol.framing(&plan.surface));
-        Self { raw: Vec::new(), most, stream: stream.then(|| (decoder(), Assembler::default())) }
+        let framing = plan.protocol.framing(&plan.surface);
+        let stream = stream.then(|| (plan.protocol.stream_decoder(framing), Assembler::default()));
+        Self { raw: Vec::new(), most, stream, events: 0, framing }
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), SendError> {
@@ -157,6 +161,7 @@ impl Reader {
         self.raw.extend_from_slice(bytes);
         if let Some((decoder, assembler)) = &mut self.stream {
             let events = decoder.push(bytes).map_err(|error| unreadable(&error))?;
+            self.events += events.len();
             for event in events {
                 assembler.push(event);
             }
@@ -169,13 +174,19 @@ impl Reader {
     }
 
     fn finish(self, protocol: Protocol) -> Result<Received, SendError> {
-        let Self { raw, stream, .. } = self;
+        let Self { raw, stream, events: came, framing, .. } = self;
         let Some((mut decoder, mut assembler)) = stream else {
             let decoded = crate::translate::decode(&raw, protocol).map_err(|error| unreadable(&error))?;
             let changes = decoded.changes.into_iter().map(Change::from).collect();
             return Ok(Received { response: decoded.value, raw, changes, retries: 0 });
         };
         let events = decoder.finish().map_err(|error| unreadable(&error))?;
+        if came + events.len() == 0 && !raw.is_empty() {
+            return Err(unreadable(&"there is no event of the protocol in it"));
+        }
+        if framing != Framing::Aws && std::str::from_utf8(&raw).is_err() {
+            return Err(unreadable(&"it is not UTF-8"));
+        }
         for event in events {
             assembler.push(event);
         }
