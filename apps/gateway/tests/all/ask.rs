@@ -68,6 +68,35 @@ async fn tools_are_called_and_then_there_are_words() {
     }
 }
 
+/// A conversation with a call, started with each model, goes on with each other one.
+#[tokio::test]
+async fn conversations_carry_over() {
+    let emulator = Emulator::start(0).await.expect("a port");
+    let mut failed = Vec::new();
+    for from in MODELS {
+        let mut request = Request::new("", vec![Message::user("Place the order.")]);
+        let parameters = Some(order());
+        let tool = Function { name: "shop.order".to_owned(), parameters, ..Function::default() };
+        request.tools = vec![Tool::Function(tool)];
+        let started = model(from);
+        let first = client(&emulator, &started, "").complete(&request, &started).await;
+        let first = first.unwrap_or_else(|error| panic!("{from}: {error}"));
+        let results: Vec<_> = first.response.calls().map(|call| ToolResult::text(call.id.clone(), "done")).collect();
+        assert_eq!(results.len(), 1, "{from}");
+        request.messages.push(Message::new(Role::Assistant, first.response.content));
+        request.messages.push(Message::tool(results));
+        for to in MODELS {
+            let next = model(to);
+            match client(&emulator, &next, "").complete(&request, &next).await {
+                Ok(done) if !done.response.text().is_empty() => {}
+                Ok(done) => failed.push(format!("{from} to {to}: {:?}", done.response)),
+                Err(error) => failed.push(format!("{from} to {to}: {error}")),
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
 #[tokio::test]
 async fn the_same_request_has_the_same_answer() {
     let emulator = Emulator::start(0).await.expect("a port");
