@@ -326,3 +326,42 @@ fn bad_targets_say_what_there_is() {
     let error = polywire(&["encode", broken.path(), "--to", "openai/gpt-5"]).err().unwrap_or_default();
     assert!(error.contains("polywire schema request"), "{error}");
 }
+
+const TOWN: &str = r#"{"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer", "minimum": 1}},
+    "required": ["name", "size"]}"#;
+
+#[test]
+fn ask_prints_a_valid_value_and_how_it_came() {
+    let schema = Scratch::new("ask.json", TOWN);
+    for model in
+        ["emulator/openai", "emulator/openai:chat", "emulator/anthropic+types", "emulator/google", "emulator/bedrock"]
+    {
+        let out = fine(&["ask", "A town", "--model", model, "--schema", schema.path(), "--json"]);
+        let told: Value = serde_json::from_str(&out).expect("JSON");
+        assert!(told["value"]["size"].as_i64().is_some_and(|size| size >= 1), "{model}: {out}");
+        assert!(
+            told["strategy"].is_string() && told["attempts"].as_array().is_some_and(|list| list.len() == 1),
+            "{out}"
+        );
+    }
+    let out = fine(&["ask", "A town", "--model", "emulator/openai+wrong-1", "--schema", schema.path(), "--explain"]);
+    assert!(out.contains("attempt 2: POST") && out.contains("2 attempts"), "{out}");
+}
+
+#[test]
+fn ask_says_what_stands_between_it_and_a_value() {
+    let schema = Scratch::new("ask-not.json", TOWN);
+    let out = findings(&["ask", "A town", "--model", "emulator/openai+refusal", "--schema", schema.path()]);
+    assert!(out.contains("the model refused"), "{out}");
+    let out = findings(&["ask", "A town", "--model", "emulator/google+wrong", "--schema", schema.path(), "--json"]);
+    let told: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(told["attempts"].as_array().map(Vec::len), Some(3), "{out}");
+    let error = polywire(&["ask", "A town", "--model", "emulator/openai+401"]).map(|_| ()).expect_err("no answer");
+    assert!(error.contains("authentication, status 401"), "{error}");
+}
+
+#[test]
+fn emulate_lists_what_can_go_wrong() {
+    let out = fine(&["emulate", "--list"]);
+    assert_eq!(out.lines().count(), polywire_gateway::misbehaviours().len());
+}

@@ -1,6 +1,7 @@
 //! The `polywire` command. It reads files, prints, and leaves every decision to the library.
 
 mod args;
+mod ask;
 mod audit;
 mod carry;
 mod changes;
@@ -9,6 +10,7 @@ mod corpus;
 mod cover;
 mod dialects;
 mod diff;
+mod emulate;
 mod encode;
 mod explain;
 mod fit;
@@ -36,6 +38,8 @@ use style::Style;
 
 const AFTER_HELP: &str = "\
 Examples:
+  polywire ask \"An order of three books\" --model emulator/openai --schema schema.json
+  polywire emulate --port 8080
   polywire encode request.json --to anthropic/claude-sonnet-4-5
   polywire translate chat.json --from openai-chat --to gemini
   polywire fit tools.json --to openai-strict
@@ -56,6 +60,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Ask(Box<ask::Ask>),
+    Emulate(emulate::Emulate),
     Encode(encode::Encode),
     Plan(encode::PlanCommand),
     Decode(translate::Decode),
@@ -102,6 +108,8 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
     match command {
+        Command::Ask(ask) => ask.run(out, style),
+        Command::Emulate(emulate) => emulate.run(out),
         Command::Encode(encode) => encode.run(out),
         Command::Plan(plan) => plan.run(out, style),
         Command::Decode(decode) => decode.run(out),

@@ -96,7 +96,8 @@ impl RequestArgs {
     }
 }
 
-fn resolve(name: &str) -> Result<Model> {
+/// The model of a name.
+pub(crate) fn resolve(name: &str) -> Result<Model> {
     let catalog = Catalog::built_in();
     catalog.resolve(name).map_err(|error| {
         let ids: Vec<&str> = catalog.providers().map(|provider| provider.id.as_str()).collect();

@@ -372,7 +372,7 @@ impl Model {
     }
 
     /// How this model departs from its protocol: the surface's ways and its own.
-    pub(crate) fn wire(&self) -> Surface {
+    pub fn wire(&self) -> Surface {
         let (surface, row) = (self.surface(), &self.row);
         let mut wire = surface.wire.clone();
         let unread = UNREAD.iter().filter(|(modality, _)| !row.reads(*modality)).map(|(_, quirk)| *quirk);

@@ -3,6 +3,8 @@
 
 mod catalog;
 mod change;
+#[cfg(feature = "client")]
+mod client;
 mod endpoint;
 mod model;
 mod neutral_schema;
@@ -13,6 +15,8 @@ mod translate;
 
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
+#[cfg(feature = "client")]
+pub use client::{AskError, AskFailure, Asked, Attempt, Client, ClientOptions, Completion, Secret, SendError};
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};

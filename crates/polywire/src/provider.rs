@@ -28,6 +28,12 @@ pub struct Provider {
     /// Environment variables that hold another address.
     #[serde(default)]
     pub base_url_env: Vec<String>,
+    /// The path that such an address leaves out, as the provider's own clients have it.
+    #[serde(default)]
+    pub base_url_env_path: String,
+    /// Other paths of the address at which the same surfaces are served.
+    #[serde(default)]
+    pub also_at: Vec<String>,
     /// How requests say who sends them.
     pub auth: Auth,
     /// Headers that every request has.
@@ -194,6 +200,12 @@ impl Provider {
     /// Whether this is an id or an alias of the provider, whatever its case.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name) || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+    }
+
+    /// The address that one from the environment means.
+    pub fn address_from_env(&self, address: &str) -> String {
+        let (address, path) = (address.trim_end_matches('/'), self.base_url_env_path.as_str());
+        if address.ends_with(path) { address.to_owned() } else { format!("{address}{path}") }
     }
 
     /// The surface of an id.

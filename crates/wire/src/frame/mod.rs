@@ -30,6 +30,18 @@ pub enum Framing {
     Aws,
 }
 
+impl Framing {
+    /// The content type of such a stream.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Sse => "text/event-stream",
+            Self::Ndjson => "application/x-ndjson",
+            Self::JsonArray => "application/json",
+            Self::Aws => "application/vnd.amazon.eventstream",
+        }
+    }
+}
+
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {

@@ -1,0 +1,66 @@
+//! `polywire emulate`: every provider's protocol on loopback, without a key.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use polywire::Catalog;
+use polywire_gateway::{EMULATE_HEADER, Emulator, misbehaviours};
+
+use crate::Verdict;
+use crate::args::Json;
+
+const HELP: &str = "\
+Examples:
+  polywire emulate --port 8080
+  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=any python agent.py
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any python agent.py
+  curl 127.0.0.1:8080/groq/openai/v1/chat/completions -H 'x-polywire-emulate: 429-1' -d @body.json
+
+Paths are the providers' own; one that several have goes to the first, unless the provider's id stands before it. The header
+`x-polywire-emulate` or a suffix of the model (`gpt-5+fenced`) makes answers go wrong; `--list` says how.";
+
+/// Speak every provider's protocol on this machine, without a key: for tests of agents and clients
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Emulate {
+    /// The port; any free one by default
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// List what can go wrong on demand, and stop
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    json: Json,
+}
+
+impl Emulate {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
+        if self.list {
+            for row in misbehaviours() {
+                writeln!(out, "{:<10} {}", row.name, row.meaning)?;
+            }
+            return Ok(Verdict::Fine);
+        }
+        runtime()?.block_on(async {
+            let started = Emulator::start(self.port).await;
+            let emulator = started.with_context(|| format!("port {} of this machine cannot be used", self.port))?;
+            if self.json.json {
+                writeln!(out, "{}", serde_json::json!({"url": emulator.url()}))?;
+            } else {
+                writeln!(out, "listening on {}; ask for trouble with the header {EMULATE_HEADER}", emulator.url())?;
+                for provider in Catalog::built_in().providers() {
+                    writeln!(out, "  {:<12} {}", provider.id, emulator.base_url(provider))?;
+                }
+            }
+            out.flush()?;
+            emulator.wait().await;
+            Ok(Verdict::Fine)
+        })
+    }
+}
+
+/// What runs the commands that talk to others.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}

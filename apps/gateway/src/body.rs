@@ -1,0 +1,114 @@
+//! Bodies as they are sent: whole, cut off, slow or without end.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use crate::misbehave::Manner;
+
+/// Pieces in which a slow body is sent, and the time between.
+const DRIPS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What an endless body repeats.
+const FILLER: Bytes = Bytes::from_static(&[b' '; 65536]);
+
+/// A body on its way.
+pub(crate) struct Sent {
+    pieces: VecDeque<Bytes>,
+    end: End,
+    pause: Option<Pin<Box<Sleep>>>,
+    drips: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Clean,
+    Cut,
+    Never,
+}
+
+/// The connection is to be dropped.
+#[derive(Debug)]
+pub(crate) struct CutOff;
+
+impl fmt::Display for CutOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection is cut on demand")
+    }
+}
+
+impl std::error::Error for CutOff {}
+
+impl From<Infallible> for CutOff {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+impl Sent {
+    /// A body in pieces, sent in some manner.
+    pub(crate) fn new(pieces: Vec<Vec<u8>>, manner: Option<Manner>) -> Self {
+        let mut pieces: VecDeque<Bytes> = pieces.into_iter().map(Bytes::from).collect();
+        let mut end = End::Clean;
+        match manner {
+            Some(Manner::Cut) => {
+                let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
+                pieces = VecDeque::from([Bytes::copy_from_slice(whole.get(..whole.len() / 2).unwrap_or_default())]);
+                end = End::Cut;
+            }
+            Some(Manner::Slow) => {
+                let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
+                pieces = whole.chunks(whole.len().div_ceil(DRIPS).max(1)).map(Bytes::copy_from_slice).collect();
+            }
+            Some(Manner::Endless) => end = End::Never,
+            Some(Manner::Garbled) => pieces.push_front(Bytes::from_static(b"\xff\xfe\x80")),
+            Some(Manner::Page) => {
+                pieces = VecDeque::from([Bytes::from_static(b"<html><body>Bad gateway</body></html>")]);
+            }
+            None => {}
+        }
+        Self { pieces, end, pause: None, drips: manner == Some(Manner::Slow) }
+    }
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = CutOff;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
+        if let Some(pause) = &mut self.pause {
+            if pause.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.pause = None;
+        }
+        if let Some(piece) = self.pieces.pop_front() {
+            // What is cut off must have left before the connection is dropped.
+            if self.drips || (self.end == End::Cut && self.pieces.is_empty()) {
+                self.pause = Some(Box::pin(sleep(PAUSE)));
+            }
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        match self.end {
+            End::Clean => Poll::Ready(None),
+            End::Cut => Poll::Ready(Some(Err(CutOff))),
+            End::Never => Poll::Ready(Some(Ok(Frame::data(FILLER)))),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.end {
+            End::Clean => SizeHint::with_exact(self.pieces.iter().map(|piece| piece.len() as u64).sum()),
+            End::Cut | End::Never => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What descriptions ask for beside the schema: limits that a provider does not take travel there, as `(keyword: value)`, and a good
+//! model heeds them.
+
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+/// The schema with what its descriptions ask for said as keywords, where the schema does not say it otherwise.
+pub(crate) fn heeded(schema: &Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let mut heeded: Map<String, Value> =
+                map.iter().map(|(key, value)| (key.clone(), self::heeded(value))).collect();
+            let description = map.get("description").and_then(Value::as_str).unwrap_or_default();
+            for (word, value) in asides(description) {
+                if !heeded.contains_key(word) {
+                    heeded.insert(word.to_owned(), value);
+                }
+            }
+            Value::Object(heeded)
+        }
+        Value::Array(items) => items.iter().map(heeded).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
+}
+
+/// The pairs `(word: JSON)` of a text.
+fn asides(text: &str) -> impl Iterator<Item = (&str, Value)> {
+    text.split('(').skip(1).filter_map(|aside| {
+        let (word, rest) = aside.split_once(": ")?;
+        let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        // What follows the value is not looked at.
+        let value = Value::deserialize(&mut serde_json::Deserializer::from_str(rest)).ok()?;
+        plain.then_some((word, value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::heeded;
+
+    #[test]
+    fn limits_in_descriptions_count() {
+        let sent =
+            json!({"type": "integer", "description": "How many (at most). (minimum: 1) (maximum: 9) (type: \"x\")"});
+        let heeded = heeded(&json!({"items": sent}));
+        assert_eq!((&heeded["items"]["minimum"], &heeded["items"]["maximum"]), (&json!(1), &json!(9)));
+        assert_eq!(heeded["items"]["type"], "integer");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a caller may choose about sending.
+
+use std::time::Duration;
+
+use crate::plan::PlanOptions;
+
+macro_rules! options {
+    ($($(#[$about:meta])* $name:ident / $with:ident: $type:ty = $default:expr;)*) => {
+        /// What a caller may choose about sending.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub struct ClientOptions {
+            $($(#[$about])* pub $name: $type,)*
+        }
+
+        impl Default for ClientOptions {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl ClientOptions {
+            $(
+                #[doc = concat!("The same with another choice of `", stringify!($name), "`.")]
+                #[must_use]
+                pub fn $with(mut self, $name: $type) -> Self {
+                    self.$name = $name;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+options! {
+    /// How requests are planned.
+    plan / with_plan: PlanOptions = PlanOptions::default();
+    /// How often a value is asked for before what is wrong with it is an error.
+    attempts / with_attempts: usize = 3;
+    /// How often a request is sent again because the provider could not take it.
+    retries / with_retries: usize = 4;
+    /// The wait before the first time it is sent again, where the provider does not say; it doubles.
+    backoff / with_backoff: Duration = Duration::from_millis(500);
+    /// The longest wait that a provider may ask for.
+    longest_wait / with_longest_wait: Duration = Duration::from_mins(1);
+    /// The time for one exchange.
+    timeout / with_timeout: Duration = Duration::from_mins(5);
+    /// The time for everything: all attempts, exchanges and waits.
+    deadline / with_deadline: Duration = Duration::from_mins(15);
+    /// The most bytes of an answer.
+    most_bytes / with_most_bytes: usize = 64 << 20;
+}
