@@ -12,9 +12,6 @@ const THINKING_BUDGET: u64 = 4096;
 /// The least that a model with a budget takes.
 const LEAST_BUDGET: u64 = 1024;
 
-/// The efforts that budgets up to so many tokens come near to; larger ones are `high`.
-const EFFORT_OF_BUDGET: [(u64, Effort); 3] = [(0, Effort::None), (2048, Effort::Low), (8192, Effort::Medium)];
-
 pub(super) fn settle(draft: &mut Draft<'_>) {
     settle_effort(draft);
     settle_budget(draft);
@@ -84,8 +81,7 @@ fn settle_budget(draft: &mut Draft<'_>) {
     }
     let disabled = reasoning.mode == Some(ThinkingMode::Disabled);
     let Some(budget) = reasoning.budget_tokens.or_else(|| disabled.then_some(0)) else { return };
-    let near = EFFORT_OF_BUDGET.iter().find(|(most, _)| budget <= *most);
-    let effort = near.map_or(Effort::High, |(_, effort)| effort.clone());
+    let effort = Effort::of_budget(budget);
     let detail = format!("this model has efforts, not budgets; {budget} tokens are said as `{effort}`");
     *reasoning = Reasoning { effort: Some(effort), visible: reasoning.visible, ..Reasoning::default() };
     draft.tell(change(Kind::Wishes, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));

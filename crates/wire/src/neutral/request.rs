@@ -180,6 +180,18 @@ open_words! {
     }
 }
 
+impl Effort {
+    /// The effort that a budget of tokens comes near to.
+    pub fn of_budget(tokens: u64) -> Self {
+        match tokens {
+            0 => Self::None,
+            1..=2048 => Self::Low,
+            2049..=8192 => Self::Medium,
+            8193.. => Self::High,
+        }
+    }
+}
+
 open_words! {
     /// When to think.
     ThinkingMode {

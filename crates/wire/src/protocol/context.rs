@@ -212,7 +212,7 @@ impl<'a> Context<'a> {
                 None
             }
             (None, Some(ThinkingMode::Disabled), _) => Some(Effort::None),
-            (None, _, Some(budget)) => Some(effort_of_budget(budget)),
+            (None, _, Some(budget)) => Some(Effort::of_budget(budget)),
             (None, Some(_), None) => {
                 self.tell("no-word", &at.field("mode"), UNSAID, "when to think cannot be said");
                 None
@@ -406,16 +406,6 @@ impl<'a> Context<'a> {
         self.tell("no-error-flag", &at.field("is_error"), REWRITTEN, "that the tool failed is said in the text");
         let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
         if told { text } else { Cow::Owned(format!("Error: {text}")) }
-    }
-}
-
-/// The effort that a budget of tokens comes near to.
-fn effort_of_budget(tokens: u64) -> Effort {
-    match tokens {
-        0 => Effort::None,
-        1..=2048 => Effort::Low,
-        2049..=8192 => Effort::Medium,
-        8193.. => Effort::High,
     }
 }
 
