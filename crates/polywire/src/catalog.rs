@@ -311,6 +311,13 @@ pub struct Model {
     changes: Vec<Change>,
 }
 
+/// One model is a list of one, where a list of models is asked for.
+impl AsRef<[Self]> for Model {
+    fn as_ref(&self) -> &[Self] {
+        std::slice::from_ref(self)
+    }
+}
+
 impl Model {
     /// The provider's row.
     pub fn provider(&self) -> &Provider {

@@ -16,7 +16,10 @@ mod translate;
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
-pub use client::{AskError, AskFailure, Asked, Attempt, Client, ClientOptions, Completion, Secret, SendError};
+pub use client::{
+    AskError, AskFailure, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
+    Partial, Record, Secret, SendError, SigningKey,
+};
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};
@@ -27,8 +30,8 @@ pub use polywire_answer as answer;
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use polywire_wire::OUTPUT_TOOL;
-pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
-pub use restore::{Restored, restore};
+pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SignatureRow, SurfaceRow};
+pub use restore::{RestoreEvents, Restored, restore};
 pub use translate::{
     BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
 };

@@ -36,6 +36,9 @@ pub struct Provider {
     pub also_at: Vec<String>,
     /// How requests say who sends them.
     pub auth: Auth,
+    /// Its name in telemetry (`gen_ai.provider.name`), where that is not its id.
+    #[serde(default)]
+    pub telemetry: Option<String>,
     /// Headers that every request has.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -70,6 +73,26 @@ pub struct Auth {
     pub header: Option<String>,
     /// The environment variables that hold what is needed, the first one found counting.
     pub env: Vec<String>,
+    /// What a signature is made with and for, where the style is one.
+    #[serde(default)]
+    pub signature: Option<SignatureRow>,
+}
+
+/// What a signature is made with and for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct SignatureRow {
+    /// The service that it is for.
+    pub service: String,
+    /// The variable that holds the id of the key.
+    pub id_env: String,
+    /// The variable that holds the key.
+    pub secret_env: String,
+    /// The variable that holds the token of a session, which need not be there.
+    pub session_env: String,
+    /// The variables that hold the region, the first one found counting.
+    pub region_env: Vec<String>,
 }
 
 /// A way to say who sends a request.

@@ -1,23 +1,46 @@
 //! Where a plan goes in truth: the address and the headers with what the environment holds.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::SendError;
+use super::sign::{SigningKey, settle_path};
 use super::{Client, Secret};
 use crate::catalog::Model;
 use crate::plan::Plan;
-use crate::provider::{AuthStyle, Provider};
+use crate::provider::{AuthStyle, Provider, SignatureRow};
 
 /// A place to send to.
 #[derive(Debug)]
 pub(super) struct Destination {
     pub(super) url: Url,
-    pub(super) headers: HeaderMap,
+    headers: HeaderMap,
+    /// What every request is signed with, and for which service.
+    signer: Option<(SigningKey, String)>,
     /// Whether it is this machine.
     pub(super) near: bool,
+}
+
+/// How a request says who sends it.
+enum Access {
+    Key(Option<Secret>),
+    Signature(SigningKey, String),
+}
+
+impl Destination {
+    /// The headers of a request at a time.
+    pub(super) fn headers(&self, body: &[u8], now: SystemTime) -> Result<HeaderMap, SendError> {
+        let mut headers = self.headers.clone();
+        if let Some((key, service)) = &self.signer {
+            for (name, value) in key.sign(service, &self.url, body, now) {
+                insert(&mut headers, name, value.expose(), Show::Never)?;
+            }
+        }
+        Ok(headers)
+    }
 }
 
 impl Client {
@@ -25,28 +48,33 @@ impl Client {
         let provider = model.provider();
         let path = plan.endpoint.url.strip_prefix(&provider.base_url).unwrap_or_default();
         let address = format!("{}{path}", self.base(provider)?);
-        let url = Url::parse(&address).map_err(|error| SendError::Address(format!("`{address}`: {error}")))?;
+        let mut url = Url::parse(&address).map_err(|error| SendError::Address(format!("`{address}`: {error}")))?;
         let near = is_loopback(&url);
         if url.scheme() != "https" && !(near && url.scheme() == "http") {
             return Err(SendError::Address(format!("`{address}`: only https, or http to this machine")));
         }
-        let key = self.key(provider)?;
+        let (key, signer) = match self.access(provider)? {
+            Access::Key(key) => (key, None),
+            Access::Signature(key, service) => {
+                settle_path(&mut url);
+                (None, Some((key, service)))
+            }
+        };
         let mut headers = HeaderMap::new();
-        let ours: BTreeMap<&String, &String> = plan.endpoint.headers.iter().chain(&self.headers).collect();
+        let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
+        let own = own.map(|((_, name), value)| (name, value));
+        let ours: BTreeMap<&String, &String> = plan.endpoint.headers.iter().chain(own).collect();
         for (name, value) in ours {
-            let (text, secret) = match value.find('{') {
-                None => (value.clone(), false),
+            let (text, show) = match value.find('{') {
+                None => (value.clone(), Show::Freely),
                 Some(hole) => match &key {
-                    Some(key) => (format!("{}{}", value.get(..hole).unwrap_or_default(), key.expose()), true),
+                    Some(key) => (format!("{}{}", value.get(..hole).unwrap_or_default(), key.expose()), Show::Never),
                     None => continue,
                 },
             };
-            let bad = || SendError::Address(format!("the header `{name}` cannot be sent"));
-            let mut value = HeaderValue::from_str(&text).map_err(|_| bad())?;
-            value.set_sensitive(secret);
-            headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?, value);
+            insert(&mut headers, name, &text, show)?;
         }
-        Ok(Destination { url, headers, near })
+        Ok(Destination { url, headers, signer, near })
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.
@@ -60,37 +88,75 @@ impl Client {
         filled(&provider.base_url)
     }
 
-    /// The provider's key: the caller's or the environment's.
-    fn key(&self, provider: &Provider) -> Result<Option<Secret>, SendError> {
-        let given = self.keys.get(&provider.id).cloned();
+    /// What the provider is shown: the caller's key, or the environment's.
+    fn access(&self, provider: &Provider) -> Result<Access, SendError> {
+        if let Some(key) = self.keys.get(&provider.id) {
+            return Ok(Access::Key(Some(key.clone())));
+        }
+        let signature = provider.auth.signature.as_ref();
+        let service = || signature.map(|row| row.service.clone()).unwrap_or_default();
+        if let Some(key) = self.signing_keys.get(&provider.id) {
+            return Ok(Access::Signature(key.clone(), service()));
+        }
         let variables = match provider.auth.style {
-            // The others are parts of a signature or of a login, which is not made here.
+            // The others are parts of a signature or of a login.
             AuthStyle::AwsSigv4 | AuthStyle::GoogleOauth => provider.auth.env.get(..1).unwrap_or_default(),
             AuthStyle::None | AuthStyle::Bearer | AuthStyle::Header => provider.auth.env.as_slice(),
         };
-        let found = || variables.iter().find_map(|name| variable(name)).map(Secret::new);
-        match given.or_else(found) {
-            None if provider.auth.style != AuthStyle::None => {
-                Err(SendError::MissingKey { provider: provider.id.clone(), variables: variables.to_vec() })
-            }
-            key => Ok(key),
+        if let Some(key) = variables.iter().find_map(|name| variable(name)) {
+            return Ok(Access::Key(Some(Secret::new(key))));
         }
+        if let Some(key) = signature.map(signing_key).transpose()?.flatten() {
+            return Ok(Access::Signature(key, service()));
+        }
+        if provider.auth.style == AuthStyle::None {
+            return Ok(Access::Key(None));
+        }
+        let parts = signature.map(|row| format!("{} and {}", row.id_env, row.secret_env));
+        let variables = variables.iter().cloned().chain(parts).collect();
+        Err(SendError::MissingKey { provider: provider.id.clone(), variables })
     }
+}
+
+/// The key that the environment holds for signatures.
+fn signing_key(row: &SignatureRow) -> Result<Option<SigningKey>, SendError> {
+    let Some((id, secret)) = variable(&row.id_env).zip(variable(&row.secret_env)) else { return Ok(None) };
+    let Some(region) = row.region_env.iter().find_map(|name| variable(name)) else {
+        return Err(SendError::Address(format!("a signature needs a region; set {}", row.region_env.join(" or "))));
+    };
+    let session = variable(&row.session_env).map(Secret::new);
+    Ok(Some(SigningKey { session, ..SigningKey::new(id, Secret::new(secret), region) }))
+}
+
+/// Whether a header may be shown by those who show headers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    Freely,
+    Never,
+}
+
+fn insert(headers: &mut HeaderMap, name: &str, text: &str, show: Show) -> Result<(), SendError> {
+    let bad = || SendError::Address(format!("the header `{name}` cannot be sent"));
+    let mut value = HeaderValue::from_str(text).map_err(|_| bad())?;
+    value.set_sensitive(show == Show::Never);
+    headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?, value);
+    Ok(())
 }
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// A template with the values of its variables.
+/// A template with the values of its variables: `{env ONE or OTHER}` is the first one that is there.
 fn filled(template: &str) -> Result<String, SendError> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((literal, hole)) = rest.split_once("{env ") {
-        let (name, tail) = hole.split_once('}').unwrap_or((hole, ""));
+        let (names, tail) = hole.split_once('}').unwrap_or((hole, ""));
         out.push_str(literal);
-        let missing = || SendError::Address(format!("the address needs the environment variable {name}"));
-        out.push_str(variable(name).ok_or_else(missing)?.trim_end_matches('/'));
+        let missing = || SendError::Address(format!("the address needs the environment variable {names}"));
+        let value = names.split(" or ").find_map(variable).ok_or_else(missing)?;
+        out.push_str(value.trim_end_matches('/'));
         rest = tail;
     }
     out.push_str(rest);

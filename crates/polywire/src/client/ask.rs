@@ -1,26 +1,36 @@
 //! Values asked for by a schema: read, restored, validated, and asked for again with what is wrong.
 
-use std::fmt;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Instant;
 
 use polywire_answer::{Answer, Fault, ReadOptions, Repair, Schema, Verdict, feedback, read_with};
 use polywire_wire::{
-    Block, Message, Output, OutputFormat, Request, Response, Role, StopReason, Strategy, ToolResult, Usage,
+    Block, Event, Message, Output, OutputFormat, Request, Response, Role, StopReason, Strategy, ToolResult, Usage,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Client;
-use super::error::SendError;
-use super::send::Received;
+use super::ask_error::{AskError, AskFailure};
+use super::error::{Failed, SendError};
+use super::exchange::Received;
+use super::partial::{Arriving, Partial};
+use super::send::{Sending, Shown, Step};
+use super::stream::fallen_over;
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::Plan;
+use crate::restore::restore;
 
 /// What is said of an answer without a value.
 const NO_VALUE: &str = "There is no JSON value in the answer. Answer with one JSON value that conforms to the schema, and with \
                         nothing else.";
+
+/// What is said of an answer that ends before its value does.
+const CUT_VALUE: &str = "The JSON value in the answer ends before it is complete. Answer with the whole value.";
 
 /// A value that was asked for, and how it came.
 #[derive(Clone, Debug)]
@@ -54,56 +64,6 @@ pub struct Attempt {
     pub retries: usize,
 }
 
-/// Why there is no value, and every attempt.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct AskError {
-    /// Why.
-    pub why: AskFailure,
-    /// Every attempt that was answered.
-    pub attempts: Vec<Attempt>,
-}
-
-/// Why there is no value.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum AskFailure {
-    /// The schema is none.
-    Schema(String),
-    /// There is no answer.
-    Send(SendError),
-    /// The model or a filter refused; the words are those of the refusal.
-    Refused(String),
-    /// The answer ended at a limit before the value did.
-    Truncated,
-    /// The model wants tools of the caller's called first; the calls are in the last attempt.
-    ToolCalls,
-    /// No attempt had a value that the schema accepts.
-    Invalid,
-    /// The schema accepts the value, but the type does not.
-    Typed(String),
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.why {
-            AskFailure::Schema(why) => write!(f, "the schema cannot be used: {why}"),
-            AskFailure::Send(error) => error.fmt(f),
-            AskFailure::Refused(words) => write!(f, "the model refused: {words}"),
-            AskFailure::Truncated => f.write_str("the answer was cut off at the limit of tokens"),
-            AskFailure::ToolCalls => f.write_str("the model calls tools before it answers"),
-            AskFailure::Invalid => {
-                write!(f, "no value that fits the schema in {} attempts", self.attempts.len())?;
-                let first = self.attempts.last().and_then(|attempt| attempt.faults.first());
-                first.map_or(Ok(()), |fault| write!(f, "; at `{}`: {}", fault.at, fault.detail))
-            }
-            AskFailure::Typed(why) => write!(f, "the value is valid, but not one of the type: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for AskError {}
-
 impl<T> Asked<T> {
     /// Liberties that were taken in reading the value.
     pub fn repairs(&self) -> &[Repair] {
@@ -126,84 +86,255 @@ impl Client {
     pub async fn ask<T: DeserializeOwned + JsonSchema>(
         &self,
         request: Request,
-        model: &Model,
+        models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<T>, AskError> {
-        let schema = schemars::schema_for!(T).to_value();
-        let Asked { value, strategy, attempts, changes } = self.ask_value(request, &schema, model).await?;
-        match serde_json::from_value(value) {
-            Ok(value) => Ok(Asked { value, strategy, attempts, changes }),
-            Err(error) => Err(AskError { why: AskFailure::Typed(error.to_string()), attempts }),
-        }
+        let format = format_of(&schemars::schema_for!(T).to_value());
+        self.asking(request, format, models.as_ref()).finish().await
     }
 
     /// Asks for a value that a schema accepts.
-    pub async fn ask_value(&self, request: Request, schema: &Value, model: &Model) -> Result<Asked<Value>, AskError> {
-        let name = schema.get("title").and_then(Value::as_str).unwrap_or("answer");
-        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(64).collect();
-        let name = if name.is_empty() { "answer" } else { &name };
-        let format = OutputFormat::strict(name, schema.clone());
-        let format = format.map_err(|error| AskFailure::Schema(error.to_string()).after(Vec::new()))?;
-        self.ask_format(request, format, model).await
+    pub async fn ask_value(
+        &self,
+        request: Request,
+        schema: &Value,
+        models: &(impl AsRef<[Model]> + ?Sized),
+    ) -> Result<Asked<Value>, AskError> {
+        self.asking(request, format_of(schema), models.as_ref()).finish().await
     }
 
     /// Asks for a value of an output format, by the channel that it names.
     pub async fn ask_format(
         &self,
-        mut request: Request,
+        request: Request,
         format: OutputFormat,
-        model: &Model,
+        models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<Value>, AskError> {
-        let mut attempts = Vec::new();
-        let schema = match Schema::cached(format.schema()) {
-            Ok(schema) => schema,
-            Err(error) => return Err(AskFailure::Schema(error.to_string()).after(attempts)),
+        self.asking(request, Ok(format), models.as_ref()).finish().await
+    }
+
+    /// Asks for a value of a type that is shown while it arrives.
+    ///
+    /// ```no_run
+    /// # async fn run(client: polywire::Client, request: polywire::wire::Request, model: polywire::Model) -> Result<(), polywire::AskError> {
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Town {
+    ///     name: String,
+    ///     sights: Vec<String>,
+    /// }
+    ///
+    /// let mut town = client.ask_stream::<Town>(request, &model);
+    /// while let Some(partial) = town.next().await {
+    ///     println!("{}", partial.value);
+    /// }
+    /// println!("{}", town.finish().await?.value.name);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ask_stream<T: DeserializeOwned + JsonSchema>(
+        &self,
+        request: Request,
+        models: &(impl AsRef<[Model]> + ?Sized),
+    ) -> AskStream<T> {
+        let format = format_of(&schemars::schema_for!(T).to_value());
+        self.asking(Request { stream: true, ..request }, format, models.as_ref())
+    }
+
+    /// Asks for a value of an output format that is shown while it arrives.
+    pub fn ask_format_stream(
+        &self,
+        request: Request,
+        format: OutputFormat,
+        models: &(impl AsRef<[Model]> + ?Sized),
+    ) -> AskStream<Value> {
+        self.asking(Request { stream: true, ..request }, Ok(format), models.as_ref())
+    }
+
+    fn asking<T>(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> AskStream<T> {
+        let schema = format.as_ref().map_err(Clone::clone);
+        let schema = schema.and_then(|format| Schema::cached(format.schema()).map_err(|error| error.to_string()));
+        let no_models = || AskFailure::Send(SendError::Everyone(Vec::new()));
+        let failure = match &schema {
+            Err(why) => Some(AskFailure::Schema(why.clone())),
+            Ok(_) => models.is_empty().then(no_models),
         };
-        request.output = Some(Output::Schema(format));
-        let until = Instant::now() + self.options.deadline;
-        loop {
-            let planned = self.planner.plan(&request, model).map_err(SendError::Loss);
-            let sent = match planned {
-                Ok(plan) => self.send(&plan, model, request.stream, until).await.map(|sent| (plan, sent)),
-                Err(error) => Err(error),
-            };
-            let (plan, sent) = match sent {
-                Ok(sent) => sent,
-                Err(error) => return Err(AskFailure::Send(error).after(attempts)),
-            };
-            let Received { response, raw, changes, retries } = sent;
-            let read = read(&response, &plan, &schema);
-            let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
-            let changes = plan.changes().iter().cloned().chain(changes).collect();
-            let raw = String::from_utf8_lossy(&raw).into_owned();
-            let mut attempt = Attempt { plan, raw, response, repairs: Vec::new(), faults: Vec::new(), retries };
-            let Answer { value, repairs, verdict, .. } = match read {
-                Ok(answer) => answer,
-                Err(why) => {
-                    attempts.push(attempt);
-                    return Err(why.after(attempts));
-                }
-            };
-            attempt.repairs = repairs;
-            match (verdict, value) {
-                (Verdict::Valid, Some(value)) => {
-                    attempts.push(attempt);
-                    return Ok(Asked { value, strategy, attempts, changes });
-                }
-                (Verdict::Invalid(faults), _) => attempt.faults = faults,
-                (Verdict::Valid | Verdict::NoValue, _) => {}
-            }
-            request.messages.extend(again(&attempt));
-            attempts.push(attempt);
-            if attempts.len() >= self.options.attempts {
-                return Err(AskFailure::Invalid.after(attempts));
-            }
+        request.output = format.ok().map(Output::Schema);
+        AskStream {
+            client: self.clone(),
+            schema: schema.ok(),
+            turns: request.messages.len(),
+            request,
+            models: models.iter().cloned().collect(),
+            until: Instant::now() + self.options.deadline,
+            sending: None,
+            arriving: None,
+            tries: 0,
+            attempts: Vec::new(),
+            failed: Vec::new(),
+            outcome: failure.map(|why| Err(why.after(Vec::new(), Vec::new()))),
+            of: PhantomData,
         }
     }
 }
 
-impl AskFailure {
-    fn after(self, attempts: Vec<Attempt>) -> AskError {
-        AskError { why: self, attempts }
+fn format_of(schema: &Value) -> Result<OutputFormat, String> {
+    let name = schema.get("title").and_then(Value::as_str).unwrap_or("answer");
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(64).collect();
+    let name = if name.is_empty() { "answer" } else { &name };
+    OutputFormat::strict(name, schema.clone()).map_err(|error| error.to_string())
+}
+
+/// A value that is being asked for. Dropping it ends the exchange.
+#[derive(Debug)]
+#[must_use = "nothing is sent before something is asked of it"]
+pub struct AskStream<T = Value> {
+    client: Client,
+    schema: Option<Arc<Schema>>,
+    /// The conversation, with the attempts of the model that is asked.
+    request: Request,
+    /// How many turns of it are the caller's.
+    turns: usize,
+    models: VecDeque<Model>,
+    until: Instant,
+    sending: Option<Sending>,
+    arriving: Option<Arriving>,
+    /// How often the model that is asked was asked.
+    tries: usize,
+    attempts: Vec<Attempt>,
+    failed: Vec<Failed>,
+    outcome: Option<Result<Asked<Value>, AskError>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> AskStream<T> {
+    /// The value as far as it has arrived, when there is more of it; none at the end, whatever the end is.
+    pub async fn next(&mut self) -> Option<Partial> {
+        while self.outcome.is_none() {
+            self.advance(Watch::Partials).await;
+            let attempt = self.attempts.len() + 1;
+            if let Some(value) = self.arriving.as_mut().and_then(Arriving::value) {
+                return Some(Partial { value, attempt });
+            }
+        }
+        None
+    }
+
+    async fn advance(&mut self, watch: Watch) {
+        let Some(sending) = &mut self.sending else {
+            self.begin(watch);
+            return;
+        };
+        match sending.next().await {
+            Ok(Step::Events(events)) => self.watch(&events),
+            Ok(Step::Restart) => {
+                let plan = &sending.plan;
+                self.arriving = self.arriving.is_some().then(|| Arriving::new(plan));
+            }
+            Ok(Step::End(_, received)) => self.judge(*received),
+            Err(error) => self.fail(AskFailure::Send(error)),
+        }
+    }
+
+    /// Asks the model whose turn it is.
+    fn begin(&mut self, watch: Watch) {
+        let Some(model) = self.models.front() else { return self.fail(AskFailure::Invalid) };
+        match self.client.sending(&self.request, model, self.until, Shown::Again) {
+            Ok(sending) => {
+                self.arriving = (watch == Watch::Partials).then(|| Arriving::new(&sending.plan));
+                self.sending = Some(sending);
+            }
+            Err(error) => self.fail(AskFailure::Send(error)),
+        }
+    }
+
+    fn watch(&mut self, events: &[Event]) {
+        let Some(arriving) = &mut self.arriving else { return };
+        for event in events {
+            arriving.push(event);
+        }
+    }
+
+    /// Reads a whole answer: the value, or another attempt, or the end.
+    fn judge(&mut self, received: Received) {
+        self.arriving = None;
+        let (Some(sending), Some(schema)) = (self.sending.take(), &self.schema) else { return };
+        let plan = sending.plan;
+        let Received { response, raw, changes, retries } = received;
+        let read = read(&response, &plan, schema);
+        let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
+        let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
+        let raw = String::from_utf8_lossy(&raw).into_owned();
+        let mut attempt = Attempt { plan, raw, response, repairs: Vec::new(), faults: Vec::new(), retries };
+        self.tries += 1;
+        let answer = match read {
+            Ok(answer) => answer,
+            Err(why) => {
+                self.attempts.push(attempt);
+                return self.fail(why);
+            }
+        };
+        let cut = answer.is_truncated();
+        attempt.repairs = answer.repairs;
+        match (answer.verdict, answer.value) {
+            (Verdict::Valid, Some(value)) if !cut => {
+                self.attempts.push(attempt);
+                let attempts = std::mem::take(&mut self.attempts);
+                self.outcome = Some(Ok(Asked { value, strategy, attempts, changes }));
+                return;
+            }
+            (Verdict::Invalid(faults), _) => attempt.faults = faults,
+            (Verdict::Valid | Verdict::NoValue, _) => {}
+        }
+        self.request.messages.extend(again(&attempt, cut));
+        self.attempts.push(attempt);
+        if self.tries >= self.client.options.attempts {
+            self.fail(AskFailure::Invalid);
+        }
+    }
+
+    /// Turns to the next model, if there is one and it may do better.
+    fn fail(&mut self, why: AskFailure) {
+        self.sending = None;
+        self.arriving = None;
+        let model = self.models.pop_front();
+        let next = model.filter(|_| why.falls_over() && !self.models.is_empty());
+        let Some(model) = next else {
+            let (attempts, failed) = (std::mem::take(&mut self.attempts), std::mem::take(&mut self.failed));
+            self.outcome = Some(Err(why.after(attempts, failed)));
+            return;
+        };
+        tracing::warn!(model = model.name(), "the next model is asked");
+        self.failed.push(if let AskFailure::Send(error) = why {
+            Failed::of(&model, error)
+        } else {
+            Failed { model: model.name(), why: why.after(self.attempts.clone(), Vec::new()).to_string(), error: None }
+        });
+        // What one model said in its own shapes is nothing that another one said.
+        self.request.messages.truncate(self.turns);
+        self.tries = 0;
+    }
+}
+
+/// Whether values are shown while they arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    Partials,
+    End,
+}
+
+impl<T: DeserializeOwned> AskStream<T> {
+    /// The whole value, valid, or why there is none. Waits for the end.
+    pub async fn finish(mut self) -> Result<Asked<T>, AskError> {
+        let outcome = loop {
+            match self.outcome.take() {
+                Some(outcome) => break outcome?,
+                None => self.advance(Watch::End).await,
+            }
+        };
+        let Asked { value, strategy, attempts, changes } = outcome;
+        match serde_json::from_value(value) {
+            Ok(value) => Ok(Asked { value, strategy, attempts, changes }),
+            Err(error) => Err(AskFailure::Typed(error.to_string()).after(attempts, self.failed)),
+        }
     }
 }
 
@@ -222,7 +353,7 @@ fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Answer, Ask
     let by_tool = plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool);
     let answered = by_tool && response.answer_from_tool();
     if !answered && response.calls().next().is_some() {
-        return Err(AskFailure::ToolCalls);
+        return Err(AskFailure::ToolCalls(Box::new(restore(response, plan).response)));
     }
     let text = response.text();
     let options = ReadOptions::default();
@@ -242,8 +373,12 @@ fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Answer, Ask
 }
 
 /// The turns that ask again: what the model said, and what is wrong with it, as the result of its call or as words of the user.
-fn again(attempt: &Attempt) -> Vec<Message> {
-    let wrong = if attempt.faults.is_empty() { NO_VALUE.to_owned() } else { feedback(&attempt.faults) };
+fn again(attempt: &Attempt, cut: bool) -> Vec<Message> {
+    let wrong = match attempt.faults.as_slice() {
+        _ if cut => CUT_VALUE.to_owned(),
+        [] => NO_VALUE.to_owned(),
+        faults => feedback(faults),
+    };
     let said = attempt.response.content.clone();
     let results: Vec<ToolResult> = said
         .iter()

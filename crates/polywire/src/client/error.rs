@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use polywire_wire::{Response, WireError};
+use polywire_wire::{FaultKind, Response, WireError};
 
 use crate::plan::LossError;
 
@@ -41,6 +41,20 @@ pub enum SendError {
     },
     /// The provider answered with an error.
     Provider(Box<WireError>),
+    /// None of several models answered.
+    Everyone(Vec<Failed>),
+}
+
+/// A model that gave no answer, and why.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Failed {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// Why it gave no answer.
+    pub why: String,
+    /// The error, where there is one beside the words: an answer that is not valid is none.
+    pub error: Option<SendError>,
 }
 
 impl SendError {
@@ -54,8 +68,57 @@ impl SendError {
             | Self::Address(_)
             | Self::Deadline(_)
             | Self::TooLarge(_)
-            | Self::Unreadable { .. } => false,
+            | Self::Unreadable { .. }
+            | Self::Everyone(_) => false,
         }
+    }
+
+    /// Whether another model may answer the same request: everything that is the fault of this one, of its provider, or of the
+    /// way there. Not what is wrong with the request itself, what a filter refused, or a time that is over for all.
+    pub fn falls_over(&self) -> bool {
+        match self {
+            Self::Loss(_)
+            | Self::MissingKey { .. }
+            | Self::Address(_)
+            | Self::Connection(_)
+            | Self::Timeout(_)
+            | Self::TooLarge(_)
+            | Self::Cut(_)
+            | Self::Unreadable { .. } => true,
+            Self::Deadline(_) | Self::Everyone(_) => false,
+            Self::Provider(error) => match error.kind {
+                FaultKind::InvalidRequest | FaultKind::ContentFilter => false,
+                FaultKind::Authentication
+                | FaultKind::Billing
+                | FaultKind::Permission
+                | FaultKind::NotFound
+                | FaultKind::TooLarge
+                | FaultKind::ContextLength
+                | FaultKind::RateLimit
+                | FaultKind::Overloaded
+                | FaultKind::Timeout
+                | FaultKind::Server
+                | FaultKind::Other(_) => true,
+            },
+        }
+    }
+
+    /// One word for telemetry: `error.type`.
+    pub(super) fn word(&self) -> String {
+        let word = match self {
+            Self::Loss(_) => "loss",
+            Self::MissingKey { .. } => "missing_key",
+            Self::Address(_) => "address",
+            Self::Connection(_) => "connection",
+            Self::Timeout(_) => "timeout",
+            Self::Deadline(_) => "deadline",
+            Self::TooLarge(_) => "too_large",
+            Self::Cut(_) => "cut",
+            Self::Unreadable { .. } => "unreadable",
+            Self::Everyone(_) => "everyone",
+            Self::Provider(error) => return error.kind.to_string(),
+        };
+        word.to_owned()
     }
 }
 
@@ -74,6 +137,10 @@ impl fmt::Display for SendError {
             Self::Cut(_) => f.write_str("the answer ended before it was complete"),
             Self::Unreadable { content_type, why } => write!(f, "the answer ({content_type}) cannot be read: {why}"),
             Self::Provider(error) => error.fmt(f),
+            Self::Everyone(failed) => {
+                write!(f, "none of {} models answered", failed.len())?;
+                failed.iter().try_for_each(|failed| write!(f, "; {}: {}", failed.model, failed.why))
+            }
         }
     }
 }

@@ -2,28 +2,43 @@
 
 mod address;
 mod ask;
+mod ask_error;
 mod error;
+mod exchange;
 mod options;
+mod pace;
+mod partial;
 mod secret;
 mod send;
+mod sign;
+mod stream;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use polywire_wire::{Request, Response};
 
-pub use ask::{AskError, AskFailure, Asked, Attempt};
-pub use error::SendError;
-pub use options::ClientOptions;
+pub use ask::{AskStream, Asked, Attempt};
+pub use ask_error::{AskError, AskFailure};
+pub use error::{Failed, SendError};
+pub use options::{ClientOptions, Record};
+pub use partial::Partial;
 pub use secret::Secret;
+pub use sign::SigningKey;
+pub use stream::CompletionStream;
 
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::{Plan, Planner};
-use crate::restore::restore;
+
+use send::Shown;
 
 /// Sends requests to models.
+///
+/// Where a model is asked for, a list of models may be given: the first that answers is taken. Which errors lead to the next one is
+/// [`SendError::falls_over`]; every model gets the caller's request in its own shapes, history included. Futures and streams of a
+/// client may be dropped at any time, which ends the exchange.
 ///
 /// ```no_run
 /// use polywire::wire::{Message, Request};
@@ -47,10 +62,13 @@ use crate::restore::restore;
 pub struct Client {
     options: ClientOptions,
     planner: Arc<Planner>,
-    http: send::Http,
+    http: exchange::Http,
+    pace: pace::Pace,
     keys: BTreeMap<String, Secret>,
+    signing_keys: BTreeMap<String, SigningKey>,
     addresses: BTreeMap<String, String>,
-    headers: BTreeMap<String, String>,
+    /// By provider, or for all, and by name.
+    headers: BTreeMap<(Option<String>, String), String>,
 }
 
 /// An answer in the caller's names and shapes, and how it came.
@@ -77,9 +95,11 @@ impl Client {
     pub fn with_options(options: ClientOptions) -> Result<Self, SendError> {
         Ok(Self {
             planner: Arc::new(Planner::new(options.plan.clone())),
-            http: send::Http::new()?,
+            http: exchange::Http::new()?,
+            pace: pace::Pace::new(options.at_once),
             options,
             keys: BTreeMap::new(),
+            signing_keys: BTreeMap::new(),
             addresses: BTreeMap::new(),
             headers: BTreeMap::new(),
         })
@@ -89,6 +109,13 @@ impl Client {
     #[must_use]
     pub fn with_key(mut self, provider: &str, key: Secret) -> Self {
         self.keys.insert(provider.to_owned(), key);
+        self
+    }
+
+    /// The same with a key that signs requests to a provider, instead of one from the environment.
+    #[must_use]
+    pub fn with_signing_key(mut self, provider: &str, key: SigningKey) -> Self {
+        self.signing_keys.insert(provider.to_owned(), key);
         self
     }
 
@@ -102,18 +129,45 @@ impl Client {
     /// The same with one more header on every request.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
-        self.headers.insert(name.to_ascii_lowercase(), value.to_owned());
+        self.headers.insert((None, name.to_ascii_lowercase()), value.to_owned());
+        self
+    }
+
+    /// The same with one more header on every request to a provider.
+    #[must_use]
+    pub fn with_header_for(mut self, provider: &str, name: &str, value: &str) -> Self {
+        self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), value.to_owned());
         self
     }
 
     /// Sends a request and gives the answer in the caller's names and shapes. A request that asks for a stream is answered by
     /// one, which is put together.
-    pub async fn complete(&self, request: &Request, model: &Model) -> Result<Completion, SendError> {
-        let plan = self.planner.plan(request, model).map_err(SendError::Loss)?;
-        let until = Instant::now() + self.options.deadline;
-        let sent = self.send(&plan, model, request.stream, until).await?;
-        let restored = restore(sent.response, &plan);
-        let changes = plan.changes().iter().cloned().chain(sent.changes).chain(restored.changes).collect();
-        Ok(Completion { response: restored.response, plan, changes, retries: sent.retries })
+    pub async fn complete(
+        &self,
+        request: &Request,
+        models: &(impl AsRef<[Model]> + ?Sized),
+    ) -> Result<Completion, SendError> {
+        CompletionStream::new(self, request, models.as_ref(), Shown::Again).finish().await
+    }
+
+    /// Sends a request for an answer that comes in pieces.
+    ///
+    /// ```no_run
+    /// # async fn run(client: polywire::Client, request: polywire::wire::Request, model: polywire::Model) -> Result<(), polywire::SendError> {
+    /// use polywire::wire::{Delta, Event};
+    ///
+    /// let mut answer = client.stream(&request, &model);
+    /// while let Some(event) = answer.next().await {
+    ///     if let Event::Delta { delta: Delta::Text(text), .. } = event {
+    ///         print!("{text}");
+    ///     }
+    /// }
+    /// println!("{:?}", answer.finish().await?.response.usage);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stream(&self, request: &Request, models: &(impl AsRef<[Model]> + ?Sized)) -> CompletionStream {
+        let request = Request { stream: true, ..request.clone() };
+        CompletionStream::new(self, &request, models.as_ref(), Shown::Once)
     }
 }

@@ -43,10 +43,25 @@ options! {
     backoff / with_backoff: Duration = Duration::from_millis(500);
     /// The longest wait that a provider may ask for.
     longest_wait / with_longest_wait: Duration = Duration::from_mins(1);
+    /// How many exchanges go on at a time, in all clones of a client together.
+    at_once / with_at_once: usize = 64;
     /// The time for one exchange.
     timeout / with_timeout: Duration = Duration::from_mins(5);
     /// The time for everything: all attempts, exchanges and waits.
     deadline / with_deadline: Duration = Duration::from_mins(15);
     /// The most bytes of an answer.
     most_bytes / with_most_bytes: usize = 64 << 20;
+    /// What spans tell beside names and figures.
+    record / with_record: Record = Record::Figures;
+}
+
+/// What spans tell of an exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Record {
+    /// Names and figures: models, tokens, how it ended.
+    #[default]
+    Figures,
+    /// What was said and answered too.
+    Content,
 }

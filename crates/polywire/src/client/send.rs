@@ -1,205 +1,191 @@
-//! One exchange over HTTP, and the one loop that repeats it.
+//! One plan sent until there is an answer: the one loop of retries, with its waits and deadlines.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
-use polywire_wire::{Assembler, Framing, Headers, Protocol, Response, StreamDecoder};
-use reqwest::header::CONTENT_TYPE;
+use polywire_wire::{Event, FaultKind, Request};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout_at;
+use tracing::{Instrument as _, Span};
 
-use super::Client;
 use super::address::Destination;
 use super::error::SendError;
+use super::exchange::{Bounds, Exchange, Piece, Received};
+use super::{Client, trace};
 use crate::catalog::Model;
-use crate::change::Change;
 use crate::plan::Plan;
 
-/// Connections: to this machine without a proxy, and to others.
-#[derive(Clone, Debug)]
-pub(super) struct Http {
-    near: reqwest::Client,
-    far: reqwest::Client,
+/// Whether an answer that broke off may be asked for again although some of it was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It may: nobody saw it, or who saw it is told that it begins again.
+    Again,
+    /// It may not: what was shown cannot be taken back.
+    Once,
 }
 
-impl Http {
-    pub(super) fn new() -> Result<Self, SendError> {
-        // Who installed another provider of cryptography first keeps it.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        // A redirect would take the key elsewhere.
-        let builder = || reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let failed = |error: reqwest::Error| SendError::Connection(error.to_string());
-        Ok(Self { near: builder().no_proxy().build().map_err(failed)?, far: builder().build().map_err(failed)? })
-    }
-}
-
-/// An answer as the provider gave it.
+/// A plan on its way.
 #[derive(Debug)]
-pub(super) struct Received {
-    pub(super) response: Response,
-    /// The body, or the stream.
-    pub(super) raw: Vec<u8>,
-    pub(super) changes: Vec<Change>,
-    pub(super) retries: usize,
+pub(super) struct Sending {
+    client: Client,
+    pub(super) plan: Plan,
+    destination: Destination,
+    provider: String,
+    bounds: Bounds,
+    /// When everything must be over.
+    until: Instant,
+    shown: Shown,
+    /// Whether something of the answer was given out.
+    given: bool,
+    retries: usize,
+    open: Option<Open>,
+    span: Span,
+}
+
+/// An exchange that goes on. The turn ends with it.
+#[derive(Debug)]
+struct Open {
+    exchange: Exchange,
+    until: Instant,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Step {
+    Events(Vec<Event>),
+    /// The answer begins again.
+    Restart,
+    End(Vec<Event>, Box<Received>),
 }
 
 impl Client {
-    /// Sends a plan until there is an answer, an error that does not pass, or no time left.
-    pub(super) async fn send(
+    /// Decides about a request and begins to send it. Nothing leaves before the first step.
+    pub(super) fn sending(
         &self,
-        plan: &Plan,
+        request: &Request,
         model: &Model,
-        stream: bool,
         until: Instant,
-    ) -> Result<Received, SendError> {
-        let destination = self.destination(plan, model)?;
-        let mut retries = 0;
+        shown: Shown,
+    ) -> Result<Sending, SendError> {
+        let plan = self.planner.plan(request, model).map_err(SendError::Loss)?;
+        let destination = self.destination(&plan, model)?;
+        let span = trace::span(request, model, self.options.record);
+        span.record("server.address", destination.url.host_str().unwrap_or_default());
+        if let Some(port) = destination.url.port_or_known_default() {
+            span.record("server.port", port);
+        }
+        Ok(Sending {
+            client: self.clone(),
+            plan,
+            destination,
+            provider: model.provider().id.clone(),
+            bounds: Bounds { stream: request.stream, most_bytes: self.options.most_bytes },
+            until,
+            shown,
+            given: false,
+            retries: 0,
+            open: None,
+            span,
+        })
+    }
+}
+
+impl Sending {
+    /// Whether something was shown that cannot be taken back.
+    pub(super) fn is_shown(&self) -> bool {
+        self.given && self.shown == Shown::Once
+    }
+
+    /// The next of the answer. An error is final.
+    pub(super) async fn next(&mut self) -> Result<Step, SendError> {
+        let span = self.span.clone();
+        async {
+            let step = self.step().await;
+            match &step {
+                Ok(Step::End(_, received)) => trace::answered(&self.span, received, self.client.options.record),
+                Err(error) => trace::failed(&self.span, error, self.retries),
+                Ok(Step::Events(_) | Step::Restart) => {}
+            }
+            step
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn step(&mut self) -> Result<Step, SendError> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let time = left.min(self.options.timeout);
-            let exchange = tokio::time::timeout(time, self.exchange(plan, &destination, stream)).await;
-            let error = match exchange {
-                Ok(Ok(received)) => return Ok(Received { retries, ..received }),
-                Ok(Err(error)) => error,
-                Err(_) if left <= self.options.timeout => return Err(SendError::Deadline(self.options.deadline)),
-                Err(_) => SendError::Timeout(self.options.timeout),
+            let error = match self.piece().await {
+                Ok(Piece::Events(events)) => {
+                    self.given = true;
+                    return Ok(Step::Events(events));
+                }
+                Ok(Piece::End(events, mut received)) => {
+                    received.retries = self.retries;
+                    self.open = None;
+                    return Ok(Step::End(events, received));
+                }
+                Err(error) => error,
             };
-            let wait = self.wait(&error, retries);
-            let left = until.saturating_duration_since(Instant::now());
-            if !error.retryable() || retries >= self.options.retries || wait > self.options.longest_wait || wait >= left
-            {
-                return Err(error);
-            }
-            retries += 1;
-            tokio::time::sleep(wait).await;
-        }
-    }
-
-    /// As long as the provider says, or twice as long as before with up to a quarter more, so that many clients do not come at once.
-    fn wait(&self, error: &SendError, retries: usize) -> Duration {
-        let told = if let SendError::Provider(error) = error { error.retry_after_ms } else { None };
-        if let Some(told) = told {
-            return Duration::from_millis(told);
-        }
-        let doubled = self.options.backoff.saturating_mul(1 << retries.min(16));
-        let dice = u32::try_from(RandomState::new().hash_one(retries) % 256).unwrap_or_default();
-        doubled.saturating_add(doubled / 1024 * dice).min(self.options.longest_wait)
-    }
-
-    async fn exchange(&self, plan: &Plan, to: &Destination, stream: bool) -> Result<Received, SendError> {
-        let http = if to.near { &self.http.near } else { &self.http.far };
-        let request = http.post(to.url.clone()).headers(to.headers.clone()).body(plan.body.get().to_owned());
-        let mut answer = request.send().await.map_err(|error| connection(&error))?;
-        let status = answer.status().as_u16();
-        let headers = answer.headers().clone();
-        let kind =
-            headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("no content type").to_owned();
-        let mut reader = Reader::new(plan, stream && (200..300).contains(&status), self.options.most_bytes);
-        loop {
-            match answer.chunk().await {
-                Ok(Some(bytes)) => reader.push(&bytes).map_err(|error| error.of_kind(&kind))?,
-                Ok(None) => break,
-                Err(_) => return Err(SendError::Cut(Box::new(reader.partial()))),
+            self.open = None;
+            self.pause(error).await?;
+            if std::mem::take(&mut self.given) {
+                return Ok(Step::Restart);
             }
         }
-        if (200..300).contains(&status) {
-            return reader.finish(plan.protocol).map_err(|error| error.of_kind(&kind));
-        }
-        let pairs = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let pairs: Vec<(&str, &str)> = pairs.collect();
-        Err(SendError::Provider(Box::new(plan.protocol.decode_error(status, Headers(&pairs), &reader.raw))))
-    }
-}
-
-fn connection(error: &reqwest::Error) -> SendError {
-    let mut why = String::new();
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
-    while let Some(error) = cause {
-        why = error.to_string();
-        cause = error.source();
-    }
-    SendError::Connection(if why.is_empty() { "no reason is known".to_owned() } else { why })
-}
-
-impl SendError {
-    /// The error with what the answer said that it was.
-    fn of_kind(self, kind: &str) -> Self {
-        match self {
-            Self::Unreadable { why, .. } => Self::Unreadable { content_type: kind.to_owned(), why },
-            Self::Loss(_)
-            | Self::MissingKey { .. }
-            | Self::Address(_)
-            | Self::Connection(_)
-            | Self::Timeout(_)
-            | Self::Deadline(_)
-            | Self::TooLarge(_)
-            | Self::Cut(_)
-            | Self::Provider(_) => self,
-        }
-    }
-}
-
-/// Reads the bytes of an answer, whole or as a stream, up to a limit.
-struct Reader {
-    raw: Vec<u8>,
-    most: usize,
-    stream: Option<(StreamDecoder, Assembler)>,
-    /// How many events came.
-    events: usize,
-    framing: Framing,
-}
-
-impl Reader {
-    fn new(plan: &Plan, stream: bool, most: usize) -> Self {
-        let framing = plan.protocol.framing(&plan.surface);
-        let stream = stream.then(|| (plan.protocol.stream_decoder(framing), Assembler::default()));
-        Self { raw: Vec::new(), most, stream, events: 0, framing }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), SendError> {
-        if self.raw.len() + bytes.len() > self.most {
-            return Err(SendError::TooLarge(self.most));
-        }
-        self.raw.extend_from_slice(bytes);
-        if let Some((decoder, assembler)) = &mut self.stream {
-            let events = decoder.push(bytes).map_err(|error| unreadable(&error))?;
-            self.events += events.len();
-            for event in events {
-                assembler.push(event);
+    /// The next piece of an exchange, which is begun if none goes on.
+    async fn piece(&mut self) -> Result<Piece, SendError> {
+        let options = &self.client.options;
+        let out_of_time = |until: Instant| {
+            if until >= self.until {
+                SendError::Deadline(options.deadline)
+            } else {
+                SendError::Timeout(options.timeout)
             }
+        };
+        if self.open.is_none() {
+            let turn = timeout_at(self.until.into(), self.client.pace.turn(&self.provider)).await;
+            let turn = turn.map_err(|_| SendError::Deadline(options.deadline))?;
+            let until = self.until.min(Instant::now() + options.timeout);
+            let opened =
+                timeout_at(until.into(), self.client.http.open(&self.plan, &self.destination, self.bounds)).await;
+            let exchange = opened.map_err(|_| out_of_time(until))??;
+            self.span.record("http.response.status_code", exchange.status);
+            self.open = Some(Open { exchange, until, _turn: turn });
         }
+        let Some(open) = &mut self.open else { return Err(SendError::Connection("it never began".to_owned())) };
+        let until = open.until;
+        timeout_at(until.into(), open.exchange.next()).await.map_err(|_| out_of_time(until))?
+    }
+
+    /// Waits for the next try, if there is one.
+    async fn pause(&mut self, error: SendError) -> Result<(), SendError> {
+        let options = &self.client.options;
+        let told = if let SendError::Provider(error) = &error { error.retry_after_ms } else { None };
+        let told = told.map(Duration::from_millis);
+        let wait = told.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.longest_wait));
+        let now = Instant::now();
+        let crowded = matches!(&error, SendError::Provider(error) if matches!(error.kind, FaultKind::RateLimit | FaultKind::Overloaded));
+        if let Some(told) = told.filter(|told| crowded && *told <= options.longest_wait) {
+            // Who asks one to wait asks all.
+            self.client.pace.hush(&self.provider, now + told);
+        }
+        let last = self.retries >= options.retries || self.is_shown();
+        if !error.retryable() || last || wait > options.longest_wait || now + wait >= self.until {
+            return Err(error);
+        }
+        self.retries += 1;
+        tracing::debug!(error.kind = error.word(), wait_ms = wait.as_millis(), "sent again");
+        tokio::time::sleep(wait).await;
         Ok(())
     }
-
-    fn partial(&self) -> Response {
-        self.stream.as_ref().map(|(_, assembler)| assembler.partial()).unwrap_or_default()
-    }
-
-    fn finish(self, protocol: Protocol) -> Result<Received, SendError> {
-        let Self { raw, stream, events: came, framing, .. } = self;
-        let Some((mut decoder, mut assembler)) = stream else {
-            let decoded = crate::translate::decode(&raw, protocol).map_err(|error| unreadable(&error))?;
-            let changes = decoded.changes.into_iter().map(Change::from).collect();
-            return Ok(Received { response: decoded.value, raw, changes, retries: 0 });
-        };
-        let events = decoder.finish().map_err(|error| unreadable(&error))?;
-        if came + events.len() == 0 && !raw.is_empty() {
-            return Err(unreadable(&"there is no event of the protocol in it"));
-        }
-        if framing != Framing::Aws && std::str::from_utf8(&raw).is_err() {
-            return Err(unreadable(&"it is not UTF-8"));
-        }
-        for event in events {
-            assembler.push(event);
-        }
-        match assembler.finish() {
-            Ok(response) => Ok(Received { response, raw, changes: Vec::new(), retries: 0 }),
-            Err(cut) => Err(match cut.error {
-                Some(error) => SendError::Provider(Box::new(error)),
-                None => SendError::Cut(Box::new(cut.response)),
-            }),
-        }
-    }
 }
 
-fn unreadable(why: &dyn std::fmt::Display) -> SendError {
-    SendError::Unreadable { content_type: String::new(), why: why.to_string() }
+/// Twice as long as before, with up to a quarter more, so that many clients do not come at once.
+fn backoff(first: Duration, retries: usize) -> Duration {
+    let doubled = first.saturating_mul(1 << retries.min(16));
+    let dice = u32::try_from(RandomState::new().hash_one(retries) % 256).unwrap_or_default();
+    doubled.saturating_add(doubled / 1024 * dice)
 }

@@ -1,12 +1,16 @@
 //! The way back: an answer as the model gave it, in the caller's names and shapes. Text that is no JSON is left as it is, for the
 //! reader of answers to salvage.
 
+mod events;
+
 use polywire_schema::Lens;
 use polywire_wire::{Block, Response, Strategy, ToolCall};
 use serde_json::Value;
 
 use crate::change::{Change, Effect, Kind};
 use crate::plan::Plan;
+
+pub use events::RestoreEvents;
 
 /// An answer in the caller's names and shapes.
 #[derive(Clone, Debug, PartialEq)]

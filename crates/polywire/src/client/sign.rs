@@ -1,0 +1,126 @@
+//! Signatures of requests, AWS version 4: a chain of HMACs over the request as it is sent. The steps are those of
+//! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use reqwest::Url;
+use ring::{digest, hmac};
+
+use super::Secret;
+
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
+/// A key that requests are signed with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SigningKey {
+    /// The id of the key, which is sent.
+    pub id: String,
+    /// The key.
+    pub secret: Secret,
+    /// The token of a session, for keys that pass.
+    pub session: Option<Secret>,
+    /// The region of the service.
+    pub region: String,
+}
+
+impl SigningKey {
+    /// A key for a region, without a session.
+    pub fn new(id: impl Into<String>, secret: Secret, region: impl Into<String>) -> Self {
+        Self { id: id.into(), secret, session: None, region: region.into() }
+    }
+
+    /// The same in a session.
+    #[must_use]
+    pub fn with_session(mut self, token: Secret) -> Self {
+        self.session = Some(token);
+        self
+    }
+
+    /// The headers that sign a request of a body to an address.
+    pub(super) fn sign(&self, service: &str, url: &Url, body: &[u8], now: SystemTime) -> Vec<(&'static str, Secret)> {
+        let time = stamp(now);
+        let day = time.get(..8).unwrap_or_default();
+        let content = hex(digest::digest(&digest::SHA256, body).as_ref());
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        // In the order of their names.
+        let mut headers = vec![("host", host), ("x-amz-content-sha256", content.clone()), ("x-amz-date", time.clone())];
+        headers.extend(self.session.as_ref().map(|token| ("x-amz-security-token", token.expose().to_owned())));
+        let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
+        let lines =
+            headers.iter().map(|(name, value)| format!("{name}:{}", value.trim())).collect::<Vec<_>>().join("\n");
+        let (path, query) = (escaped(url.path(), b"/"), canonical_query(url));
+        let canonical = format!("POST\n{path}\n{query}\n{lines}\n\n{names}\n{content}");
+        let scope = format!("{day}/{}/{service}/aws4_request", self.region);
+        let digest = hex(digest::digest(&digest::SHA256, canonical.as_bytes()).as_ref());
+        let text = format!("{ALGORITHM}\n{time}\n{scope}\n{digest}");
+        let first = format!("AWS4{}", self.secret.expose()).into_bytes();
+        let key = [day, &self.region, service, "aws4_request"].iter().fold(first, |key, part| mac(&key, part));
+        let signature = hex(&mac(&key, &text));
+        let credential = format!("{}/{scope}", self.id);
+        let told = format!("{ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}");
+        let sent = headers.into_iter().filter(|(name, _)| *name != "host");
+        let sent = sent.map(|(name, value)| (name, Secret::new(value)));
+        sent.chain([("authorization", Secret::new(told))]).collect()
+    }
+}
+
+fn mac(key: &[u8], text: &str) -> Vec<u8> {
+    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes()).as_ref().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+/// A text in which everything but letters, digits, `-_.~` and what else is plain stands as its bytes.
+fn escaped(text: &str, plain: &[u8]) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || plain.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing into a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+fn canonical_query(url: &Url) -> String {
+    let pairs = url.query_pairs().map(|(name, value)| format!("{}={}", escaped(&name, b""), escaped(&value, b"")));
+    let mut pairs: Vec<String> = pairs.collect();
+    pairs.sort();
+    pairs.join("&")
+}
+
+/// A path as the service itself sees it: colons stand as their bytes, for the signature is made over these.
+pub(super) fn settle_path(url: &mut Url) {
+    let path = url.path().replace(':', "%3A");
+    url.set_path(&path);
+}
+
+/// A time such as `20130524T000000Z`.
+fn stamp(now: SystemTime) -> String {
+    let seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years from March to February have their odd day at the end; 400 of them are an era.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = year + era * 400 + next;
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+#[cfg(test)]
+#[path = "sign_tests.rs"]
+mod tests;

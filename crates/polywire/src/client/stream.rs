@@ -1,0 +1,160 @@
+//! An answer as it arrives, from the first of several models that answers: events in the caller's names and shapes, and the whole
+//! answer at the end.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use polywire_wire::{Event, Request};
+
+use super::error::{Failed, SendError};
+use super::exchange::Received;
+use super::send::{Sending, Shown, Step};
+use super::{Client, Completion};
+use crate::catalog::Model;
+use crate::change::{Change, Effect, Kind};
+use crate::restore::{RestoreEvents, restore};
+
+/// An answer as it arrives. Dropping it ends the exchange.
+///
+/// A request that failed is sent again, and then to the next model, as long as no event was given out.
+#[derive(Debug)]
+#[must_use = "nothing is sent before the first event is asked for"]
+pub struct CompletionStream {
+    client: Client,
+    request: Request,
+    models: VecDeque<Model>,
+    failed: Vec<Failed>,
+    until: Instant,
+    shown: Shown,
+    sending: Option<Sending>,
+    restore: RestoreEvents,
+    ready: VecDeque<Event>,
+    outcome: Option<Result<Completion, SendError>>,
+}
+
+impl CompletionStream {
+    pub(super) fn new(client: &Client, request: &Request, models: &[Model], shown: Shown) -> Self {
+        Self {
+            client: client.clone(),
+            request: request.clone(),
+            models: models.iter().cloned().collect(),
+            failed: Vec::new(),
+            until: Instant::now() + client.options.deadline,
+            shown,
+            sending: None,
+            restore: RestoreEvents::default(),
+            ready: VecDeque::new(),
+            outcome: None,
+        }
+    }
+
+    /// The next event; none at the end, whatever the end is. Put together, the events are the answer.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.outcome.is_some() {
+                return None;
+            }
+            self.advance().await;
+        }
+    }
+
+    /// The whole answer, or why there is none. Waits for the end.
+    pub async fn finish(mut self) -> Result<Completion, SendError> {
+        loop {
+            self.ready.clear();
+            if let Some(outcome) = self.outcome.take() {
+                return outcome;
+            }
+            self.advance().await;
+        }
+    }
+
+    async fn advance(&mut self) {
+        let Some(sending) = &mut self.sending else {
+            self.begin();
+            return;
+        };
+        match sending.next().await {
+            Ok(Step::Events(events)) => self.take(events),
+            Ok(Step::Restart) => self.restore = RestoreEvents::default(),
+            Ok(Step::End(events, received)) => {
+                self.take(events);
+                self.end(*received);
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Turns to the next model.
+    fn begin(&mut self) {
+        let Some(model) = self.models.front() else {
+            let failed = std::mem::take(&mut self.failed);
+            self.outcome = Some(Err(SendError::after(failed, None)));
+            return;
+        };
+        match self.client.sending(&self.request, model, self.until, self.shown) {
+            Ok(sending) => self.sending = Some(sending),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
+        let Some(sending) = &self.sending else { return };
+        for event in events {
+            self.ready.extend(self.restore.push(event, &sending.plan));
+        }
+    }
+
+    fn end(&mut self, received: Received) {
+        let Some(sending) = self.sending.take() else { return };
+        let restored = restore(received.response, &sending.plan);
+        let fallen = fallen_over(&self.failed);
+        let changes = sending.plan.changes().iter().cloned().chain(fallen);
+        let changes = changes.chain(received.changes).chain(restored.changes).collect();
+        let (plan, retries) = (sending.plan, received.retries);
+        self.outcome = Some(Ok(Completion { response: restored.response, plan, changes, retries }));
+    }
+
+    fn fail(&mut self, error: SendError) {
+        let given = self.sending.take().is_some_and(|sending| sending.is_shown());
+        let Some(model) = self.models.pop_front() else { return };
+        if given || !error.falls_over() || self.models.is_empty() {
+            let failed = std::mem::take(&mut self.failed);
+            self.outcome = Some(Err(SendError::after(failed, Some((model, error)))));
+            return;
+        }
+        tracing::warn!(model = model.name(), error.kind = error.word(), "the next model is asked");
+        self.restore = RestoreEvents::default();
+        self.failed.push(Failed::of(&model, error));
+    }
+}
+
+impl Failed {
+    pub(super) fn of(model: &Model, error: SendError) -> Self {
+        Self { model: model.name(), why: error.to_string(), error: Some(error) }
+    }
+}
+
+impl SendError {
+    /// The error of one model, or of all that were asked.
+    fn after(mut failed: Vec<Failed>, last: Option<(Model, Self)>) -> Self {
+        match last {
+            Some((_, error)) if failed.is_empty() => error,
+            last => {
+                failed.extend(last.map(|(model, error)| Failed::of(&model, error)));
+                Self::Everyone(failed)
+            }
+        }
+    }
+}
+
+/// That other models were asked before.
+pub(super) fn fallen_over(failed: &[Failed]) -> impl Iterator<Item = Change> {
+    failed.iter().map(|failed| {
+        let detail = format!("`{}` gave no answer: {}", failed.model, failed.why);
+        Change::new(Kind::Model, "fell-over", "/model", ("rewritten", Effect::Note), detail)
+    })
+}

@@ -1,0 +1,203 @@
+//! The way back for answers that arrive in pieces: events in the caller's names and shapes. Put together, they are the answer that
+//! [`restore`](super::restore) gives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use polywire_wire::{Assembler, Block, Delta, Event, OUTPUT_TOOL, Response, StopReason, Strategy, ToolCall};
+
+use super::{Restored, decode_arguments};
+use crate::plan::Plan;
+
+/// Brings the events of one answer back as they come. What travels in another shape is held until it is whole; everything else
+/// passes at once.
+#[derive(Debug, Default)]
+pub struct RestoreEvents {
+    /// The blocks that are held.
+    held: BTreeMap<usize, Assembler>,
+    /// What is answered by a tool, and where its text goes.
+    answer: Option<Answer>,
+    /// Calls that say the answer once more.
+    again: BTreeSet<usize>,
+    /// The first call of any tool.
+    first_call: Option<usize>,
+    /// Whether a tool of the caller's is called.
+    calls: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    index: usize,
+    goes: usize,
+}
+
+/// What becomes of a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It passes.
+    Pass,
+    /// It is held until it is whole.
+    Hold,
+    /// It passes as the text of the answer.
+    Answer,
+}
+
+impl RestoreEvents {
+    /// Takes the next event of the answer to a plan, and gives those that the caller may see.
+    pub fn push(&mut self, event: Event, plan: &Plan) -> Vec<Event> {
+        match event {
+            Event::Open { index, block } => self.open(index, block, plan),
+            Event::Delta { index, delta } => self.delta(index, delta, plan),
+            Event::Close { index } => self.close(index, plan),
+            Event::Stop { reason, sequence, extra } => {
+                let mut events = self.flush(plan);
+                let answered = self.answer.is_some() && !self.calls && reason == StopReason::ToolUse;
+                let reason = if answered { StopReason::EndTurn } else { reason };
+                events.push(Event::Stop { reason, sequence, extra });
+                events
+            }
+            event @ (Event::Start { .. }
+            | Event::Refusal { .. }
+            | Event::Usage(_)
+            | Event::End
+            | Event::Error(_)
+            | Event::Other { .. }
+            | _) => vec![event],
+        }
+    }
+
+    fn open(&mut self, index: usize, mut block: Block, plan: &Plan) -> Vec<Event> {
+        match self.fate(index, &mut block, plan) {
+            Fate::Pass => vec![Event::Open { index: place(index), block }],
+            Fate::Hold => {
+                self.hold(index, Event::Open { index, block });
+                Vec::new()
+            }
+            Fate::Answer => {
+                let said = block.as_call().map(|call| call.arguments.clone()).unwrap_or_default();
+                let goes = self.answer.map_or(place(index), |answer| answer.goes);
+                vec![Event::Open { index: goes, block: Block::text(said) }]
+            }
+        }
+    }
+
+    /// What becomes of a block that begins; a call gets the caller's name.
+    fn fate(&mut self, index: usize, block: &mut Block, plan: &Plan) -> Fate {
+        let (by_tool, by_lens) = (by_tool(plan), by_lens(plan));
+        let Block::ToolCall(call) = block else {
+            let held = matches!(block, Block::Text(_)) && (by_tool || by_lens);
+            return if held { Fate::Hold } else { Fate::Pass };
+        };
+        let first = *self.first_call.get_or_insert(index);
+        if by_tool && call.name == OUTPUT_TOOL {
+            if self.answer.is_some() {
+                self.again.insert(index);
+                return Fate::Hold;
+            }
+            self.answer = Some(Answer { index, goes: place(first) - 1 });
+            return if by_lens { Fate::Hold } else { Fate::Answer };
+        }
+        self.calls = true;
+        let Some(tool) = plan.tool(&call.name) else { return Fate::Pass };
+        if tool.lens.is_some() {
+            return Fate::Hold;
+        }
+        tool.name.clone_into(&mut call.name);
+        Fate::Pass
+    }
+
+    fn hold(&mut self, index: usize, event: Event) {
+        self.held.entry(index).or_default().push(event);
+    }
+
+    fn delta(&mut self, index: usize, delta: Delta, plan: &Plan) -> Vec<Event> {
+        // Words beside the tool are the answer only if the tool is not called.
+        let words = matches!(delta, Delta::Text(_)) && (by_tool(plan) || by_lens(plan));
+        if words || self.held.contains_key(&index) {
+            self.hold(index, Event::Delta { index, delta });
+            return Vec::new();
+        }
+        match (self.answer.filter(|answer| answer.index == index), delta) {
+            (Some(answer), Delta::Arguments(more)) => {
+                vec![Event::Delta { index: answer.goes, delta: Delta::Text(more) }]
+            }
+            // A text has no signature of a call.
+            (Some(_), _) => Vec::new(),
+            (None, delta) => vec![Event::Delta { index: place(index), delta }],
+        }
+    }
+
+    fn close(&mut self, index: usize, plan: &Plan) -> Vec<Event> {
+        if !self.held.contains_key(&index) {
+            let answer = self.answer.filter(|answer| answer.index == index);
+            return vec![Event::Close { index: answer.map_or(place(index), |answer| answer.goes) }];
+        }
+        // What may be the answer is known at the end.
+        let call = self.held.get(&index).and_then(call_in).filter(|call| plan.tool(&call.name).is_some());
+        let Some(call) = call.filter(|_| self.answer.is_none_or(|answer| answer.index != index)) else {
+            return Vec::new();
+        };
+        self.held.remove(&index);
+        told(index, call, plan).into()
+    }
+
+    /// Everything that is still held, at the end.
+    fn flush(&mut self, plan: &Plan) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut texts = Vec::new();
+        for (index, held) in std::mem::take(&mut self.held) {
+            let answer = self.answer.filter(|answer| answer.index == index);
+            match (call_in(&held), answer) {
+                (Some(call), Some(answer)) => texts.push((answer.goes, Block::text(call.arguments))),
+                (Some(call), None) if !self.again.contains(&index) => events.extend(told(index, call, plan)),
+                (None, None) if self.answer.is_none() => {
+                    texts.extend(held.partial().content.into_iter().map(|block| (place(index), block)));
+                }
+                (Some(_) | None, _) => {}
+            }
+        }
+        let (places, content): (Vec<usize>, Vec<Block>) = texts.into_iter().unzip();
+        let response = Response { content, ..Response::default() };
+        let mut restored = Restored { response, output: None, changes: Vec::new() };
+        restored.take_output(plan.output.as_ref().and_then(|output| output.lens.as_ref()));
+        for (index, block) in places.into_iter().zip(restored.response.content) {
+            events.extend([Event::Open { index, block }, Event::Close { index }]);
+        }
+        events
+    }
+}
+
+/// Where a block goes; between two there is room for the answer.
+fn place(index: usize) -> usize {
+    index.saturating_mul(2).saturating_add(1)
+}
+
+/// The call that was held.
+fn call_in(held: &Assembler) -> Option<ToolCall> {
+    held.partial().content.iter().find_map(Block::as_call).cloned()
+}
+
+fn by_tool(plan: &Plan) -> bool {
+    plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool)
+}
+
+fn by_lens(plan: &Plan) -> bool {
+    plan.output.as_ref().is_some_and(|output| output.lens.is_some())
+}
+
+/// A call of the caller's, whole, in the caller's names and shapes.
+fn told(index: usize, mut call: ToolCall, plan: &Plan) -> [Event; 3] {
+    if let Some(tool) = plan.tool(&call.name) {
+        tool.name.clone_into(&mut call.name);
+        if let Some(lens) = &tool.lens {
+            // What could not be brought back is told of with the whole answer.
+            let _ = decode_arguments(&mut call, lens, index);
+        }
+    }
+    let arguments = std::mem::take(&mut call.arguments);
+    let index = place(index);
+    [
+        Event::Open { index, block: Block::ToolCall(call) },
+        Event::Delta { index, delta: Delta::Arguments(arguments) },
+        Event::Close { index },
+    ]
+}
