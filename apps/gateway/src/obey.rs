@@ -23,6 +23,24 @@ pub(crate) fn heeded(schema: &Value) -> Value {
     }
 }
 
+/// The value without entries whose key was there before: no schema forbids them, and no good model writes them.
+pub(crate) fn distinct(value: Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut keys = Vec::new();
+            let first = |item: &Value| {
+                let Some(key) = item.get("key").cloned() else { return true };
+                let new = !keys.contains(&key);
+                keys.push(key);
+                new
+            };
+            Value::Array(items.into_iter().filter(first).map(distinct).collect())
+        }
+        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| (key, distinct(value))).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
 /// The pairs `(word: JSON)` of a text.
 fn asides(text: &str) -> impl Iterator<Item = (&str, Value)> {
     text.split('(').skip(1).filter_map(|aside| {

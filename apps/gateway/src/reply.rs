@@ -8,7 +8,7 @@ use polywire::wire::{
 use serde_json::{Value, json};
 
 use crate::misbehave::Act;
-use crate::obey::heeded;
+use crate::obey::{distinct, heeded};
 
 /// Seeds that are tried for a value that conforms.
 const TRIES: u64 = 32;
@@ -69,9 +69,11 @@ fn wanted(request: &Request) -> Wanted<'_> {
     if let Some(function) = call(request) {
         return Wanted::Call(function);
     }
+    let any = json!({"type": "object"});
     match &request.output {
-        Some(Output::Schema(format)) => Wanted::Value(format.schema().clone()),
-        Some(Output::Json) => Wanted::Value(in_words(request).unwrap_or_else(|| json!({"type": "object"}))),
+        // A schema of any object says no more than free JSON does.
+        Some(Output::Schema(format)) if *format.schema() != any => Wanted::Value(format.schema().clone()),
+        Some(Output::Json | Output::Schema(_)) => Wanted::Value(in_words(request).unwrap_or(any)),
         None => in_words(request).map_or(Wanted::Words, Wanted::Value),
     }
 }
@@ -143,6 +145,8 @@ fn plain_value(schema: &Value, seed: u64, acts: &[&Act]) -> Value {
     let heeded = heeded(schema);
     let samples = |schema: &Value| (0..TRIES).find_map(|step| conforming(schema, seed.wrapping_add(step)));
     let found = samples(&heeded).filter(|value| conforms(value, schema)).or_else(|| samples(schema));
+    let found =
+        found.map(|value| Some(distinct(value.clone())).filter(|value| conforms(value, schema)).unwrap_or(value));
     let found = found.or_else(|| sample(schema, seed)).unwrap_or_else(|| json!({}));
     acts.iter().fold(found, |value, act| if let Act::Value(change) = act { change(value, schema) } else { value })
 }

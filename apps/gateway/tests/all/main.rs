@@ -8,7 +8,10 @@
 
 mod ask;
 mod faithful;
+mod faults;
 mod misbehaviours;
+mod script;
+mod stream;
 
 use std::time::Duration;
 

@@ -60,6 +60,8 @@ pub struct Attempt {
     pub repairs: Vec<Repair>,
     /// What is wrong with its value; empty for a valid one, and where there is no value.
     pub faults: Vec<Fault>,
+    /// Why its value could not be brought back into the caller's shape; the faults are then those of the value as it came.
+    pub not_restored: Option<String>,
     /// How often it was sent again because the provider could not take it.
     pub retries: usize,
 }
@@ -263,10 +265,14 @@ impl<T> AskStream<T> {
         let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
         let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
         let raw = String::from_utf8_lossy(&raw).into_owned();
-        let mut attempt = Attempt { plan, raw, response, repairs: Vec::new(), faults: Vec::new(), retries };
+        let (repairs, faults) = (Vec::new(), Vec::new());
+        let mut attempt = Attempt { plan, raw, response, repairs, faults, not_restored: None, retries };
         self.tries += 1;
         let answer = match read {
-            Ok(answer) => answer,
+            Ok(Reading { answer, not_restored }) => {
+                attempt.not_restored = not_restored;
+                answer
+            }
             Err(why) => {
                 self.attempts.push(attempt);
                 return self.fail(why);
@@ -338,8 +344,20 @@ impl<T: DeserializeOwned> AskStream<T> {
     }
 }
 
+/// What an answer came to.
+struct Reading {
+    answer: Answer,
+    not_restored: Option<String>,
+}
+
+impl From<Answer> for Reading {
+    fn from(answer: Answer) -> Self {
+        Self { answer, not_restored: None }
+    }
+}
+
 /// Reads the value of an answer. An answer that is none is not one to ask again about.
-fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Answer, AskFailure> {
+fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, AskFailure> {
     if let Some(words) = &response.refusal {
         return Err(AskFailure::Refused(words.clone()));
     }
@@ -358,24 +376,31 @@ fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Answer, Ask
     let text = response.text();
     let options = ReadOptions::default();
     let Some(lens) = plan.output.as_ref().and_then(|output| output.lens.as_ref()) else {
-        return Ok(read_with(&text, Some(schema), &options));
+        return Ok(read_with(&text, Some(schema), &options).into());
     };
     let mut found = read_with(&text, None, &options);
-    let Some(value) = found.value.take() else { return Ok(found) };
+    let Some(value) = found.value.take() else { return Ok(found.into()) };
     // What the lens does not understand is judged as it is.
-    let value = lens.decode(value.clone()).unwrap_or(value);
+    let (value, not_restored) = match lens.decode(value.clone()) {
+        Ok(value) => (value, None),
+        Err(error) => (value, Some(error.to_string())),
+    };
     let mut answer = read_with(&value.to_string(), Some(schema), &options);
     // The places of these are in a text that nobody wrote.
     answer.repairs.iter_mut().for_each(|repair| repair.span = None);
     found.repairs.append(&mut answer.repairs);
     answer.repairs = found.repairs;
-    Ok(answer)
+    Ok(Reading { answer, not_restored })
 }
 
 /// The turns that ask again: what the model said, and what is wrong with it, as the result of its call or as words of the user.
 fn again(attempt: &Attempt, cut: bool) -> Vec<Message> {
     let wrong = match attempt.faults.as_slice() {
         _ if cut => CUT_VALUE.to_owned(),
+        // The faults are told in the caller's shape, which the model never saw.
+        [_, ..] if let Some(why) = &attempt.not_restored => {
+            format!("The answer does not fit the schema: {why}. Correct that and give the whole answer again.")
+        }
         [] => NO_VALUE.to_owned(),
         faults => feedback(faults),
     };
