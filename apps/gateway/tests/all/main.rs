@@ -11,6 +11,7 @@ mod faithful;
 mod faults;
 mod misbehaviours;
 mod script;
+mod spans;
 mod stream;
 
 use std::time::Duration;

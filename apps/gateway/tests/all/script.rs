@@ -1,8 +1,8 @@
 //! A server that does as it is told with every connection, for what no emulator does.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polywire::{Client, ClientOptions, Model, Secret};
@@ -22,6 +22,8 @@ pub(crate) const FIRST_EVENT: &str = "data: {\"id\":\"x\",\"object\":\"chat.comp
 pub(crate) struct Script {
     pub(crate) url: String,
     pub(crate) requests: Arc<AtomicUsize>,
+    /// The requests as they came.
+    pub(crate) heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Script {
@@ -34,26 +36,33 @@ impl Script {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let requests = Arc::new(AtomicUsize::new(0));
-        let (act, count) = (Arc::new(act), Arc::clone(&requests));
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (act, count, log) = (Arc::new(act), Arc::clone(&requests), Arc::clone(&heard));
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.expect("a connection");
-                let (act, count) = (Arc::clone(&act), Arc::clone(&count));
+                let (act, count, log) = (Arc::clone(&act), Arc::clone(&count), Arc::clone(&log));
                 tokio::spawn(async move {
-                    if read_request(&mut stream).await.is_some() {
+                    if let Some(request) = read_request(&mut stream).await {
+                        log.lock().expect("a lock").push(request);
                         let number = count.fetch_add(1, Ordering::SeqCst);
                         act(stream, number).await;
                     }
                 });
             }
         });
-        Self { url, requests }
+        Self { url, requests, heard }
     }
 
     /// A client of it that does not wait long.
     pub(crate) fn client(&self, options: ClientOptions) -> Client {
         let client = Client::with_options(options).expect("a client");
         client.with_base_url("openai", &self.url).with_key("openai", Secret::new("sk-very-secret"))
+    }
+
+    /// The request of a number.
+    pub(crate) fn request(&self, number: usize) -> String {
+        self.heard.lock().expect("a lock").get(number).cloned().unwrap_or_default()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -86,15 +95,16 @@ pub(crate) async fn say(stream: &mut TcpStream, text: &str) {
     let _ = stream.flush().await;
 }
 
-async fn read_request(stream: &mut TcpStream) -> Option<()> {
+async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut seen = Vec::new();
     let mut chunk = [0; 4096];
     loop {
-        let text = String::from_utf8_lossy(&seen).to_lowercase();
+        let text = String::from_utf8_lossy(&seen);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_lowercase();
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
             if body.len() >= length.unwrap_or(0) {
-                return Some(());
+                return Some(text.into_owned());
             }
         }
         match stream.read(&mut chunk).await {

@@ -1,7 +1,7 @@
 //! Answers in pieces: the events are the answer, partial values lead to the whole one, and models stand in for each other.
 
 use polywire::wire::{Assembler, Function, Message, OutputFormat, Request, Strategy, Tool};
-use polywire::{AskFailure, Catalog, Client, ClientOptions, Model, Secret, SendError};
+use polywire::{AskFailure, Catalog, Client, ClientOptions, Effect, Model, Secret, SendError};
 use polywire_gateway::{EMULATE_HEADER, Emulator};
 use serde_json::{Value, json};
 
@@ -79,6 +79,8 @@ async fn every_row_by_every_strategy() {
             let request = Request::new("", vec![Message::user("An order, please.")]);
             let format = OutputFormat::strict("order", order()).expect("a format").with_strategy(strategy);
             match client.ask_format(request.clone(), format.clone(), &model).await {
+                // Where the provider holds nobody to what was lost, a second attempt may be needed.
+                Ok(asked) if asked.changes.iter().any(|change| change.effect == Effect::Wider) => {}
                 Ok(asked) if asked.attempts.len() == 1 => {}
                 Ok(asked) => {
                     let first = asked.attempts.first().map(|attempt| (&attempt.raw, &attempt.repairs, &attempt.faults));
@@ -89,13 +91,15 @@ async fn every_row_by_every_strategy() {
             let mut asking = client.ask_format_stream(request, format, &model);
             let mut partials = Vec::new();
             while let Some(partial) = asking.next().await {
-                partials.push(partial.value);
+                partials.push((partial.attempt, partial.value));
             }
             match asking.finish().await {
                 Ok(asked) => {
-                    let stray = partials.iter().find(|partial| !leads_to(partial, &asked.value));
+                    let last = asked.attempts.len();
+                    let of_last = partials.iter().filter(|(attempt, _)| *attempt == last).map(|(_, partial)| partial);
+                    let stray = of_last.clone().find(|partial| !leads_to(partial, &asked.value));
                     failed.extend(stray.map(|stray| format!("{name}: {stray} does not lead to {}", asked.value)));
-                    if partials.is_empty() {
+                    if of_last.count() == 0 {
                         failed.push(format!("{name}: no partial value"));
                     }
                 }
@@ -285,4 +289,58 @@ async fn half_a_value_is_asked_for_again() {
     let asked = script.client(super::script::soon()).ask_value(request, &schema, &super::script::chat()).await;
     let asked = asked.expect("the second time");
     assert_eq!((asked.value, asked.attempts.len()), (json!({"names": ["Ada", "Grace"]}), 2));
+}
+
+/// A value that cannot be brought back is told of in the words of the wire, which is all that the model ever saw.
+#[tokio::test]
+async fn what_cannot_be_brought_back_is_told_in_the_words_of_the_wire() {
+    let entries = r#"{\"labels\": [{\"key\": \"a\", \"value\": \"1\"}, {\"key\": \"a\", \"value\": \"2\"}]}"#;
+    let twice = super::script::WORDS.replace("Hello", entries);
+    let once = twice.replacen("\\\"a\\\"", "\\\"b\\\"", 1);
+    let script = super::script::Script::start(move |mut stream, number| {
+        let body = if number == 0 { twice.clone() } else { once.clone() };
+        async move {
+            let told = super::script::answer("200 OK", "content-type: application/json\r\n", &body);
+            super::script::say(&mut stream, &told).await;
+        }
+    })
+    .await;
+    let labels = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let schema = json!({"type": "object", "properties": {"labels": labels}, "required": ["labels"]});
+    let request = Request::new("", vec![Message::user("Labels.")]);
+    let asked = script.client(super::script::soon()).ask_value(request, &schema, &super::script::chat()).await;
+    let asked = asked.expect("the second time");
+    assert_eq!((asked.value, asked.attempts.len()), (json!({"labels": {"b": "1", "a": "2"}}), 2));
+    let again = script.request(1);
+    let why = asked.attempts[0].not_restored.clone().expect("a reason");
+    assert!(again.contains("/labels") && !again.contains("not of type"), "{why}: {again}");
+}
+
+/// A request to AWS is signed, the key stays here, and colons of ids stand as bytes.
+#[tokio::test]
+async fn requests_are_signed() {
+    let script = super::script::Script::start(|mut stream, _| async move {
+        let body =
+            r#"{"output":{"message":{"role":"assistant","content":[{"text":"Hello"}]}},"stopReason":"end_turn"}"#;
+        let told = super::script::answer("200 OK", "content-type: application/json\r\n", body);
+        super::script::say(&mut stream, &told).await;
+    })
+    .await;
+    let key = polywire::SigningKey::new("AKIDEXAMPLE", Secret::new("very-secret"), "eu-west-1");
+    let client = Client::new().expect("a client").with_signing_key("bedrock", key.with_session(Secret::new("passing")));
+    let client = client.with_base_url("bedrock", script.url.trim_end_matches("/v1"));
+    let model = model("bedrock:converse/anthropic.claude-sonnet-4-5-20250929-v1:0");
+    let done = client.complete(&Request::new("", vec![Message::user("Hello")]), &model).await.expect("words");
+    assert_eq!(done.response.text(), "Hello");
+    let sent = script.request(0);
+    assert!(sent.starts_with("POST /model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse HTTP/1.1"), "{sent}");
+    assert!(sent.contains("authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{sent}");
+    assert!(
+        sent.contains(
+            "/eu-west-1/bedrock/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token"
+        ),
+        "{sent}"
+    );
+    assert!(sent.contains("x-amz-security-token: passing"), "{sent}");
+    assert!(!sent.contains("very-secret") && !format!("{client:?} {done:?}").contains("very-secret"));
 }

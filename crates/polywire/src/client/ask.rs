@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use polywire_answer::{Answer, Fault, ReadOptions, Repair, Schema, Verdict, feedback, read_with};
+use polywire_schema::Lens;
 use polywire_wire::{
-    Block, Event, Message, Output, OutputFormat, Request, Response, Role, StopReason, Strategy, ToolResult, Usage,
+    Block, Event, Message, OUTPUT_TOOL, Output, OutputFormat, Request, Response, Role, StopReason, Strategy, Tool,
+    ToolResult, Usage,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -380,12 +382,22 @@ fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, As
     };
     let mut found = read_with(&text, None, &options);
     let Some(value) = found.value.take() else { return Ok(found.into()) };
-    // What the lens does not understand is judged as it is.
     let (value, not_restored) = match lens.decode(value.clone()) {
         Ok(value) => (value, None),
-        Err(error) => (value, Some(error.to_string())),
+        Err(error) => match mended(&text, plan, lens, &options) {
+            Some((value, repairs)) => {
+                found.repairs = repairs;
+                (value, None)
+            }
+            // What the lens does not understand may be in the caller's shape already.
+            None => (value, Some(error.to_string())),
+        },
     };
     let mut answer = read_with(&value.to_string(), Some(schema), &options);
+    if not_restored.is_some() && !answer.repairs.is_empty() && answer.verdict == Verdict::Valid {
+        // Made to fit, it is a value that nobody meant.
+        answer.verdict = Verdict::NoValue;
+    }
     // The places of these are in a text that nobody wrote.
     answer.repairs.iter_mut().for_each(|repair| repair.span = None);
     found.repairs.append(&mut answer.repairs);
@@ -393,12 +405,24 @@ fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, As
     Ok(Reading { answer, not_restored })
 }
 
+/// The value of a text that the lens understands once it is made to fit the schema that was sent.
+fn mended(text: &str, plan: &Plan, lens: &Lens, options: &ReadOptions) -> Option<(Value, Vec<Repair>)> {
+    let sent = crate::translate::decode_request(plan.body.get().as_bytes(), plan.protocol).ok()?.value;
+    let answer = sent.tools.iter().filter_map(Tool::as_function).find(|tool| tool.name == OUTPUT_TOOL);
+    let schema = match (&sent.output, answer) {
+        (Some(Output::Schema(format)), _) => format.schema(),
+        (Some(Output::Json) | None, answer) => answer?.parameters.as_ref()?,
+    };
+    let answer = read_with(text, Some(&*Schema::cached(schema).ok()?), options);
+    Some((lens.decode(answer.value?).ok()?, answer.repairs))
+}
+
 /// The turns that ask again: what the model said, and what is wrong with it, as the result of its call or as words of the user.
 fn again(attempt: &Attempt, cut: bool) -> Vec<Message> {
     let wrong = match attempt.faults.as_slice() {
         _ if cut => CUT_VALUE.to_owned(),
         // The faults are told in the caller's shape, which the model never saw.
-        [_, ..] if let Some(why) = &attempt.not_restored => {
+        _ if let Some(why) = &attempt.not_restored => {
             format!("The answer does not fit the schema: {why}. Correct that and give the whole answer again.")
         }
         [] => NO_VALUE.to_owned(),
