@@ -281,7 +281,7 @@ fn plan_shows_what_was_decided_and_refuses_losses_on_request() {
     assert!(text.contains("/temperature"), "{text}");
     let plan = parsed(&fine(&["plan", file.path(), "--model", "openai/gpt-5", "--json"]));
     assert_eq!(plan["tools"][0]["wire_name"], json!("get_weather"));
-    let losses = parsed(&findings(&["plan", file.path(), "--model", "openai/gpt-5", "--no-loss", "wishes"]));
+    let losses = parsed(&findings(&["plan", file.path(), "--model", "openai/gpt-5", "--on-loss", "wishes=error"]));
     assert_eq!(losses["refused"][0]["at"], json!("/temperature"));
 }
 

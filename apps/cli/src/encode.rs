@@ -22,7 +22,7 @@ Examples:
   polywire encode request.json --to openai:chat/gpt-4o    (another surface of the provider)
 
 Prints {\"method\",\"url\",\"headers\",\"body\",\"changes\"}. Secrets are named, not printed: `{env VAR}`.
-Exit codes: 0 fine, 1 losses that `--no-loss` does not allow, 2 bad input.";
+Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
 
 /// Say a request to a provider: method, address, headers, body, and everything that had to give
 #[derive(Args)]
@@ -52,9 +52,9 @@ const PLAN_HELP: &str = "\
 Examples:
   polywire plan request.json --model anthropic/claude-opus-5-5
   polywire plan request.json --model openai/gpt-5 --json
-  polywire plan request.json --model deepseek/deepseek-chat --no-loss output --no-loss tools
+  polywire plan request.json --model deepseek/deepseek-chat --on-loss output=error,tools=error
 
-Exit codes: 0 fine, 1 losses that `--no-loss` does not allow, 2 bad input.";
+Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
 
 /// Show what would be decided about a request: tools, names, strategy, and everything that had to give
 #[derive(Args)]
@@ -83,12 +83,13 @@ impl PlanCommand {
     }
 }
 
-fn refused(out: &mut dyn Write, losses: &[Change]) -> Result<Verdict> {
+pub(crate) fn refused(out: &mut dyn Write, losses: &[Change]) -> Result<Verdict> {
     writeln!(out, "{:#}", json!({ "refused": losses }))?;
     Ok(Verdict::Findings)
 }
 
-fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
+/// What was decided, for people.
+pub(crate) fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
     let name = format!("{}/{}", plan.provider, plan.model);
     writeln!(out, "{} speaks {} at {}", style.paint(Tone::Strong, name), plan.protocol, plan.endpoint.url)?;
     for tool in &plan.tools {
@@ -98,12 +99,7 @@ fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
         writeln!(out, "  tool {}{called}: {strict}{shape}", style.paint(Tone::Strong, &tool.name))?;
     }
     if let Some(output) = &plan.output {
-        let strategy = match output.strategy {
-            Strategy::Native => "by the protocol's own field",
-            Strategy::Tool => "by a tool",
-            Strategy::Prompted => "in the prompt",
-            Strategy::Auto | _ => "as the model does it best",
-        };
+        let strategy = channel(output.strategy);
         let strict = if output.strict { "strict" } else { "not strict" };
         writeln!(out, "  answer asked for {strategy}: {strict}")?;
     }
@@ -112,4 +108,14 @@ fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
     let plural = if plan.changes().len() == 1 { "" } else { "s" };
     writeln!(out, "{} change{plural}, {} lost something", plan.changes().len(), plan.losses().count())?;
     Ok(())
+}
+
+/// A strategy in words.
+pub(crate) fn channel(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Native => "by the protocol's own field",
+        Strategy::Tool => "by a tool",
+        Strategy::Prompted => "in the prompt",
+        Strategy::Auto | _ => "as the model does it best",
+    }
 }

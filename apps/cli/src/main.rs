@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod audit;
+mod batch;
 mod carry;
 mod changes;
 mod check;
@@ -39,6 +40,7 @@ use style::Style;
 const AFTER_HELP: &str = "\
 Examples:
   polywire ask \"An order of three books\" --model emulator/openai --schema schema.json
+  polywire batch prompts.jsonl answers.jsonl --model emulator/openai --schema schema.json --jobs 8
   polywire emulate --port 8080
   polywire encode request.json --to anthropic/claude-sonnet-4-5
   polywire translate chat.json --from openai-chat --to gemini
@@ -61,6 +63,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Ask(Box<ask::Ask>),
+    Batch(Box<batch::Batch>),
     Emulate(emulate::Emulate),
     Encode(encode::Encode),
     Plan(encode::PlanCommand),
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
 fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
     match command {
         Command::Ask(ask) => ask.run(out, style),
+        Command::Batch(batch) => batch.run(out, style),
         Command::Emulate(emulate) => emulate.run(out),
         Command::Encode(encode) => encode.run(out),
         Command::Plan(plan) => plan.run(out, style),

@@ -1,5 +1,7 @@
 //! Requests on the command line: read in the neutral form or in a protocol, for a model of the catalog.
 
+use std::str::FromStr;
+
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use polywire::wire::{Protocol, Request};
@@ -19,9 +21,55 @@ pub(crate) struct RequestArgs {
     /// Which tools get the provider's strict flag (`POLYWIRE_NO_STRICT=1` means none)
     #[arg(long, value_enum, default_value_t = StrictArg::Auto)]
     strict: StrictArg,
-    /// Fail instead of losing something of this kind; can be given several times
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[command(flatten)]
+    loss: LossArgs,
+}
+
+/// What a loss means.
+#[derive(Args)]
+pub(crate) struct LossArgs {
+    /// Fail instead of losing something: `error` for every kind, or `KIND=error` for model, tools, output, history or wishes
+    #[arg(long, value_name = "[KIND=]error|record", value_delimiter = ',')]
+    on_loss: Vec<LossArg>,
+    /// The same as `--on-loss KIND=error`
+    #[arg(long, value_enum, value_name = "KIND", hide = true)]
     no_loss: Vec<KindArg>,
+}
+
+impl LossArgs {
+    /// The options with what losses mean; what is said last counts.
+    pub(crate) fn apply(&self, options: PlanOptions) -> PlanOptions {
+        let refused = self.no_loss.iter().flat_map(|kind| kind.kinds()).map(|kind| (kind, OnLoss::Refuse));
+        let said = self.on_loss.iter().flat_map(|arg| arg.kinds.iter().map(|kind| (*kind, arg.meaning)));
+        refused.chain(said).fold(options, |options, (kind, meaning)| options.with_on_loss(kind, meaning))
+    }
+}
+
+/// `error`, `record`, or either for one kind.
+#[derive(Clone)]
+struct LossArg {
+    kinds: Vec<Kind>,
+    meaning: OnLoss,
+}
+
+impl FromStr for LossArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, meaning) = text.split_once('=').unwrap_or(("all", text));
+        let kinds: Vec<Kind> =
+            Kind::ALL.into_iter().filter(|known| kind == "all" || known.to_string() == kind).collect();
+        let meaning = match meaning {
+            "error" => OnLoss::Refuse,
+            "record" => OnLoss::Record,
+            other => return Err(format!("`{other}` is neither `error` nor `record`")),
+        };
+        if kinds.is_empty() {
+            let known = Kind::ALL.map(|kind| kind.to_string()).join(", ");
+            return Err(format!("`{kind}` is not a kind of loss; known are: {known}, all"));
+        }
+        Ok(Self { kinds, meaning })
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -89,10 +137,7 @@ impl RequestArgs {
             StrictArg::AsAsked => Strict::AsAsked,
             StrictArg::Off => Strict::Off,
         };
-        let kinds = self.no_loss.iter().flat_map(|kind| kind.kinds());
-        kinds.fold(PlanOptions::default().with_strict(strict), |options, kind| {
-            options.with_on_loss(kind, OnLoss::Refuse)
-        })
+        self.loss.apply(PlanOptions::default().with_strict(strict))
     }
 }
 

@@ -83,3 +83,8 @@ impl<T: Display> Display for Painted<T> {
         f.write_str("\u{1b}[0m")
     }
 }
+
+/// Whether somebody looks at the output while it is made.
+pub(crate) fn is_watched() -> bool {
+    io::stdout().is_terminal()
+}

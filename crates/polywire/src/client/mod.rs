@@ -81,6 +81,8 @@ pub struct Completion {
     pub plan: Plan,
     /// Everything that had to give, on the way there and back.
     pub changes: Vec<Change>,
+    /// The bytes of the answer, as far as they are text.
+    pub raw: String,
     /// How often the request was sent again because the provider could not take it.
     pub retries: usize,
 }

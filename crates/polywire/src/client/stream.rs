@@ -115,7 +115,8 @@ impl CompletionStream {
         let changes = sending.plan.changes().iter().cloned().chain(fallen);
         let changes = changes.chain(received.changes).chain(restored.changes).collect();
         let (plan, retries) = (sending.plan, received.retries);
-        self.outcome = Some(Ok(Completion { response: restored.response, plan, changes, retries }));
+        let raw = String::from_utf8_lossy(&received.raw).into_owned();
+        self.outcome = Some(Ok(Completion { response: restored.response, plan, changes, raw, retries }));
     }
 
     fn fail(&mut self, error: SendError) {

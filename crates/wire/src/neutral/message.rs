@@ -416,6 +416,11 @@ impl Source {
         Self::Base64 { media_type: media_type.into(), data: data.into() }
     }
 
+    /// Bytes that are here, not in base64 yet.
+    pub fn bytes(media_type: impl Into<String>, bytes: &[u8]) -> Self {
+        Self::base64(media_type, crate::frame::base64_encode(bytes))
+    }
+
     /// Bytes at an address; a `data:` address is bytes that are here.
     pub fn url(url: impl Into<String>) -> Self {
         let url = url.into();

@@ -1,0 +1,76 @@
+//! How to ask: what `ask` and `batch` have in common.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use polywire::wire::{OutputFormat, Strategy};
+use polywire::{ClientOptions, PlanOptions, Strict};
+
+use crate::args::no_strict;
+use crate::input::{Failure, parse, read_text};
+use crate::request::LossArgs;
+
+/// How to ask.
+#[derive(Args)]
+pub(crate) struct How {
+    /// The model, such as `openai/gpt-5` or `emulator/openai`; given several times, the first that answers is taken
+    #[arg(long = "model", value_name = "PROVIDER/MODEL", required = true)]
+    pub(crate) models: Vec<String>,
+    /// The JSON Schema of the answer; without one the answer is words
+    #[arg(long, value_name = "FILE")]
+    schema: Option<String>,
+    /// Instructions that come before the prompt
+    #[arg(long)]
+    pub(crate) system: Option<String>,
+    /// The channel by which the shape of the answer is asked for
+    #[arg(long, value_enum, default_value_t = StrategyArg::Auto)]
+    strategy: StrategyArg,
+    /// How often to ask each model before a value that is not valid is an error
+    #[arg(long, default_value_t = 3)]
+    attempts: usize,
+    /// Seconds for everything, per prompt
+    #[arg(long, default_value_t = 900)]
+    deadline: u64,
+    #[command(flatten)]
+    loss: LossArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrategyArg {
+    Auto,
+    Native,
+    Tool,
+    Prompted,
+}
+
+impl StrategyArg {
+    fn strategy(self) -> Strategy {
+        match self {
+            Self::Auto => Strategy::Auto,
+            Self::Native => Strategy::Native,
+            Self::Tool => Strategy::Tool,
+            Self::Prompted => Strategy::Prompted,
+        }
+    }
+}
+
+impl How {
+    /// The format of the answer, where a schema was given.
+    pub(crate) fn format(&self) -> Result<Option<OutputFormat>> {
+        let Some(path) = self.schema.as_deref() else { return Ok(None) };
+        let next = "expected: one JSON Schema that is an object";
+        let schema = parse(&read_text(path)?).map_err(|error| Failure::new(error, path, next))?;
+        let format = OutputFormat::strict("answer", schema).map_err(|error| Failure::new(error, path, next))?;
+        Ok(Some(format.with_strategy(self.strategy.strategy())))
+    }
+
+    pub(crate) fn options(&self) -> ClientOptions {
+        let strict = if no_strict() { Strict::Off } else { Strict::Auto };
+        let plan = self.loss.apply(PlanOptions::default().with_strict(strict));
+        ClientOptions::default()
+            .with_plan(plan)
+            .with_attempts(self.attempts)
+            .with_deadline(Duration::from_secs(self.deadline))
+    }
+}

@@ -1,0 +1,79 @@
+//! Answers while they arrive: drawn where somebody looks, JSON lines where a program reads.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use polywire::Partial;
+use polywire::wire::{Delta, Event};
+use serde_json::json;
+
+use crate::style::is_watched;
+
+/// The time between two pictures of a spinner.
+const TICK: Duration = Duration::from_millis(120);
+
+/// Who sees the answer arrive.
+pub(super) enum Live {
+    /// Somebody at a terminal: the value is drawn over itself.
+    Terminal(ProgressBar),
+    /// A program.
+    Lines,
+}
+
+impl Live {
+    pub(super) fn new(json: bool) -> Self {
+        if json || !is_watched() {
+            return Self::Lines;
+        }
+        let bar = ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{msg}\n{spinner}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self::Terminal(bar)
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self, Self::Lines)
+    }
+
+    /// A value that is not whole yet.
+    pub(super) fn partial(&mut self, out: &mut dyn Write, partial: &Partial) -> Result<()> {
+        match self {
+            Self::Terminal(bar) => {
+                bar.enable_steady_tick(TICK);
+                bar.set_message(format!("{:#}", partial.value));
+            }
+            Self::Lines => {
+                writeln!(out, "{}", json!({"partial": partial.value, "attempt": partial.attempt}))?;
+                out.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An event of an answer in words; says whether words of it were shown.
+    pub(super) fn event(&mut self, out: &mut dyn Write, event: &Event) -> Result<bool> {
+        let shown = match (self, event) {
+            (Self::Terminal(_), Event::Delta { delta: Delta::Text(text), .. }) => {
+                write!(out, "{text}")?;
+                true
+            }
+            (Self::Terminal(_), _) => false,
+            (Self::Lines, event) => {
+                writeln!(out, "{}", serde_json::to_string(event)?)?;
+                false
+            }
+        };
+        out.flush()?;
+        Ok(shown)
+    }
+
+    /// Nothing more arrives.
+    pub(super) fn end(&mut self) {
+        match self {
+            Self::Terminal(bar) => bar.finish_and_clear(),
+            Self::Lines => {}
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `polywire ask`: a prompt to a model, and the value that was asked for, valid.
+
+mod given;
+mod how;
+mod live;
+mod show;
+mod whom;
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use polywire::wire::{Block, Message, OutputFormat, Request, Role, Text};
+use polywire::{AskError, AskFailure, Asked, Completion, SendError};
+use serde_json::Value;
+
+use crate::Verdict;
+use crate::args::Json;
+use crate::changes::write_changes;
+use crate::emulate::runtime;
+use crate::encode::refused;
+use crate::input::read_text;
+use crate::style::{Style, Tone};
+
+pub(crate) use how::How;
+use live::Live;
+pub(crate) use whom::{Whom, no_answer};
+
+const HELP: &str = "\
+Examples:
+  polywire ask \"An order of three books\" --model emulator/openai --schema examples/order.json
+  polywire ask \"An order\" --model emulator/anthropic+fenced+wrong-1 --schema examples/order.json --explain
+  polywire ask \"Why is the sky blue?\" --model anthropic/claude-sonnet-4-5 --stream
+  polywire ask \"Book a table\" --model emulator/google --tools examples/tools.json
+  polywire ask \"What is in it?\" --image photo.png --model openai/gpt-5 --model anthropic/claude-sonnet-4-5
+  git diff | polywire ask - --model openai/gpt-5 --schema review.json --on-loss output=error --json
+
+`emulator/PROVIDER[/MODEL][+TROUBLE]` speaks the provider's protocol on this machine, without a key (`polywire emulate --list`).
+Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid value; not
+when it refuses, or when the request itself is at fault.
+`--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
+Exit codes: 0 fine, 1 no valid value, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
+
+/// Ask a model, and get a value that the schema accepts
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Ask {
+    /// What to ask, or `-` for standard input
+    prompt: String,
+    #[command(flatten)]
+    how: How,
+    /// Tools that the model may call, in the shape of MCP or of any provider; calls are printed in the tools' own schemas
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+    /// An image or a PDF to look at; can be given several times
+    #[arg(long, value_name = "FILE")]
+    image: Vec<String>,
+    #[command(flatten)]
+    show: Show,
+    #[command(flatten)]
+    live: Stream,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// `--explain`.
+#[derive(Args)]
+struct Show {
+    /// Show the plan, the body that was sent, the answer as it came, and every repair
+    #[arg(long)]
+    explain: bool,
+}
+
+/// `--stream`.
+#[derive(Args)]
+struct Stream {
+    /// Show the answer while it arrives
+    #[arg(long)]
+    stream: bool,
+}
+
+impl Ask {
+    pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+        let request = self.request()?;
+        let format = self.how.format()?;
+        runtime()?.block_on(async {
+            let whom = Whom::of(&self.how.models, self.how.options()).await?;
+            match format {
+                Some(format) => self.value(out, style, &whom, request, format).await,
+                None => self.words(out, style, &whom, request).await,
+            }
+        })
+    }
+
+    fn request(&self) -> Result<Request> {
+        let prompt = if self.prompt == "-" { read_text("-")? } else { self.prompt.clone() };
+        let images = self.image.iter().map(|path| given::image(path));
+        let content = images.chain([Ok(Block::text(prompt))]).collect::<Result<Vec<_>>>()?;
+        let mut request = Request::new("", vec![Message::new(Role::User, content)]);
+        request.system.extend(self.how.system.iter().map(|text| Text { text: text.clone(), ..Text::default() }));
+        request.tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
+        Ok(request)
+    }
+
+    /// Whether the answer is to be seen while it arrives, and by whom.
+    fn watch(&self) -> Option<Live> {
+        self.live.stream.then(|| Live::new(self.json.json))
+    }
+
+    async fn value(
+        &self,
+        out: &mut dyn Write,
+        style: Style,
+        whom: &Whom,
+        request: Request,
+        format: OutputFormat,
+    ) -> Result<Verdict> {
+        let asked = match self.watch() {
+            Some(mut live) => {
+                let mut asking = whom.client.ask_format_stream(request, format, &whom.models);
+                while let Some(partial) = asking.next().await {
+                    live.partial(out, &partial)?;
+                }
+                live.end();
+                asking.finish().await
+            }
+            None => whom.client.ask_format(request, format, &whom.models).await,
+        };
+        match asked {
+            Ok(asked) => self.tell_value(out, style, &asked),
+            Err(error) => self.tell_failure(out, style, &error),
+        }
+    }
+
+    async fn words(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: Request) -> Result<Verdict> {
+        let mut told = false;
+        let done = match self.watch() {
+            Some(mut live) => {
+                let mut answer = whom.client.stream(&request, &whom.models);
+                while let Some(event) = answer.next().await {
+                    told |= live.event(out, &event)?;
+                }
+                answer.finish().await
+            }
+            None => whom.client.complete(&request, &whom.models).await,
+        };
+        match done {
+            Ok(done) => self.tell_words(out, style, &done, told),
+            Err(SendError::Loss(error)) => refused(out, error.losses()),
+            Err(error) => Err(no_answer(&error, [&error], &self.how.models)),
+        }
+    }
+
+    /// Whether the answer is printed as JSON.
+    fn prints_json(&self) -> bool {
+        self.json.json || self.watch().is_some_and(|live| live.is_json())
+    }
+
+    fn tell_value(&self, out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<Verdict> {
+        if self.prints_json() {
+            writeln!(out, "{}", show::value_json(asked))?;
+            return Ok(Verdict::Fine);
+        }
+        if self.show.explain {
+            show::write_attempts(out, style, &asked.attempts)?;
+        }
+        show::write_value(out, style, asked)?;
+        Ok(Verdict::Fine)
+    }
+
+    fn tell_failure(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
+        match &error.why {
+            AskFailure::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
+            AskFailure::Send(why) => {
+                let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
+                return Err(no_answer(error, before.chain([why]), &self.how.models));
+            }
+            // What the model wants is an answer too.
+            AskFailure::ToolCalls(response) => {
+                if self.prints_json() {
+                    writeln!(out, "{}", show::calls_json(response))?;
+                } else {
+                    if self.show.explain {
+                        show::write_attempts(out, style, &error.attempts)?;
+                    }
+                    show::write_response(out, style, response)?;
+                }
+                return Ok(Verdict::Fine);
+            }
+            AskFailure::Schema(_)
+            | AskFailure::Refused(_)
+            | AskFailure::Truncated
+            | AskFailure::Invalid
+            | AskFailure::Typed(_)
+            | _ => {}
+        }
+        if self.prints_json() {
+            writeln!(out, "{}", show::error_json(error))?;
+        } else {
+            if self.show.explain {
+                show::write_attempts(out, style, &error.attempts)?;
+            }
+            writeln!(out, "{} {error}", style.paint(Tone::Bad, "no value:"))?;
+        }
+        Ok(Verdict::Findings)
+    }
+
+    fn tell_words(&self, out: &mut dyn Write, style: Style, done: &Completion, told: bool) -> Result<Verdict> {
+        if self.prints_json() {
+            writeln!(out, "{}", show::completion_json(done))?;
+            return Ok(Verdict::Fine);
+        }
+        if self.show.explain {
+            show::write_exchange(out, style, 1, &done.plan, &done.raw)?;
+            writeln!(out)?;
+        }
+        if told {
+            writeln!(out)?;
+        } else {
+            show::write_response(out, style, &done.response)?;
+        }
+        writeln!(out)?;
+        write_changes(out, style, &done.changes)?;
+        Ok(Verdict::Fine)
+    }
+}

@@ -1,0 +1,130 @@
+//! What is shown of an answer: the value or the words, how they came, and on request every byte.
+
+use std::io::Write;
+
+use anyhow::Result;
+use polywire::answer::Repair;
+use polywire::wire::{Response, ToolCall};
+use polywire::{AskError, Asked, Attempt, Completion, Plan};
+use serde_json::{Value, json};
+
+use crate::changes::write_changes;
+use crate::encode::{channel, write_plan};
+use crate::style::{Style, Tone};
+
+/// A value as JSON.
+pub(super) fn value_json(asked: &Asked<Value>) -> Value {
+    json!({
+        "value": asked.value,
+        "model": model(asked.attempts.last().map(|attempt| &attempt.plan)),
+        "strategy": asked.strategy,
+        "attempts": attempts_json(&asked.attempts),
+        "repairs": asked.repairs(),
+        "changes": asked.changes,
+        "usage": asked.usage(),
+    })
+}
+
+/// An answer in words or calls as JSON.
+pub(super) fn completion_json(done: &Completion) -> Value {
+    json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "retries": done.retries})
+}
+
+/// Calls as JSON.
+pub(super) fn calls_json(response: &Response) -> Value {
+    json!({"calls": response.calls().map(call_json).collect::<Vec<_>>(), "response": response})
+}
+
+/// Why there is no value, as JSON.
+pub(super) fn error_json(error: &AskError) -> Value {
+    json!({"error": error.to_string(), "attempts": attempts_json(&error.attempts)})
+}
+
+fn model(plan: Option<&Plan>) -> Option<String> {
+    plan.map(|plan| format!("{}/{}", plan.provider, plan.model))
+}
+
+fn attempts_json(attempts: &[Attempt]) -> Vec<Value> {
+    let told = |attempt: &Attempt| {
+        let faults: Vec<String> =
+            attempt.faults.iter().map(|fault| format!("{}: {}", fault.at, fault.detail)).collect();
+        json!({
+            "model": model(Some(&attempt.plan)),
+            "response": attempt.response,
+            "repairs": attempt.repairs,
+            "faults": faults,
+            "retries": attempt.retries,
+        })
+    };
+    attempts.iter().map(told).collect()
+}
+
+fn call_json(call: &ToolCall) -> Value {
+    let arguments = call.value().unwrap_or_else(|_| Value::String(call.arguments.clone()));
+    json!({"id": call.id, "name": call.name, "arguments": arguments})
+}
+
+/// A value for people.
+pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<()> {
+    writeln!(out, "{:#}\n", asked.value)?;
+    let times = asked.attempts.len();
+    let plural = if times == 1 { "" } else { "s" };
+    let usage = asked.usage();
+    let how = channel(asked.strategy);
+    let valid = style.paint(Tone::Good, "valid");
+    let (read, wrote) = (usage.input_tokens, usage.output_tokens);
+    writeln!(out, "{valid}, asked for {how}, {times} attempt{plural}, {read} tokens in and {wrote} out")?;
+    write_repairs(out, asked.repairs())?;
+    writeln!(out)?;
+    write_changes(out, style, &asked.changes)
+}
+
+/// Words and calls for people.
+pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Response) -> Result<()> {
+    let text = response.text();
+    if !text.is_empty() {
+        writeln!(out, "{text}")?;
+    }
+    for call in response.calls() {
+        let arguments = call.value().map_or_else(|_| call.arguments.clone(), |value| format!("{value:#}"));
+        writeln!(out, "{} {arguments}", style.paint(Tone::Strong, &call.name))?;
+    }
+    if let Some(words) = &response.refusal {
+        writeln!(out, "{} {words}", style.paint(Tone::Bad, "refused:"))?;
+    }
+    Ok(())
+}
+
+/// Everything about an exchange: what was decided, what was sent, what came.
+pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
+    let head = format!("attempt {number}: {} {}", plan.endpoint.method, plan.endpoint.url);
+    writeln!(out, "{}", style.paint(Tone::Strong, head))?;
+    write_plan(out, style, plan)?;
+    writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, "sent"), plan.body.get())?;
+    writeln!(out, "{}\n{raw}", style.paint(Tone::Strong, "answered"))?;
+    Ok(())
+}
+
+/// Every attempt, with what was repaired and what is wrong.
+pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Attempt]) -> Result<()> {
+    for (number, attempt) in attempts.iter().enumerate() {
+        write_exchange(out, style, number + 1, &attempt.plan, &attempt.raw)?;
+        write_repairs(out, &attempt.repairs)?;
+        if let Some(why) = &attempt.not_restored {
+            writeln!(out, "  not brought back: {why}")?;
+        }
+        for fault in &attempt.faults {
+            writeln!(out, "  wrong at `{}`: {}", fault.at, fault.detail)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_repairs(out: &mut dyn Write, repairs: &[Repair]) -> Result<()> {
+    for repair in repairs {
+        let at = if repair.at.is_empty() { "/" } else { &repair.at };
+        writeln!(out, "  repaired {at}: {}", repair.kind.meaning())?;
+    }
+    Ok(())
+}

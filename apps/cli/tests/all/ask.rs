@@ -1,0 +1,135 @@
+//! `ask` as others use it: on a pipe, with tools, with several models, with keys and without.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{Scratch, output, polywire, text, told};
+
+const ORDER: &str = r#"{"type": "object", "properties": {"id": {"type": "string"}, "labels": {"type": "object",
+    "additionalProperties": {"type": "string"}}}, "required": ["id", "labels"]}"#;
+
+const TOOLS: &str = r#"{"tools": [{"name": "shop.order", "description": "Orders", "inputSchema": {"type": "object",
+    "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}}, "count": {"type": "integer"}},
+    "required": ["labels"]}}]}"#;
+
+#[test]
+fn on_a_pipe_partial_values_are_json_lines() {
+    let scratch = Scratch::new("stream");
+    let schema = scratch.file("schema.json", ORDER);
+    let line = ["ask", "An order", "--model", "emulator/openai+slow", "--schema", text(&schema), "--stream"];
+    let out = told(&output(&line), 0);
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (last, partials) = lines.split_last().expect("lines");
+    assert!(partials.len() > 1, "{out}");
+    assert!(partials.iter().all(|line| line["attempt"] == json!(1) && line["partial"].is_object()), "{out}");
+    assert!(last["value"]["labels"].is_object(), "in the caller's shape: {out}");
+    let words = told(&output(&["ask", "Hello", "--model", "emulator/anthropic", "--stream"]), 0);
+    let lines: Vec<Value> = words.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0]["event"], json!("start"));
+    assert!(lines.last().is_some_and(|line| line["response"]["content"].is_array()), "{words}");
+}
+
+/// Calls are printed in the tools' own names and schemas, whatever the provider was sent.
+#[test]
+fn tools_are_called_in_their_own_schema() {
+    let scratch = Scratch::new("tools");
+    let (tools, schema) = (scratch.file("tools.json", TOOLS), scratch.file("schema.json", ORDER));
+    for model in ["emulator/openai", "emulator/anthropic", "emulator/google", "emulator/bedrock:converse"] {
+        for more in [&["--json"][..], &["--json", "--schema", text(&schema)]] {
+            let line = [&["ask", "Order", "--model", model, "--tools", text(&tools)][..], more].concat();
+            let answer: Value = serde_json::from_str(&told(&output(&line), 0)).expect("JSON");
+            let block = &answer["response"]["content"][0];
+            assert_eq!(block["name"], json!("shop.order"), "{model}: {answer}");
+            let arguments = block["arguments"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            assert!(arguments.is_some_and(|value| value["labels"].is_object()), "{model}: {answer}");
+        }
+    }
+    let shown = told(&output(&["ask", "Order", "--model", "emulator/openai", "--tools", text(&tools)]), 0);
+    assert!(shown.starts_with("shop.order {"), "{shown}");
+}
+
+#[test]
+fn models_in_a_list_stand_in_for_each_other() {
+    let scratch = Scratch::new("list");
+    let schema = scratch.file("schema.json", ORDER);
+    let line = ["ask", "An order", "--schema", text(&schema), "--json", "--model", "deepseek/deepseek-chat"];
+    let line = [&line[..], &["--model", "emulator/openai+wrong", "--model", "emulator/anthropic"]].concat();
+    let answer: Value = serde_json::from_str(&told(&output(&line), 0)).expect("JSON");
+    assert!(answer["model"].as_str().is_some_and(|model| model.starts_with("anthropic/")), "{answer}");
+    let fell: Vec<&Value> =
+        answer["changes"].as_array().into_iter().flatten().filter(|change| change["code"] == "fell-over").collect();
+    assert_eq!(fell.len(), 2, "{answer}");
+    let both = ["ask", "Hi", "--model", "openai/gpt-5", "--model", "emulator/openai"];
+    assert!(told(&output(&both), 2).contains("both emulated and real"));
+}
+
+#[test]
+fn without_a_key_the_variable_is_named_and_the_emulator_offered() {
+    let error = told(&output(&["ask", "Hi", "--model", "anthropic/claude-sonnet-4-5"]), 2);
+    assert!(error.contains("ANTHROPIC_API_KEY") && error.contains("--model emulator/anthropic"), "{error}");
+    let error = told(&output(&["ask", "Hi", "--model", "openai/gpt-5", "--model", "groq/openai/gpt-oss-120b"]), 2);
+    assert!(error.contains("OPENAI_API_KEY") && error.contains("GROQ_API_KEY"), "{error}");
+    let error =
+        polywire(&["ask", "Hi", "--model", "bedrock/amazon.nova-pro-v1:0"]).env("AWS_REGION", "eu-west-1").output();
+    let error = told(&error.expect("a process"), 2);
+    assert!(error.contains("AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"), "{error}");
+}
+
+/// A key from the environment is used, and shown nowhere: not in errors, not in what explains them.
+#[test]
+fn keys_of_the_environment_are_shown_nowhere() {
+    let run = |arguments: &[&str]| {
+        let mut command = polywire(arguments);
+        command.env("OPENAI_API_KEY", "sk-very-secret").env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+        command.output().expect("a process")
+    };
+    let shown = told(&run(&["ask", "Hi", "--model", "openai/gpt-5", "--explain", "--deadline", "1"]), 2);
+    assert!(shown.contains("the connection failed") || shown.contains("no answer within"), "{shown}");
+    assert!(!shown.contains("very-secret"), "{shown}");
+    let scratch = Scratch::new("keys");
+    let request = scratch
+        .file("request.json", r#"{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}"#);
+    for command in [
+        ["plan", text(&request), "--model", "openai/gpt-5", "--json"],
+        ["encode", text(&request), "--to", "openai/gpt-5", "--strict=auto"],
+    ] {
+        let shown = told(&run(&command), 0);
+        assert!(!shown.contains("very-secret"), "{shown}");
+    }
+}
+
+#[test]
+fn the_prompt_may_come_from_a_pipe_and_losses_may_be_errors() {
+    let scratch = Scratch::new("pipe");
+    let schema = scratch.file("schema.json", ORDER);
+    let line =
+        ["ask", "-", "--model", "emulator/deepseek", "--schema", text(&schema), "--explain", "--system", "Be brief."];
+    let mut child = polywire(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
+    child.stdin.take().expect("a pipe").write_all(b"An order from a pipe").expect("a prompt");
+    let out = told(&child.wait_with_output().expect("an end"), 0);
+    for part in ["An order from a pipe", "Be brief.", "speaks openai-chat", "sent", "answered", "valid, asked for"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let line =
+        ["ask", "An order", "--model", "emulator/deepseek", "--schema", text(&schema), "--on-loss", "output=error"];
+    let refused: Value = serde_json::from_str(&told(&output(&line), 1)).expect("JSON");
+    assert!(refused["refused"][0]["kind"] == json!("output"), "{refused}");
+    told(&output(&[&line[..6], &["--on-loss", "error,output=record,tools=record"]].concat()), 0);
+    let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--on-loss", "words=error"]), 2);
+    assert!(error.contains("not a kind of loss"), "{error}");
+}
+
+#[test]
+fn images_are_sent_and_other_files_are_not() {
+    let scratch = Scratch::new("image");
+    let picture = scratch.path("dot.png");
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\nrest").expect("a file");
+    let line = ["ask", "What is it?", "--model", "emulator/openai:chat/gpt-4o", "--image", text(&picture), "--explain"];
+    let out = told(&output(&line), 0);
+    assert!(out.contains("data:image/png;base64,iVBORw0KGgpyZXN0"), "{out}");
+    let other = scratch.file("notes.txt", "words");
+    let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--image", text(&other)]), 2);
+    assert!(error.contains("no image that models look at"), "{error}");
+}
