@@ -37,7 +37,7 @@ fn dice(bound: u64) -> u64 {
 /// Issue 6: killed at random points 20 times, output exactly once per input line.
 #[test]
 fn killed_twenty_times_every_line_is_answered_once() {
-    const LINES: usize = 400;
+    const LINES: usize = 1200;
     let scratch = Scratch::new("killed");
     let (input, schema) = (scratch.file("in.jsonl", &prompts(LINES)), scratch.file("schema.json", TOWN));
     let out = scratch.path("out.jsonl");
