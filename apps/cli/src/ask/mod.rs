@@ -10,7 +10,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire::wire::{Block, Message, OutputFormat, Request, Role, Text};
+use polywire::wire::{Block, Message, OutputFormat, Request, Role, StopReason, Text};
 use polywire::{AskError, AskFailure, Asked, Completion, SendError};
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ Examples:
 Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid value; not
 when it refuses, or when the request itself is at fault.
 `--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
-Exit codes: 0 fine, 1 no valid value, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
+Exit codes: 0 fine, 1 no valid value, a refusal, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
 
 /// Ask a model, and get a value that the schema accepts
 #[derive(Args)]
@@ -208,7 +208,7 @@ impl Ask {
     fn tell_words(&self, out: &mut dyn Write, style: Style, done: &Completion, told: bool) -> Result<Verdict> {
         if self.prints_json() {
             writeln!(out, "{}", show::completion_json(done))?;
-            return Ok(Verdict::Fine);
+            return Ok(verdict(done));
         }
         if self.show.explain {
             show::write_exchange(out, style, 1, &done.plan, &done.raw)?;
@@ -221,6 +221,12 @@ impl Ask {
         }
         writeln!(out)?;
         write_changes(out, style, &done.changes)?;
-        Ok(Verdict::Fine)
+        Ok(verdict(done))
     }
+}
+
+/// A refusal is no answer to what was asked.
+fn verdict(done: &Completion) -> Verdict {
+    let refused = matches!(done.response.stop, StopReason::Refusal | StopReason::ContentFilter);
+    if refused || done.response.refusal.is_some() { Verdict::Findings } else { Verdict::Fine }
 }

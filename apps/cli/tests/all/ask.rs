@@ -133,3 +133,32 @@ fn images_are_sent_and_other_files_are_not() {
     let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--image", text(&other)]), 2);
     assert!(error.contains("no image that models look at"), "{error}");
 }
+
+/// What the environment says of a project is sent, and asked for by name where it is missing.
+#[test]
+fn what_the_body_needs_of_the_environment_is_filled_in() {
+    let error =
+        polywire(&["ask", "Hi", "--model", "gemini-cli/gemini-2.5-pro"]).env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").output();
+    let error = told(&error.expect("a process"), 2);
+    assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is needed"), "{error}");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/v1internal", listener.local_addr().expect("an address"));
+    let heard = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut heard = vec![0; 1 << 16];
+        let mut length = 0;
+        while !heard.get(..length).is_some_and(|bytes| String::from_utf8_lossy(bytes).contains("}]}]}")) {
+            length += std::io::Read::read(&mut stream, heard.get_mut(length..).expect("room")).expect("bytes");
+        }
+        // Whatever is answered, what was heard is what counts.
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        String::from_utf8_lossy(heard.get(..length).unwrap_or_default()).into_owned()
+    });
+    let mut command =
+        polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
+    command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
+    told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
+    let heard = heard.join().expect("a request");
+    assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+}

@@ -344,3 +344,38 @@ async fn requests_are_signed() {
     assert!(sent.contains("x-amz-security-token: passing"), "{sent}");
     assert!(!sent.contains("very-secret") && !format!("{client:?} {done:?}").contains("very-secret"));
 }
+
+/// Partial values of a long answer cost time in proportion to its length, not to its square.
+#[tokio::test]
+async fn long_values_are_shown_in_linear_time() {
+    async fn time(items: usize) -> (std::time::Duration, usize) {
+        let script = super::script::Script::start(move |mut stream, _| async move {
+            super::script::say(&mut stream, super::script::STREAM).await;
+            let texts = (0..items).map(|number| format!("\\\"item number {number:08}\\\","));
+            let texts = ["{\\\"names\\\": [".to_owned()].into_iter().chain(texts).chain(["\\\"last\\\"]}".to_owned()]);
+            for text in texts {
+                let event = super::script::FIRST_EVENT.replace("\"Hel\"", &format!("\"{text}\""));
+                super::script::say(&mut stream, &event).await;
+            }
+            let end = super::script::FIRST_EVENT.replace("\"Hel\"", "\"\"").replace("null}]", "\"stop\"}]");
+            super::script::say(&mut stream, &format!("{end}data: [DONE]\n\n")).await;
+        })
+        .await;
+        let schema = json!({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "string"}}}, "required": ["names"]});
+        let format = OutputFormat::strict("names", schema).expect("a format");
+        let request = Request::new("", vec![Message::user("Names.")]);
+        let client = script.client(ClientOptions::default());
+        let began = std::time::Instant::now();
+        let mut asking = client.ask_format_stream(request, format, &super::script::chat());
+        let mut partials = 0;
+        while asking.next().await.is_some() {
+            partials += 1;
+        }
+        let asked = asking.finish().await.expect("names");
+        assert_eq!(asked.value["names"].as_array().map(Vec::len), Some(items + 1));
+        (began.elapsed(), partials)
+    }
+    let (short, few) = time(2_000).await;
+    let (long, many) = time(16_000).await;
+    assert!(long < short * 8 * 4, "{short:?} for {few} partial values, {long:?} for {many}");
+}

@@ -1,10 +1,11 @@
 //! Where a plan goes in truth: the address and the headers with what the environment holds.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::time::SystemTime;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 
 use super::error::SendError;
 use super::sign::{SigningKey, settle_path};
@@ -17,6 +18,8 @@ use crate::provider::{AuthStyle, Provider, SignatureRow};
 #[derive(Debug)]
 pub(super) struct Destination {
     pub(super) url: Url,
+    /// What is sent.
+    pub(super) body: String,
     headers: HeaderMap,
     /// What every request is signed with, and for which service.
     signer: Option<(SigningKey, String)>,
@@ -32,10 +35,10 @@ enum Access {
 
 impl Destination {
     /// The headers of a request at a time.
-    pub(super) fn headers(&self, body: &[u8], now: SystemTime) -> Result<HeaderMap, SendError> {
+    pub(super) fn headers(&self, now: SystemTime) -> Result<HeaderMap, SendError> {
         let mut headers = self.headers.clone();
         if let Some((key, service)) = &self.signer {
-            for (name, value) in key.sign(service, &self.url, body, now) {
+            for (name, value) in key.sign(service, &self.url, self.body.as_bytes(), now) {
                 insert(&mut headers, name, value.expose(), Show::Never)?;
             }
         }
@@ -48,11 +51,17 @@ impl Client {
         let provider = model.provider();
         let path = plan.endpoint.url.strip_prefix(&provider.base_url).unwrap_or_default();
         let address = format!("{}{path}", self.base(provider)?);
-        let mut url = Url::parse(&address).map_err(|error| SendError::Address(format!("`{address}`: {error}")))?;
+        // What stands before an `@` is a secret too.
+        let refused = |why: &dyn fmt::Display| {
+            let shown = address.rsplit_once('@').map_or(address.as_str(), |(_, rest)| rest);
+            SendError::Address(format!("`{shown}`: {why}"))
+        };
+        let mut url = Url::parse(&address).map_err(|error| refused(&error))?;
         let near = is_loopback(&url);
         if url.scheme() != "https" && !(near && url.scheme() == "http") {
-            return Err(SendError::Address(format!("`{address}`: only https, or http to this machine")));
+            return Err(refused(&"only https, or http to this machine"));
         }
+        let body = body(plan, near)?;
         let (key, signer) = match self.access(provider)? {
             Access::Key(key) => (key, None),
             Access::Signature(key, service) => {
@@ -63,8 +72,7 @@ impl Client {
         let mut headers = HeaderMap::new();
         let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
         let own = own.map(|((_, name), value)| (name, value));
-        let ours: BTreeMap<&String, &String> = plan.endpoint.headers.iter().chain(own).collect();
-        for (name, value) in ours {
+        for (name, value) in &plan.endpoint.headers {
             let (text, show) = match value.find('{') {
                 None => (value.clone(), Show::Freely),
                 Some(hole) => match &key {
@@ -74,13 +82,16 @@ impl Client {
             };
             insert(&mut headers, name, &text, show)?;
         }
-        Ok(Destination { url, headers, signer, near })
+        for (name, value) in own {
+            insert(&mut headers, name, value.expose(), Show::Never)?;
+        }
+        Ok(Destination { url, body, headers, signer, near })
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.
     fn base(&self, provider: &Provider) -> Result<String, SendError> {
         if let Some(address) = self.addresses.get(&provider.id) {
-            return Ok(address.clone());
+            return Ok(address.expose().to_owned());
         }
         if let Some(address) = provider.base_url_env.iter().find_map(|name| variable(name)) {
             return Ok(provider.address_from_env(&address));
@@ -116,6 +127,25 @@ impl Client {
         let variables = variables.iter().cloned().chain(parts).collect();
         Err(SendError::MissingKey { provider: provider.id.clone(), variables })
     }
+}
+
+/// The body with what the environment holds for its envelope, whose fields stand at the end. On this machine nobody asks for them.
+fn body(plan: &Plan, near: bool) -> Result<String, SendError> {
+    let mut body = plan.body.get().to_owned();
+    for (name, template) in &plan.surface.envelope_fields {
+        let Some(text) = template.as_str().filter(|text| text.contains("{env ")) else { continue };
+        let said = format!("{}:{template}", Value::from(name.as_str()));
+        let Some(start) = body.rfind(&said) else { continue };
+        match filled(text) {
+            Ok(value) => {
+                let value = format!("{}:{}", Value::from(name.as_str()), Value::from(value));
+                body.replace_range(start..start + said.len(), &value);
+            }
+            Err(_) if near => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(body)
 }
 
 /// The key that the environment holds for signatures.
@@ -154,7 +184,7 @@ fn filled(template: &str) -> Result<String, SendError> {
     while let Some((literal, hole)) = rest.split_once("{env ") {
         let (names, tail) = hole.split_once('}').unwrap_or((hole, ""));
         out.push_str(literal);
-        let missing = || SendError::Address(format!("the address needs the environment variable {names}"));
+        let missing = || SendError::Address(format!("the environment variable {names} is needed"));
         let value = names.split(" or ").find_map(variable).ok_or_else(missing)?;
         out.push_str(value.trim_end_matches('/'));
         rest = tail;

@@ -30,9 +30,8 @@ impl Http {
     /// Sends a plan and waits for the head of the answer.
     pub(super) async fn open(&self, plan: &Plan, to: &Destination, bounds: Bounds) -> Result<Exchange, SendError> {
         let http = if to.near { &self.near } else { &self.far };
-        let body = plan.body.get();
-        let headers = to.headers(body.as_bytes(), SystemTime::now())?;
-        let answer = http.post(to.url.clone()).headers(headers).body(body.to_owned()).send().await;
+        let headers = to.headers(SystemTime::now())?;
+        let answer = http.post(to.url.clone()).headers(headers).body(to.body.clone()).send().await;
         let answer = answer.map_err(|error| connection(&error))?;
         let status = answer.status().as_u16();
         let stream = bounds.stream && (200..300).contains(&status);

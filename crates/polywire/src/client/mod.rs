@@ -66,9 +66,10 @@ pub struct Client {
     pace: pace::Pace,
     keys: BTreeMap<String, Secret>,
     signing_keys: BTreeMap<String, SigningKey>,
-    addresses: BTreeMap<String, String>,
+    /// An address may hold a password.
+    addresses: BTreeMap<String, Secret>,
     /// By provider, or for all, and by name.
-    headers: BTreeMap<(Option<String>, String), String>,
+    headers: BTreeMap<(Option<String>, String), Secret>,
 }
 
 /// An answer in the caller's names and shapes, and how it came.
@@ -124,21 +125,21 @@ impl Client {
     /// The same with another address for a provider: what stands before the paths of its surfaces.
     #[must_use]
     pub fn with_base_url(mut self, provider: &str, url: &str) -> Self {
-        self.addresses.insert(provider.to_owned(), url.trim_end_matches('/').to_owned());
+        self.addresses.insert(provider.to_owned(), Secret::new(url.trim_end_matches('/')));
         self
     }
 
     /// The same with one more header on every request.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
-        self.headers.insert((None, name.to_ascii_lowercase()), value.to_owned());
+        self.headers.insert((None, name.to_ascii_lowercase()), Secret::new(value));
         self
     }
 
     /// The same with one more header on every request to a provider.
     #[must_use]
     pub fn with_header_for(mut self, provider: &str, name: &str, value: &str) -> Self {
-        self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), value.to_owned());
+        self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), Secret::new(value));
         self
     }
 
