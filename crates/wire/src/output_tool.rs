@@ -37,8 +37,11 @@ impl Response {
             return false;
         };
         let answer = Block::text(answer.arguments.clone());
-        self.content.retain(|block| !is_answer(block) && !matches!(block, Block::Text(_)));
-        let place = self.content.iter().position(|block| block.as_call().is_some()).unwrap_or(self.content.len());
+        let stays = |block: &Block| !is_answer(block) && !matches!(block, Block::Text(_));
+        // It stands where the first call stood, so that a stream need not wait to know its place.
+        let before = self.content.iter().take_while(|block| block.as_call().is_none());
+        let place = before.filter(|block| stays(block)).count();
+        self.content.retain(stays);
         self.content.insert(place, answer);
         if self.stop == StopReason::ToolUse && self.calls().next().is_none() {
             self.stop = StopReason::EndTurn;

@@ -9,7 +9,7 @@ use polywire::wire::{Message, Request, Text};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::output::Done;
+use super::output::{Done, Fingerprint};
 use crate::input::{Failure, unreadable};
 
 /// One line that asks something.
@@ -19,7 +19,7 @@ pub(super) struct Line {
     /// The caller's own name for it.
     pub(super) id: Option<Value>,
     /// What tells the line from another one.
-    pub(super) fingerprint: String,
+    pub(super) fingerprint: Fingerprint,
     /// What it asks, or why it asks nothing.
     pub(super) request: Result<Request, String>,
 }
@@ -52,7 +52,7 @@ impl Lines {
         while let Some(bytes) = self.next_bytes()? {
             count += 1;
             if let Some(known) = done.get(&self.number) {
-                if *known != fingerprint(&bytes) {
+                if *known != Fingerprint::of(&bytes) {
                     return Err(self.foreign(self.number));
                 }
                 met += 1;
@@ -105,7 +105,7 @@ fn read(number: usize, bytes: &[u8]) -> Line {
         Ok(_) => (None, Err("the line is neither a text nor an object".to_owned())),
         Err(why) => (None, Err(why)),
     };
-    Line { number, id, fingerprint: fingerprint(bytes), request }
+    Line { number, id, fingerprint: Fingerprint::of(bytes), request }
 }
 
 fn of_object(value: Value) -> Result<Request, String> {
@@ -116,12 +116,4 @@ fn of_object(value: Value) -> Result<Request, String> {
     let mut request = Request::new("", vec![Message::user(short.prompt)]);
     request.system = short.system.into_iter().map(|text| Text { text, ..Text::default() }).collect();
     Ok(request)
-}
-
-/// FNV-1a, the same on every machine.
-fn fingerprint(bytes: &[u8]) -> String {
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
 }

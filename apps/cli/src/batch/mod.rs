@@ -191,15 +191,7 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
     request.system = told.chain(std::mem::take(&mut request.system)).collect();
     let record = |value, model: &polywire::Plan, attempts, usage| {
         let model = format!("{}/{}", model.provider, model.model);
-        Outcome::Value(Record {
-            line: number,
-            id: id.clone(),
-            input: fingerprint.clone(),
-            value,
-            model,
-            attempts,
-            usage,
-        })
+        Outcome::Value(Record { line: number, id: id.clone(), input: fingerprint, value, model, attempts, usage })
     };
     let Some(format) = format else {
         return match whom.client.complete(&request, &whom.models).await {

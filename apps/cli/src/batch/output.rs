@@ -1,5 +1,6 @@
 //! The output of a batch, which is also its memory: a whole line is an answer, and nothing else is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Write};
@@ -7,13 +8,37 @@ use std::path::Path;
 
 use anyhow::Result;
 use polywire::wire::Usage;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::input::Failure;
 
 /// The lines that were done, with their fingerprints.
-pub(super) type Done = BTreeMap<usize, String>;
+pub(super) type Done = BTreeMap<usize, Fingerprint>;
+
+/// What tells a line of the input from another one: FNV-1a, the same on every machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fingerprint(u64);
+
+impl Fingerprint {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{:016x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        u64::from_str_radix(&text, 16).map(Self).map_err(serde::de::Error::custom)
+    }
+}
 
 /// One line of the output.
 #[derive(Serialize, Deserialize)]
@@ -21,7 +46,7 @@ pub(super) struct Record {
     pub(super) line: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<Value>,
-    pub(super) input: String,
+    pub(super) input: Fingerprint,
     pub(super) value: Value,
     pub(super) model: String,
     pub(super) attempts: usize,
@@ -32,7 +57,7 @@ pub(super) struct Record {
 #[derive(Deserialize)]
 struct Known {
     line: usize,
-    input: String,
+    input: Fingerprint,
 }
 
 /// The output, held against others who would write to it.
@@ -107,11 +132,11 @@ fn refused(error: &std::io::Error, name: &str) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, Writer};
+    use super::{Fingerprint, Record, Writer};
 
     fn record(line: usize) -> Record {
         let value = serde_json::json!({"name": "Züri", "line": line});
-        let (input, model) = (format!("{line:016x}"), "openai/gpt-5".to_owned());
+        let (input, model) = (Fingerprint::of(&[7]), "openai/gpt-5".to_owned());
         Record { line, id: None, input, value, model, attempts: 1, usage: polywire::wire::Usage::default() }
     }
 

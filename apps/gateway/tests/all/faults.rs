@@ -112,13 +112,15 @@ async fn bytes_that_drip_past_the_deadline_are_a_timeout() {
 #[tokio::test]
 async fn a_gigabyte_is_too_large() {
     const GIGABYTE: usize = 1 << 30;
-    for stream in [false, true] {
+    let announced = format!("\r\ncontent-length: {GIGABYTE}\r\n\r\n");
+    let announced: &'static str = announced.leak();
+    for (stream, length) in [(false, "\r\n\r\n"), (true, "\r\n\r\n"), (false, announced), (true, announced)] {
         let sent = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&sent);
         let script = Script::start(move |mut stream, _| {
             let count = Arc::clone(&count);
             async move {
-                say(&mut stream, &STREAM.replace("\r\n\r\n", &format!("\r\ncontent-length: {GIGABYTE}\r\n\r\n"))).await;
+                say(&mut stream, &STREAM.replace("\r\n\r\n", length)).await;
                 let filler = vec![b' '; 1 << 16];
                 while count.load(Ordering::SeqCst) < GIGABYTE && stream.write_all(&filler).await.is_ok() {
                     count.fetch_add(filler.len(), Ordering::SeqCst);

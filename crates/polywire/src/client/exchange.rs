@@ -33,6 +33,10 @@ impl Http {
         let headers = to.headers(SystemTime::now())?;
         let answer = http.post(to.url.clone()).headers(headers).body(to.body.clone()).send().await;
         let answer = answer.map_err(|error| connection(&error))?;
+        let most = u64::try_from(bounds.most_bytes).unwrap_or(u64::MAX);
+        if answer.content_length().is_some_and(|length| length > most) {
+            return Err(SendError::TooLarge(bounds.most_bytes));
+        }
         let status = answer.status().as_u16();
         let stream = bounds.stream && (200..300).contains(&status);
         let reader = Reader::new(plan, stream, bounds.most_bytes);
