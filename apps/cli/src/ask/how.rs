@@ -21,16 +21,16 @@ pub(crate) struct How {
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
     /// Instructions that come before the prompt
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     /// The channel by which the shape of the answer is asked for
     #[arg(long, value_enum, default_value_t = StrategyArg::Auto)]
     strategy: StrategyArg,
     /// How often to ask each model before a value that is not valid is an error
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3)]
     attempts: usize,
     /// Seconds for everything, per prompt
-    #[arg(long, default_value_t = 900)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     deadline: u64,
     #[command(flatten)]
     loss: LossArgs,

@@ -6,7 +6,7 @@ mod live;
 mod show;
 mod whom;
 
-use std::io::Write;
+use std::io::{self, IsTerminal as _, Write};
 
 use anyhow::Result;
 use clap::Args;
@@ -19,7 +19,7 @@ use crate::args::Json;
 use crate::changes::write_changes;
 use crate::emulate::runtime;
 use crate::encode::refused;
-use crate::input::read_text;
+use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
 
 pub(crate) use how::How;
@@ -35,18 +35,22 @@ Examples:
   polywire ask \"What is in it?\" --image photo.png --model openai/gpt-5 --model anthropic/claude-sonnet-4-5
   git diff | polywire ask - --model openai/gpt-5 --schema review.json --on-loss output=error --json
 
-`emulator/PROVIDER[/MODEL][+TROUBLE]` speaks the provider's protocol on this machine, without a key (`polywire emulate --list`).
-Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid value; not
-when it refuses, or when the request itself is at fault.
+`emulator/PROVIDER[/MODEL][+TROUBLE]` speaks the provider's protocol on this machine, without a key \
+(`polywire emulate --list`).
+
+Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid \
+value; not when it refuses, or when the request itself is at fault.
+
 `--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
+
 Exit codes: 0 fine, 1 no valid value, a refusal, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
 
 /// Ask a model, and get a value that the schema accepts
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Ask {
-    /// What to ask, or `-` for standard input
-    prompt: String,
+    /// What to ask; `-`, or nothing on a pipe, for standard input
+    prompt: Option<String>,
     #[command(flatten)]
     how: How,
     /// Tools that the model may call, in the shape of MCP or of any provider; calls are printed in the tools' own schemas
@@ -93,7 +97,15 @@ impl Ask {
     }
 
     fn request(&self) -> Result<Request> {
-        let prompt = if self.prompt == "-" { read_text("-")? } else { self.prompt.clone() };
+        let prompt = match self.prompt.as_deref() {
+            None if io::stdin().is_terminal() => {
+                return Err(
+                    Failure::new("nothing is asked", "PROMPT", "give a prompt, or `-` for standard input").into()
+                );
+            }
+            None | Some("-") => read_text("-")?,
+            Some(prompt) => prompt.to_owned(),
+        };
         let images = self.image.iter().map(|path| given::image(path));
         let content = images.chain([Ok(Block::text(prompt))]).collect::<Result<Vec<_>>>()?;
         let mut request = Request::new("", vec![Message::new(Role::User, content)]);

@@ -28,12 +28,14 @@ Examples:
   polywire batch prompts.jsonl answers.jsonl --model emulator/openai --schema examples/order.json --jobs 8
   polywire batch prompts.jsonl answers.jsonl --model openai/gpt-5 --model anthropic/claude-sonnet-4-5 --schema s.json
 
-A line of IN is a prompt as a JSON string, {\"prompt\", \"system\"?, \"id\"?}, or a request in the neutral form with an optional \"id\". A line of
-OUT is {\"line\", \"id\"?, \"input\", \"value\", \"model\", \"attempts\", \"usage\"}: `line` counts from 1, `input` is the fingerprint of the line. Lines
-of OUT stand in the order in which they were done, not in that of IN; with `--jobs 1` the two are the same.
+A line of IN is a prompt as a JSON string, {\"prompt\", \"system\"?, \"id\"?}, or a request in the neutral form with an optional \
+\"id\". A line of OUT is {\"line\", \"id\"?, \"input\", \"value\", \"model\", \"attempts\", \"usage\"}: `line` counts from 1, `input` is the \
+fingerprint of the line. Lines of OUT stand in the order in which they were done, not in that of IN; with `--jobs 1` the two are \
+the same.
 
-The same command again goes on where it was killed: what OUT holds is not asked for again, a last line that was torn is cut off, and
-lines that failed are tried once more. OUT of another IN is refused. A provider that asks to wait makes all jobs wait.
+The same command again goes on where it was killed: what OUT holds is not asked for again, a last line that was torn is cut \
+off, and lines that failed are tried once more. OUT of another IN is refused. A provider that asks to wait makes all jobs wait.
+
 Exit codes: 0 every line has its value, 1 some failed (see the side file), 2 bad input or nobody can answer.";
 
 /// How often a line is sent again: many jobs may be told to wait at once.
@@ -44,13 +46,15 @@ const PATIENCE: usize = 20;
 #[command(after_help = HELP)]
 pub(crate) struct Batch {
     /// What to ask, one JSON value a line
+    #[arg(value_name = "IN.jsonl")]
     input: PathBuf,
     /// Where the values go, one JSON value a line
+    #[arg(value_name = "OUT.jsonl")]
     output: PathBuf,
     #[command(flatten)]
     how: How,
     /// How many lines are asked at a time
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
     /// Where failures go; `OUT.failed` by default
     #[arg(long, value_name = "FILE")]

@@ -75,7 +75,13 @@ async fn ask(
     misbehave: &str,
 ) -> Result<Asked<Value>, AskError> {
     let model = model(name);
-    let request = Request { stream, ..Request::new("", vec![Message::user("An order, please.")]) };
+    let request = Request::new("", vec![Message::user("An order, please.")]);
     let format = OutputFormat::strict("order", order()).expect("a format").with_strategy(strategy);
-    client(emulator, &model, misbehave).ask_format(request, format, &model).await
+    let client = client(emulator, &model, misbehave);
+    if !stream {
+        return client.ask_format(request, format, &model).await;
+    }
+    let mut asking = client.ask_format_stream(request, format, &model);
+    while asking.next().await.is_some() {}
+    asking.finish().await
 }
