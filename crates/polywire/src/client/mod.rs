@@ -8,6 +8,7 @@ mod exchange;
 mod options;
 mod pace;
 mod partial;
+mod read;
 mod secret;
 mod send;
 mod sign;
