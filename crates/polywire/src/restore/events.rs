@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polywire_wire::{Assembler, Block, Delta, Event, OUTPUT_TOOL, Response, StopReason, Strategy, ToolCall};
 
-use super::{Restored, decode_arguments};
+use super::{Restored, restore_call, waits};
 use crate::plan::Plan;
 
 /// Brings the events of one answer back as they come. What travels in another shape is held until it is whole; everything else
@@ -97,11 +97,12 @@ impl RestoreEvents {
             return if by_lens { Fate::Hold } else { Fate::Answer };
         }
         self.calls = true;
-        let Some(tool) = plan.tool(&call.name) else { return Fate::Pass };
-        if tool.lens.is_some() {
+        if waits(&call.name, plan) {
             return Fate::Hold;
         }
-        tool.name.clone_into(&mut call.name);
+        if let Some(tool) = plan.tool(&call.name) {
+            tool.name.clone_into(&mut call.name);
+        }
         Fate::Pass
     }
 
@@ -132,7 +133,7 @@ impl RestoreEvents {
             return vec![Event::Close { index: answer.map_or(place(index), |answer| answer.goes) }];
         }
         // What may be the answer is known at the end.
-        let call = self.held.get(&index).and_then(call_in).filter(|call| plan.tool(&call.name).is_some());
+        let call = self.held.get(&index).and_then(call_in).filter(|call| waits(&call.name, plan));
         let Some(call) = call.filter(|_| self.answer.is_none_or(|answer| answer.index != index)) else {
             return Vec::new();
         };
@@ -186,13 +187,8 @@ fn by_lens(plan: &Plan) -> bool {
 
 /// A call of the caller's, whole, in the caller's names and shapes.
 fn told(index: usize, mut call: ToolCall, plan: &Plan) -> [Event; 3] {
-    if let Some(tool) = plan.tool(&call.name) {
-        tool.name.clone_into(&mut call.name);
-        if let Some(lens) = &tool.lens {
-            // What could not be brought back is told of with the whole answer.
-            let _ = decode_arguments(&mut call, lens, index);
-        }
-    }
+    // What could not be brought back is told of with the whole answer.
+    let _ = restore_call(&mut call, plan, index);
     let arguments = std::mem::take(&mut call.arguments);
     let index = place(index);
     [

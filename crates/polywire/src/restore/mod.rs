@@ -34,14 +34,23 @@ pub fn restore(response: Response, plan: &Plan) -> Restored {
         restored.take_output(output.lens.as_ref());
     }
     for (index, block) in restored.response.content.iter_mut().enumerate() {
-        let Block::ToolCall(call) = block else { continue };
-        let Some(tool) = plan.tool(&call.name) else { continue };
-        tool.name.clone_into(&mut call.name);
-        if let Some(lens) = &tool.lens {
-            restored.changes.extend(decode_arguments(call, lens, index));
+        if let Block::ToolCall(call) = block {
+            restored.changes.extend(restore_call(call, plan, index));
         }
     }
     restored
+}
+
+/// Brings a call back: its name, and its arguments where they travel in another shape.
+fn restore_call(call: &mut ToolCall, plan: &Plan, index: usize) -> Option<Change> {
+    let tool = plan.tool(&call.name)?;
+    tool.name.clone_into(&mut call.name);
+    decode_arguments(call, tool.lens.as_ref()?, index)
+}
+
+/// Whether a call of this name on the wire is known only when it is whole.
+fn waits(name: &str, plan: &Plan) -> bool {
+    plan.tool(name).is_some_and(|tool| tool.lens.is_some())
 }
 
 fn decode_arguments(call: &mut ToolCall, lens: &Lens, index: usize) -> Option<Change> {
