@@ -1,5 +1,6 @@
 //! Where a plan goes in truth: the address and the headers with what the environment holds.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
 
@@ -51,17 +52,27 @@ impl Client {
         let provider = model.provider();
         let path = plan.endpoint.url.strip_prefix(&provider.base_url).unwrap_or_default();
         let address = format!("{}{path}", self.base(provider)?);
+        let place = self.place(provider, &address, &plan.endpoint.headers)?;
+        Ok(Destination { body: body(plan, place.near)?, ..place })
+    }
+
+    /// Where an address of a provider is, with the headers that are sent to it and without a body.
+    fn place(
+        &self,
+        provider: &Provider,
+        address: &str,
+        template: &BTreeMap<String, String>,
+    ) -> Result<Destination, SendError> {
         // What stands before an `@` is a secret too.
         let refused = |why: &dyn fmt::Display| {
-            let shown = address.rsplit_once('@').map_or(address.as_str(), |(_, rest)| rest);
+            let shown = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
             SendError::Address(format!("`{shown}`: {why}"))
         };
-        let mut url = Url::parse(&address).map_err(|error| refused(&error))?;
+        let mut url = Url::parse(address).map_err(|error| refused(&error))?;
         let near = is_loopback(&url);
         if url.scheme() != "https" && !(near && url.scheme() == "http") {
             return Err(refused(&"only https, or http to this machine"));
         }
-        let body = body(plan, near)?;
         let (key, signer) = match self.access(provider)? {
             Access::Key(key) => (key, None),
             Access::Signature(key, service) => {
@@ -72,7 +83,7 @@ impl Client {
         let mut headers = HeaderMap::new();
         let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
         let own = own.map(|((_, name), value)| (name, value));
-        for (name, value) in &plan.endpoint.headers {
+        for (name, value) in template {
             let (text, show) = match value.find('{') {
                 None => (value.clone(), Show::Freely),
                 Some(hole) => match &key {
@@ -85,7 +96,7 @@ impl Client {
         for (name, value) in own {
             insert(&mut headers, name, value.expose(), Show::Never)?;
         }
-        Ok(Destination { url, body, headers, signer, near })
+        Ok(Destination { url, body: String::new(), headers, signer, near })
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.

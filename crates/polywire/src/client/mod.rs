@@ -14,6 +14,7 @@ mod send;
 mod sign;
 mod stream;
 mod trace;
+mod tries;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

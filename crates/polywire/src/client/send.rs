@@ -1,16 +1,14 @@
-//! One plan sent until there is an answer: the one loop of retries, with its waits and deadlines.
+//! One plan sent until there is an answer.
 
-use std::hash::{BuildHasher as _, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use polywire_wire::{Event, FaultKind, Request};
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout_at;
+use polywire_wire::{Event, Request};
 use tracing::{Instrument as _, Span};
 
 use super::address::Destination;
 use super::error::SendError;
 use super::exchange::{Bounds, Exchange, Piece, Received};
+use super::tries::{Tries, Turn};
 use super::{Client, trace};
 use crate::catalog::Model;
 use crate::plan::Plan;
@@ -30,14 +28,11 @@ pub(super) struct Sending {
     client: Client,
     pub(super) plan: Plan,
     destination: Destination,
-    provider: String,
     bounds: Bounds,
-    /// When everything must be over.
-    until: Instant,
+    tries: Tries,
     shown: Shown,
     /// Whether something of the answer was given out.
     given: bool,
-    retries: usize,
     open: Option<Open>,
     span: Span,
 }
@@ -46,8 +41,7 @@ pub(super) struct Sending {
 #[derive(Debug)]
 struct Open {
     exchange: Exchange,
-    until: Instant,
-    _turn: Option<OwnedSemaphorePermit>,
+    turn: Turn,
 }
 
 /// What comes next.
@@ -79,12 +73,10 @@ impl Client {
             client: self.clone(),
             plan,
             destination,
-            provider: model.provider().id.clone(),
             bounds: Bounds { stream: request.stream, most_bytes: self.options.most_bytes },
-            until,
+            tries: Tries::new(&model.provider().id, until),
             shown,
             given: false,
-            retries: 0,
             open: None,
             span,
         })
@@ -104,7 +96,7 @@ impl Sending {
             let step = self.step().await;
             match &step {
                 Ok(Step::End(_, received)) => trace::answered(&self.span, received, self.client.options.record),
-                Err(error) => trace::failed(&self.span, error, self.retries),
+                Err(error) => trace::failed(&self.span, error, self.tries.retries),
                 Ok(Step::Events(_) | Step::Restart) => {}
             }
             step
@@ -121,14 +113,17 @@ impl Sending {
                     return Ok(Step::Events(events));
                 }
                 Ok(Piece::End(events, mut received)) => {
-                    received.retries = self.retries;
+                    received.retries = self.tries.retries;
                     self.open = None;
                     return Ok(Step::End(events, received));
                 }
                 Err(error) => error,
             };
             self.open = None;
-            self.pause(error).await?;
+            if self.is_shown() {
+                return Err(error);
+            }
+            self.tries.again(&self.client, error).await?;
             if std::mem::take(&mut self.given) {
                 return Ok(Step::Restart);
             }
@@ -137,55 +132,15 @@ impl Sending {
 
     /// The next piece of an exchange, which is begun if none goes on.
     async fn piece(&mut self) -> Result<Piece, SendError> {
-        let options = &self.client.options;
-        let out_of_time = |until: Instant| {
-            if until >= self.until {
-                SendError::Deadline(options.deadline)
-            } else {
-                SendError::Timeout(options.timeout)
-            }
-        };
-        if self.open.is_none() {
-            let turn = timeout_at(self.until.into(), self.client.pace.turn(&self.provider)).await;
-            let turn = turn.map_err(|_| SendError::Deadline(options.deadline))?;
-            let until = self.until.min(Instant::now() + options.timeout);
-            let opened =
-                timeout_at(until.into(), self.client.http.open(&self.plan, &self.destination, self.bounds)).await;
-            let exchange = opened.map_err(|_| out_of_time(until))??;
+        let open = if let Some(open) = &mut self.open {
+            open
+        } else {
+            let turn = self.tries.turn(&self.client).await?;
+            let opened = self.client.http.open(&self.plan, &self.destination, self.bounds);
+            let exchange = turn.within(&self.client, opened).await?;
             self.span.record("http.response.status_code", exchange.status);
-            self.open = Some(Open { exchange, until, _turn: turn });
-        }
-        let Some(open) = &mut self.open else { return Err(SendError::Connection("it never began".to_owned())) };
-        let until = open.until;
-        timeout_at(until.into(), open.exchange.next()).await.map_err(|_| out_of_time(until))?
+            self.open.insert(Open { exchange, turn })
+        };
+        open.turn.within(&self.client, open.exchange.next()).await
     }
-
-    /// Waits for the next try, if there is one.
-    async fn pause(&mut self, error: SendError) -> Result<(), SendError> {
-        let options = &self.client.options;
-        let told = if let SendError::Provider(error) = &error { error.retry_after_ms } else { None };
-        let told = told.map(Duration::from_millis);
-        let wait = told.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.longest_wait));
-        let now = Instant::now();
-        let crowded = matches!(&error, SendError::Provider(error) if matches!(error.kind, FaultKind::RateLimit | FaultKind::Overloaded));
-        if let Some(told) = told.filter(|told| crowded && *told <= options.longest_wait) {
-            // Who asks one to wait asks all.
-            self.client.pace.hush(&self.provider, now + told);
-        }
-        let last = self.retries >= options.retries || self.is_shown();
-        if !error.retryable() || last || wait > options.longest_wait || now + wait >= self.until {
-            return Err(error);
-        }
-        self.retries += 1;
-        tracing::debug!(error.kind = error.word(), wait_ms = wait.as_millis(), "sent again");
-        tokio::time::sleep(wait).await;
-        Ok(())
-    }
-}
-
-/// Twice as long as before, with up to a quarter more, so that many clients do not come at once.
-fn backoff(first: Duration, retries: usize) -> Duration {
-    let doubled = first.saturating_mul(1 << retries.min(16));
-    let dice = u32::try_from(RandomState::new().hash_one(retries) % 256).unwrap_or_default();
-    doubled.saturating_add(doubled / 1024 * dice)
 }
