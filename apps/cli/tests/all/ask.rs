@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{Scratch, output, polywire, text, told};
+use super::process::{Scratch, output, polywire, text, told};
 
 const ORDER: &str = r#"{"type": "object", "properties": {"id": {"type": "string"}, "labels": {"type": "object",
     "additionalProperties": {"type": "string"}}}, "required": ["id", "labels"]}"#;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Scratch, output, polywire, text, told};
+use super::process::{Scratch, output, polywire, text, told};
 
 const TOWN: &str = r#"{"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer", "minimum": 1}},
     "required": ["name", "size"]}"#;
