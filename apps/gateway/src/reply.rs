@@ -3,7 +3,8 @@
 use polywire::answer::validate;
 use polywire::schema::{FitOptions, Fitted, dialect, fit, sample};
 use polywire::wire::{
-    Block, Function, Message, Output, Request, Response, Role, StopReason, Text, Tool, ToolCall, ToolChoice, Usage,
+    Block, Function, Message, Output, Protocol, Request, Response, Role, StopReason, Text, Tool, ToolCall, ToolChoice,
+    Usage,
 };
 use serde_json::{Value, json};
 
@@ -36,6 +37,10 @@ pub(crate) fn reply(request: &Request, seed: u64, acts: &[&Act]) -> Response {
             response.stop = StopReason::ToolUse;
         }
         Wanted::Value(schema) => response.content = vec![Block::text(written(&value(&schema, seed, acts), acts))],
+        Wanted::Word(schema) => {
+            let value = value(&schema, seed, acts);
+            response.content = vec![Block::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned))];
+        }
         Wanted::Words => {
             let words = sample(&json!({"type": "string", "minLength": 24}), seed);
             let words = words.as_ref().and_then(Value::as_str).unwrap_or("Yes.").to_owned();
@@ -60,6 +65,8 @@ pub(crate) fn reply(request: &Request, seed: u64, acts: &[&Act]) -> Response {
 enum Wanted<'r> {
     Call(&'r Function),
     Value(Value),
+    /// A value of this schema without quotes.
+    Word(Value),
     Words,
 }
 
@@ -72,8 +79,15 @@ fn wanted(request: &Request) -> Wanted<'_> {
     match &request.output {
         Some(Output::Schema(format)) => Wanted::Value(format.schema().clone()),
         Some(Output::Json) => Wanted::Value(in_words(request).unwrap_or_else(|| json!({"type": "object"}))),
-        None => in_words(request).map_or(Wanted::Words, Wanted::Value),
+        None => bare_word(request).or_else(|| in_words(request).map(Wanted::Value)).unwrap_or(Wanted::Words),
     }
+}
+
+/// The schema of a bare word, which one protocol has a media type for.
+fn bare_word(request: &Request) -> Option<Wanted<'_>> {
+    let config = request.extra.field(Protocol::Gemini, "generationConfig")?;
+    let bare = config.get("responseMimeType").and_then(Value::as_str) == Some("text/x.enum");
+    config.get("responseSchema").filter(|_| bare).cloned().map(Wanted::Word)
 }
 
 fn call(request: &Request) -> Option<&Function> {

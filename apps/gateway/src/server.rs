@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method};
@@ -19,14 +19,12 @@ use tokio::task::JoinHandle;
 use crate::body::Sent;
 use crate::judge::judge;
 use crate::misbehave::{Act, Asked, Manner};
+use crate::receive::{EmulatorOptions, Receiver};
 use crate::reply::reply;
 use crate::route::{Route, base_path, routes};
 
 /// The header that asks for misbehaviour, names parted by commas. A suffix of the model does the same: `gpt-5+fenced`.
 pub const EMULATE_HEADER: &str = "x-polywire-emulate";
-
-/// The most bytes of a request.
-const MOST_BYTES: usize = 32 << 20;
 
 /// Characters of a text in one event of a stream.
 const PIECE: usize = 12;
@@ -47,9 +45,14 @@ pub struct Emulator {
 impl Emulator {
     /// Starts on a port of loopback; 0 is any that is free. Needs a tokio runtime.
     pub async fn start(port: u16) -> io::Result<Self> {
+        Self::start_with(port, EmulatorOptions::default()).await
+    }
+
+    /// Starts with bounds of its own on what it takes from clients.
+    pub async fn start_with(port: u16, options: EmulatorOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        Ok(Self { address, server: tokio::spawn(serve(listener)) })
+        Ok(Self { address, server: tokio::spawn(serve(listener, options)) })
     }
 
     /// The address, without a slash at its end.
@@ -78,31 +81,34 @@ impl Drop for Emulator {
 /// How often each request came, by its hash.
 type Seen = Arc<Mutex<BTreeMap<u64, usize>>>;
 
-async fn serve(listener: TcpListener) {
+async fn serve(listener: TcpListener, options: EmulatorOptions) {
     let seen = Seen::default();
+    let read_time = options.read_time;
+    let receiver = Receiver::new(options);
     // Connections end with the server.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         // A connection that failed before it began is nobody's loss.
         let Ok((stream, _)) = listener.accept().await else { continue };
-        connections.spawn(connection(stream, Arc::clone(&seen)));
+        connections.spawn(connection(stream, read_time, receiver.clone(), Arc::clone(&seen)));
     }
 }
 
-async fn connection(stream: TcpStream, seen: Seen) {
+async fn connection(stream: TcpStream, read_time: Duration, receiver: Receiver, seen: Seen) {
     let service = service_fn(move |request| {
-        let seen = Arc::clone(&seen);
-        async move { Ok::<_, Infallible>(respond(request, &seen).await) }
+        let (receiver, seen) = (receiver.clone(), Arc::clone(&seen));
+        async move { Ok::<_, Infallible>(respond(request, &receiver, &seen).await) }
     });
     let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(read_time);
     // A client that went away has nobody to tell.
-    let _ = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
 type Answered = hyper::Response<Sent>;
 
-async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
+async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &Seen) -> Answered {
     let (head, body) = request.into_parts();
     let routes = routes(Catalog::built_in(), head.uri.path());
     let Some(first) = routes.first() else {
@@ -113,16 +119,17 @@ async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
         let error = WireError { status: 405, ..WireError::new(FaultKind::InvalidRequest, "the method must be POST") };
         return fault(protocol, surface, &error);
     }
-    let body = match Limited::new(body, MOST_BYTES).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) => return fault(protocol, surface, &WireError::new(FaultKind::TooLarge, error.to_string())),
+    let received = match receiver.receive(&head.headers, body).await {
+        Ok(received) => received,
+        Err(error) => return fault(protocol, surface, &error),
     };
+    let body = &received.bytes;
     let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match accepted(&routes, &body, header) {
+    match accepted(&routes, body, header) {
         Ok(accepted) => {
-            let key = hash(&[head.uri.path().as_bytes(), header.as_bytes(), &body]);
+            let key = hash(&[head.uri.path().as_bytes(), header.as_bytes(), body]);
             let before = count(seen, key);
-            accepted.answer(&head.headers, hash(&[&body]), before)
+            accepted.answer(&head.headers, hash(&[body]), before)
         }
         Err(error) => fault(protocol, surface, &error),
     }

@@ -90,6 +90,10 @@ impl Fields {
         self.0.get(name)?.as_str()
     }
 
+    pub(crate) fn is_object(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Value::is_object)
+    }
+
     /// Whether a field is an object with this field.
     pub(crate) fn object_has(&self, name: &str, inner: &str) -> bool {
         self.0.get(name).and_then(|object| object.get(inner)).is_some()
@@ -100,13 +104,19 @@ impl Fields {
         self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
     }
 
-    /// Gives a field that stands under another name its own, unless that is taken.
-    pub(crate) fn rename(&mut self, alias: &str, name: &str) {
-        if !self.0.contains_key(name)
-            && let Some(value) = self.0.shift_remove(alias)
-        {
-            self.put(name, value);
+    /// The fields of a message of protocol buffers, whose JSON takes `snake_case` for `camelCase` (the specification of ProtoJSON).
+    /// A name that is there in both forms is left as it is.
+    pub(crate) fn camel(mut self) -> Self {
+        let snakes: Vec<String> = self.0.keys().filter(|name| name.contains('_')).cloned().collect();
+        for snake in snakes {
+            let camel = camel(&snake);
+            if !self.0.contains_key(&camel)
+                && let Some(value) = self.0.shift_remove(&snake)
+            {
+                self.0.insert(camel, value);
+            }
         }
+        self
     }
 
     pub(crate) fn put(&mut self, name: &str, value: Value) {
@@ -140,4 +150,15 @@ pub(crate) fn each<T>(
 ) -> Result<Vec<T>, DecodeError> {
     let entries = list.into_iter().enumerate();
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
+}
+
+fn camel(snake: &str) -> String {
+    let mut pieces = snake.split('_');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |mut name, piece| {
+        let mut letters = piece.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+        name
+    })
 }

@@ -3,6 +3,7 @@
 mod anthropic_messages;
 mod aws_error;
 mod bedrock_converse;
+mod claude;
 mod context;
 mod gemini;
 mod openai_chat;
@@ -23,6 +24,9 @@ use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
 
 use self::context::Context;
+
+/// The name of an output format that came without one.
+pub(crate) const FORMAT_NAME: &str = "output";
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

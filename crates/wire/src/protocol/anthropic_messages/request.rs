@@ -13,15 +13,13 @@ use crate::neutral::{
     Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, Source, Text, Thinking,
     ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
 };
+use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
 
 /// The limit of tokens for a request that has none, because the protocol asks for one.
 const LIMIT: u64 = 4096;
-
-/// The name of an output format that came without one.
-pub(super) const FORMAT_NAME: &str = "output";
 
 /// The version that an envelope carries when the surface says no other.
 const VERSIONS: &[(Envelope, &str)] =

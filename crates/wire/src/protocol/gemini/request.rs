@@ -9,12 +9,13 @@ use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
     GenerationConfig, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, FORMAT_NAME, enveloped};
+use super::{ENVELOPE, enveloped};
 use crate::history::made_up_call_id;
 use crate::neutral::{
     Block, Effort, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
+use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
