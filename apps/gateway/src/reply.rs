@@ -30,10 +30,11 @@ pub(crate) fn reply(request: &Request, seed: u64, acts: &[&Act]) -> Response {
     };
     match wanted(request) {
         Wanted::Call(function) => {
-            let none = json!({"type": "object"});
-            let arguments = value(function.parameters.as_ref().unwrap_or(&none), seed, acts);
-            let id = format!("c{:08x}", seed & 0xffff_ffff);
-            response.content = vec![Block::ToolCall(ToolCall::new(id, function.name.clone(), arguments.to_string()))];
+            let all = acts.iter().any(|act| matches!(act, Act::All));
+            let called = request.tools.iter().filter_map(Tool::as_function);
+            let called = called.filter(|other| all || std::ptr::eq(*other, function));
+            let seeds = (0..).map(|step| seed.wrapping_add(step));
+            response.content = seeds.zip(called).map(|(seed, one)| Block::ToolCall(call_of(one, seed, acts))).collect();
             response.stop = StopReason::ToolUse;
         }
         Wanted::Value(schema) => response.content = vec![Block::text(written(&value(&schema, seed, acts), acts))],
@@ -88,6 +89,12 @@ fn bare_word(request: &Request) -> Option<Wanted<'_>> {
     let config = request.extra.field(Protocol::Gemini, "generationConfig")?;
     let bare = config.get("responseMimeType").and_then(Value::as_str) == Some("text/x.enum");
     config.get("responseSchema").filter(|_| bare).cloned().map(Wanted::Word)
+}
+
+fn call_of(function: &Function, seed: u64, acts: &[&Act]) -> ToolCall {
+    let none = json!({"type": "object"});
+    let arguments = value(function.parameters.as_ref().unwrap_or(&none), seed, acts);
+    ToolCall::new(format!("c{:08x}", seed & 0xffff_ffff), function.name.clone(), arguments.to_string())
 }
 
 fn call(request: &Request) -> Option<&Function> {

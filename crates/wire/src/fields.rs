@@ -104,16 +104,17 @@ impl Fields {
         self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
     }
 
-    /// The fields of a message of protocol buffers, whose JSON takes `snake_case` for `camelCase` (the specification of ProtoJSON).
-    /// A name that is there in both forms is left as it is.
-    pub(crate) fn camel(mut self) -> Self {
-        let snakes: Vec<String> = self.0.keys().filter(|name| name.contains('_')).cloned().collect();
-        for snake in snakes {
-            let camel = camel(&snake);
-            if !self.0.contains_key(&camel)
-                && let Some(value) = self.0.shift_remove(&snake)
-            {
-                self.0.insert(camel, value);
+    /// The fields of a message of protocol buffers that has these names: its JSON takes `snake_case` for each (the specification of
+    /// ProtoJSON). A name that is there in both forms is left as it is, and so is one that is not known.
+    pub(crate) fn proto(mut self, names: &[&str]) -> Self {
+        if self.0.keys().any(|name| name.contains('_')) {
+            for name in names {
+                let snake = snake(name);
+                if !self.0.contains_key(*name)
+                    && let Some(value) = self.0.shift_remove(&snake)
+                {
+                    self.put(name, value);
+                }
             }
         }
         self
@@ -152,13 +153,13 @@ pub(crate) fn each<T>(
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
 }
 
-fn camel(snake: &str) -> String {
-    let mut pieces = snake.split('_');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |mut name, piece| {
-        let mut letters = piece.chars();
-        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        name.push_str(letters.as_str());
-        name
-    })
+fn snake(camel: &str) -> String {
+    let mut name = String::with_capacity(camel.len() + 2);
+    for letter in camel.chars() {
+        if letter.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }

@@ -8,7 +8,9 @@
 
 mod ask;
 mod faithful;
+mod hostile;
 mod misbehaviours;
+mod servers;
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The plan: everything about a request that is decided before bytes leave. Plain data: it can be printed, kept and replayed.
 
+pub(crate) mod bundle;
 mod history;
 mod options;
 mod output;
@@ -57,11 +58,21 @@ pub struct PlannedTool {
     pub name: String,
     /// The name on the wire.
     pub wire_name: String,
+    /// The caller's tools that share this entry, where the provider takes fewer tools than there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_by: Vec<String>,
     /// Whether the provider holds the model to the schema.
     pub strict: bool,
     /// The way between the caller's arguments and those on the wire; none where they travel as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
+}
+
+impl PlannedTool {
+    /// Whether the model calls this entry for the caller's tool of a name.
+    pub fn stands_for(&self, name: &str) -> bool {
+        if self.shared_by.is_empty() { self.name == name } else { self.shared_by.iter().any(|own| own == name) }
+    }
 }
 
 /// How the shape of the answer is asked for.

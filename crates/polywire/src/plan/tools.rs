@@ -2,11 +2,13 @@
 //! whole allows it, and the tool by which an answer is asked for.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolEntry, ToolList};
 use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice};
 use serde_json::{Value, json};
 
+use super::bundle::{self, Origin};
 use super::output::{Asked, not_held, say};
 use super::{Draft, PlannedOutput, PlannedTool, Strict, change};
 use crate::change::{Change, Effect, Kind};
@@ -61,6 +63,11 @@ impl First {
 fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> Settled {
     let mut settled = Settled { tools: Vec::new(), output };
     let Some((dialect, flag)) = dialect(draft) else { return settled };
+    let beside = usize::from(matches!(first, Some(First::Tool(_))));
+    // A request that ends up without strict tools is judged by the other dialect.
+    let slots = draft.model.slots();
+    let most = slots.tool.iter().chain(&slots.tool_strict).filter_map(|dialect| dialect.most_tools()).min();
+    let origins = bundle::settle(draft, most, beside);
     let functions = draft.request.tools.iter_mut().filter_map(|tool| match tool {
         Tool::Function(function) => Some(function),
         Tool::Other(_) => None,
@@ -75,7 +82,7 @@ fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput
     draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
     let mut results = fitted.tools.into_iter();
     let answer = first.as_ref().and_then(|_| results.next());
-    take_functions(draft, results, flag, &mut settled.tools);
+    take_functions(draft, &origins, results, flag, &mut settled.tools);
     if let Some((First::Tool(format), answer)) = first.zip(answer) {
         settled.output = Some(ask_by_tool(draft, &format, answer, flag));
     }
@@ -115,7 +122,7 @@ fn entry(function: &mut Function, strict: Strict) -> ToolEntry {
 }
 
 /// The schema of a tool without arguments.
-fn no_arguments() -> Value {
+pub(super) fn no_arguments() -> Value {
     json!({"type": "object"})
 }
 
@@ -130,32 +137,37 @@ fn answer_entry(format: &OutputFormat) -> ToolEntry {
 
 fn take_functions(
     draft: &mut Draft<'_>,
+    origins: &[Origin],
     results: impl Iterator<Item = FittedTool>,
     flag: Flag,
     planned: &mut Vec<PlannedTool>,
 ) {
     let (tools, changes) = (&mut draft.request.tools, &mut draft.changes);
-    let functions = tools.iter_mut().enumerate().filter_map(|(index, tool)| match tool {
-        Tool::Function(function) => Some((index, function)),
+    let functions = tools.iter_mut().filter_map(|tool| match tool {
+        Tool::Function(function) => Some(function),
         Tool::Other(_) => None,
     });
-    for ((index, function), fitted) in functions.zip(results) {
-        let at = format!("/tools/{index}");
-        changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, &at, change)));
+    for ((origin, function), fitted) in origins.iter().zip(functions).zip(results) {
+        changes.extend(fitted.changes.iter().map(|change| origin.told(change)));
         if function.strict == Some(true) && !fitted.strict && flag == Flag::Said {
             let detail = format!("the provider does not hold calls of `{}` to their schema", function.name);
             let what = ("dropped", Effect::Wider);
-            changes.push(change(Kind::Tools, "not-enforced", &format!("{at}/strict"), what, detail));
+            let at = match origin {
+                Origin::Own(index) => format!("/tools/{index}/strict"),
+                Origin::Shared(_) => "/tools".to_owned(),
+            };
+            changes.push(change(Kind::Tools, "not-enforced", &at, what, detail));
         }
-        planned.push(planned_tool(&fitted));
+        planned.push(planned_tool(&fitted, origin));
         write(function, fitted, flag);
     }
 }
 
-fn planned_tool(fitted: &FittedTool) -> PlannedTool {
+fn planned_tool(fitted: &FittedTool, origin: &Origin) -> PlannedTool {
     PlannedTool {
         name: fitted.original_name.clone(),
         wire_name: fitted.name.clone(),
+        shared_by: origin.members(),
         strict: fitted.strict,
         lens: fitted.lens().filter(|lens| !lens.is_identity()).cloned(),
     }
@@ -223,7 +235,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool,
 /// The names in the choice of tools, as the provider knows them.
 fn choose(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let rename = |name: &mut String| {
-        if let Some(tool) = tools.iter().find(|tool| tool.name == *name) {
+        if let Some(tool) = tools.iter().find(|tool| tool.stands_for(name)) {
             tool.wire_name.clone_into(name);
         }
     };
@@ -235,7 +247,12 @@ fn choose(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
                 rename(name);
             }
         }
-        Some(ToolChoice::AnyOf(names) | ToolChoice::OneOf(names)) => names.iter_mut().for_each(rename),
+        Some(ToolChoice::AnyOf(names) | ToolChoice::OneOf(names)) => {
+            names.iter_mut().for_each(rename);
+            // Tools that share an entry have one name.
+            let mut seen = BTreeSet::new();
+            names.retain(|name| seen.insert(name.clone()));
+        }
         None | Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {}
     }
 }

@@ -189,6 +189,13 @@ impl Dialect {
         self.file.fallback.as_deref()
     }
 
+    /// The most tools that a request may have, and the code of the rule that says so.
+    pub fn most_tools(&self) -> Option<(u64, &str)> {
+        let rows = self.rule_rows(Slot::Tool).iter();
+        let refusing = rows.filter(|row| row.demand == Demand::MaxTools && row.severity == Severity::Rejected);
+        refusing.filter_map(|row| Some((row.limit?, row.code.as_ref()))).min()
+    }
+
     /// How the provider writes one tool.
     pub fn shape(&self) -> ToolShape {
         self.file.shape.unwrap_or(ToolShape::Mcp)

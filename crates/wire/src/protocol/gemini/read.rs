@@ -16,6 +16,29 @@ use crate::neutral::{
 use crate::protocol::FORMAT_NAME;
 use crate::report::{Action, Changes, Effect};
 
+/// The names of more than one word in each message, which come in `snake_case` too.
+const REQUEST: &[&str] = &["systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent"];
+const PART: &[&str] = &["inlineData", "fileData", "functionCall", "functionResponse", "thoughtSignature"];
+const BLOB: &[&str] = &["mimeType", "fileUri", "displayName"];
+const TOOL: &[&str] = &["functionDeclarations"];
+const DECLARATION: &[&str] = &["parametersJsonSchema", "responseJsonSchema"];
+const TOOL_CONFIG: &[&str] = &["functionCallingConfig"];
+const CALLING: &[&str] = &["allowedFunctionNames"];
+const GENERATION: &[&str] = &[
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "stopSequences",
+    "frequencyPenalty",
+    "presencePenalty",
+    "thinkingConfig",
+    "responseFormat",
+    "responseMimeType",
+    "responseJsonSchema",
+    "responseSchema",
+];
+const THINKING: &[&str] = &["includeThoughts", "thinkingLevel", "thinkingBudget"];
+
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request::default();
@@ -26,7 +49,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         request.model = fields.text("model").unwrap_or_default();
         envelope = std::mem::replace(&mut fields, inner);
     }
-    let mut fields = fields.camel();
+    let mut fields = fields.proto(REQUEST);
     read_system(&mut fields, &mut request)?;
     let mut open = OpenCalls::default();
     for (index, content) in fields.needed_list("contents")?.into_iter().enumerate() {
@@ -36,11 +59,11 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
         read_tool(tool, index, &mut request.tools, changes);
     }
-    if let Some(mut config) = fields.object("toolConfig").map(Fields::camel) {
+    if let Some(mut config) = fields.object("toolConfig").map(|config| config.proto(TOOL_CONFIG)) {
         request.tool_choice = read_choice(&mut config, changes);
         fields.put_rest("toolConfig", config);
     }
-    if let Some(mut config) = fields.object("generationConfig").map(Fields::camel) {
+    if let Some(mut config) = fields.object("generationConfig").map(|config| config.proto(GENERATION)) {
         read_generation(&mut config, &mut request);
         fields.put_rest("generationConfig", config);
     }
@@ -98,7 +121,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
     let mut calls = 0;
     for (index, value) in parts.into_iter().enumerate() {
         let turn = messages.len().max(start + 1) - 1;
-        let fields = Fields::of(value).within(index).within("parts")?.camel();
+        let fields = Fields::of(value).within(index).within("parts")?.proto(PART);
         if fields.is_object("functionResponse") {
             let new = messages.len() == start || messages.last().is_some_and(|last| last.role != Role::Tool);
             let turn = if new { messages.len() } else { turn };
@@ -136,7 +159,7 @@ fn push(messages: &mut Vec<Message>, start: usize, role: Role, block: Block) {
 }
 
 fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) -> Result<Block, DecodeError> {
-    let mut fields = part.object("functionResponse").unwrap_or_default().camel();
+    let mut fields = part.object("functionResponse").unwrap_or_default();
     let name = fields.text("name").unwrap_or_default();
     let call_id = match fields.text("id").filter(|id| !id.is_empty()) {
         Some(id) => id,
@@ -180,7 +203,7 @@ fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
 
 /// A part; one that is not as the protocol has it is kept as it is.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
-    Ok(part_of(Fields::of(value)?.camel()))
+    Ok(part_of(Fields::of(value)?.proto(PART)))
 }
 
 fn part_of(mut fields: Fields) -> Block {
@@ -209,7 +232,7 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
         if signature.is_some() || thought || !fields.has(slot) {
             continue;
         }
-        let mut data = fields.object(slot).unwrap_or_default().camel();
+        let mut data = fields.object(slot).unwrap_or_default().proto(BLOB);
         let medium = Medium::of(data.peek("mimeType").unwrap_or_default());
         let own = ["mimeType", "fileUri", "data", "displayName"];
         let known = data.only_texts(own.get(..if medium == Medium::Document { 4 } else { 3 }).unwrap_or(&own));
@@ -243,10 +266,10 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
 
 fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Changes) {
     let Ok(entry) = Fields::of(value) else { return };
-    let mut entry = entry.camel();
+    let mut entry = entry.proto(TOOL);
     for (number, declaration) in entry.list("functionDeclarations").unwrap_or_default().into_iter().enumerate() {
         let Ok(function) = Fields::of(declaration) else { continue };
-        let mut function = function.camel();
+        let mut function = function.proto(DECLARATION);
         let schema = function.take("parametersJsonSchema");
         let parameters = schema.or_else(|| {
             let parameters = function.take("parameters")?;
@@ -271,7 +294,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
 }
 
 fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice> {
-    let mut calling = config.object("functionCallingConfig")?.camel();
+    let mut calling = config.object("functionCallingConfig")?.proto(CALLING);
     let mut names = calling.texts("allowedFunctionNames").unwrap_or_default();
     let mode = calling.text("mode").unwrap_or_else(|| "AUTO".to_owned());
     config.put_rest("functionCallingConfig", calling);
@@ -307,7 +330,7 @@ fn read_generation(config: &mut Fields, request: &mut Request) {
     request.presence_penalty = config.number("presencePenalty");
     request.seed = config.integer("seed");
     request.output = read_format(config);
-    let Some(mut thinking) = config.object("thinkingConfig").map(Fields::camel) else { return };
+    let Some(mut thinking) = config.object("thinkingConfig").map(|thinking| thinking.proto(THINKING)) else { return };
     let mut reasoning = Reasoning { visible: thinking.flag("includeThoughts"), ..Reasoning::default() };
     reasoning.effort = thinking.text("thinkingLevel").map(|level| Effort::from(level.to_ascii_lowercase()));
     match thinking.integer("thinkingBudget") {
