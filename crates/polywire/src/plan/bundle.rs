@@ -53,29 +53,31 @@ fn branch(at: &str) -> Option<(usize, &str)> {
 
 /// Makes room for what the request must have beside the caller's tools, and says where each function comes from.
 pub(super) fn settle(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: usize) -> Vec<Origin> {
-    let tools = std::mem::take(&mut draft.request.tools);
-    let functions = tools.iter().filter(|tool| tool.as_function().is_some()).count();
-    let Some((most, code)) = most else { return keep(draft, tools) };
-    let others = tools.len() - functions + beside;
+    let own = draft.tools.iter().enumerate().filter(|(_, tool)| tool.as_function().is_some());
+    let own: Vec<Origin> = own.map(|(index, _)| Origin::Own(index)).collect();
+    let functions = own.len();
+    let Some((most, code)) = most else { return own };
+    let others = draft.tools.len() - functions + beside;
     let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(others).max(1);
     if functions <= room {
-        return keep(draft, tools);
+        return own;
     }
     let over = functions - room;
     // Every shared entry takes the place of one tool; so many that all of them fit.
     let sharing = if over > room * (SHARING - 1) { functions.div_ceil(room) } else { SHARING };
     let entries = over.div_ceil(sharing - 1).min(room);
+    let tools = std::mem::take(&mut draft.tools).into_owned();
     let alone = alone(&tools, draft.request.tool_choice.as_ref(), room - entries);
-    let mut origins = Vec::new();
+    let (mut origins, mut sent) = (Vec::new(), Vec::new());
     let mut together: Vec<(usize, Function)> = Vec::new();
     for (index, (tool, alone)) in tools.into_iter().zip(alone).enumerate() {
         match tool {
             Tool::Function(function) if !alone => together.push((index, function)),
             tool @ Tool::Function(_) => {
                 origins.push(Origin::Own(index));
-                draft.request.tools.push(tool);
+                sent.push(tool);
             }
-            tool @ Tool::Other(_) => draft.request.tools.push(tool),
+            tool @ Tool::Other(_) => sent.push(tool),
         }
     }
     let sharing = together.len().div_ceil(entries.max(1));
@@ -87,15 +89,9 @@ pub(super) fn settle(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: u
             draft.tell(change(Kind::Tools, code, &format!("/tools/{index}"), ("moved", Effect::Same), detail));
         }
         origins.push(Origin::Shared(members.iter().map(|(index, member)| (*index, member.name.clone())).collect()));
-        draft.request.tools.push(Tool::Function(entry(name, members)));
+        sent.push(Tool::Function(entry(name, members)));
     }
-    origins
-}
-
-fn keep(draft: &mut Draft<'_>, tools: Vec<Tool>) -> Vec<Origin> {
-    let own = tools.iter().enumerate().filter(|(_, tool)| tool.as_function().is_some());
-    let origins = own.map(|(index, _)| Origin::Own(index)).collect();
-    draft.request.tools = tools;
+    draft.tools = sent.into();
     origins
 }
 

@@ -7,11 +7,12 @@ mod output;
 mod tools;
 mod wishes;
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use polywire_schema::{FitCache, Lens};
-use polywire_wire::{Protocol, Request, Strategy, Surface};
+use polywire_wire::{Protocol, Request, Strategy, Surface, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -65,7 +66,7 @@ pub struct PlannedTool {
     pub strict: bool,
     /// The way between the caller's arguments and those on the wire; none where they travel as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lens: Option<Lens>,
+    pub lens: Option<Arc<Lens>>,
 }
 
 impl PlannedTool {
@@ -208,7 +209,9 @@ struct Draft<'a> {
     cache: &'a FitCache,
     /// As the caller gave it.
     asked: &'a Request,
-    /// As it will be written.
+    /// The caller's tools, or what stands for them.
+    tools: Cow<'a, [Tool]>,
+    /// As it will be written. Its tools come last.
     request: Request,
     surface: Surface,
     changes: Vec<Change>,
@@ -226,7 +229,8 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         options,
         cache,
         asked,
-        request: asked.clone(),
+        tools: Cow::Borrowed(&asked.tools),
+        request: asked.without_tools(),
         surface: model.wire(),
         changes: model.changes().to_vec(),
     };

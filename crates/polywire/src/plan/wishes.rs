@@ -62,7 +62,7 @@ fn thinks_by_force(request: &Request, row: &ModelRow) -> bool {
 fn settle_effort(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let surface = &draft.model.surface().id;
-    let apart = row.tools_stop_thinking.contains(surface) && !draft.request.tools.is_empty();
+    let apart = row.tools_stop_thinking.contains(surface) && !draft.tools.is_empty();
     if !apart || !thinks(&draft.request, row) {
         return;
     }

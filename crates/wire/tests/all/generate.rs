@@ -184,7 +184,7 @@ fn tool(protocol: Protocol) -> impl Strategy<Value = Tool> {
         own_fields(protocol),
     )
         .prop_map(|(name, description, parameters, strict, cache, extra)| {
-            Tool::Function(Function { name, description, parameters, strict, cache, extra })
+            Tool::Function(Function { name, description, parameters, strict, cache, extra, ..Function::default() })
         });
     prop_oneof![8 => function, 1 => other(protocol).prop_map(Tool::Other)]
 }

@@ -214,6 +214,7 @@ fn read_tool(value: Value) -> Tool {
         name: tool.text("name").unwrap_or_default(),
         description: tool.text("description"),
         parameters: tool.take("input_schema"),
+        written: None,
         strict: tool.flag("strict"),
         cache,
         extra: Extra::of(OWN, tool.rest()),

@@ -10,8 +10,8 @@ use super::shapes::{
     ToolShape, Turn,
 };
 use crate::neutral::{
-    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, Source, Text, Thinking,
-    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, SchemaRef, Source, Text,
+    Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
 };
 use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
@@ -106,12 +106,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                let input_schema = if let Some(parameters) = &function.parameters {
-                    Cow::Borrowed(parameters)
-                } else {
+                let input_schema = function.schema().unwrap_or_else(|| {
                     ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
-                    Cow::Owned(json!({"type": "object"}))
-                };
+                    SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
+                });
                 shapes.push(ToolShape::Custom {
                     name: &function.name,
                     description: function.description.as_deref(),

@@ -225,6 +225,7 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
         name: spec.text("name").unwrap_or_default(),
         description: spec.text("description"),
         parameters: schema.take("json"),
+        written: None,
         strict: spec.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, spec.rest()),

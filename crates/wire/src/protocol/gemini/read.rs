@@ -282,6 +282,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             name: function.text("name").unwrap_or_default(),
             description: function.text("description"),
             parameters,
+            written: None,
             strict: None,
             cache: None,
             extra: Extra::of(OWN, function.rest()),

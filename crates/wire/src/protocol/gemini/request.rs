@@ -311,12 +311,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     let effect = if strict { UNSAID } else { UNNOTED };
                     ctx.tell("no-strict", &at.field("strict"), effect, "functions have no `strict`");
                 }
-                let parameters = function.parameters.as_ref();
+                let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
                 functions.push(Declaration {
                     name: &function.name,
                     description: function.description.as_deref(),
-                    parameters_json_schema: parameters.filter(|_| !open_api),
-                    parameters: parameters.filter(|_| open_api),
+                    parameters_json_schema: json,
+                    parameters: open,
                     extra: ctx.extra(&at, &function.extra),
                 });
             }
