@@ -21,7 +21,7 @@ pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Modality, ModelRow, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};
 pub use plan::{
-    Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+    Body, Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
 };
 pub use polywire_answer as answer;
 pub use polywire_schema as schema;

@@ -31,15 +31,18 @@ impl Origin {
         }
     }
 
-    /// A change of the fitter's, told at the caller's place. The fitter's places start at the tool.
-    pub(super) fn told(&self, change: &polywire_schema::Change) -> Change {
+    /// The fitter's changes, told at the caller's place. The fitter's places start at the tool.
+    pub(super) fn told(&self, changes: &[polywire_schema::Change], told: &mut Vec<Change>) {
         match self {
-            Self::Own(index) => Change::of_schema(Kind::Tools, &format!("/tools/{index}"), change),
-            Self::Shared(members) => {
+            Self::Own(index) => {
+                let place = format!("/tools/{index}");
+                told.extend(changes.iter().map(|change| Change::of_schema(Kind::Tools, &place, change)));
+            }
+            Self::Shared(members) => told.extend(changes.iter().map(|change| {
                 let place = branch(&change.at).and_then(|(number, rest)| Some((members.get(number)?.0, rest)));
                 let at = place.map_or("/tools".to_owned(), |(index, rest)| format!("/tools/{index}/parameters{rest}"));
                 Change { at, ..Change::of_schema(Kind::Tools, "", change) }
-            }
+            })),
         }
     }
 }

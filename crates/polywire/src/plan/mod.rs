@@ -1,5 +1,6 @@
 //! The plan: everything about a request that is decided before bytes leave. Plain data: it can be printed, kept and replayed.
 
+mod body;
 pub(crate) mod bundle;
 mod history;
 mod options;
@@ -14,8 +15,8 @@ use std::sync::{Arc, LazyLock};
 use polywire_schema::{FitCache, Lens};
 use polywire_wire::{Protocol, Request, Strategy, Surface, Tool};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
+pub use body::Body;
 pub use options::{OnLoss, PlanOptions, Prompt, Strict};
 
 use crate::catalog::Model;
@@ -46,7 +47,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PlannedOutput>,
     /// The body, ready to be sent.
-    pub body: Box<RawValue>,
+    pub body: Body,
     changes: Vec<Change>,
 }
 
@@ -120,7 +121,7 @@ pub struct Encoded<'a> {
     #[serde(flatten)]
     pub endpoint: &'a Endpoint,
     /// What is sent.
-    pub body: &'a RawValue,
+    pub body: &'a Body,
     /// Everything that had to give.
     pub changes: &'a [Change],
 }
@@ -251,15 +252,9 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         surface,
         tools: fitted.tools,
         output: fitted.output,
-        body: raw(encoded.body),
+        body: Body::of(encoded.body),
         changes,
     }
-}
-
-/// The body as it was written. Our own writer wrote it; what is no JSON is no body.
-fn raw(body: Vec<u8>) -> Box<RawValue> {
-    let text = String::from_utf8(body).unwrap_or_default();
-    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// A change that the façade itself makes.

@@ -153,7 +153,7 @@ fn take_tools<'f>(
             }
         };
         let Some((origin, fitted)) = results.next() else { continue };
-        draft.changes.extend(fitted.changes.iter().map(|change| origin.told(change)));
+        origin.told(&fitted.changes, &mut draft.changes);
         if function.strict == Some(true) && !fitted.strict && flag == Flag::Said {
             let detail = format!("the provider does not hold calls of `{}` to their schema", function.name);
             let at = match origin {

@@ -11,6 +11,7 @@
 mod corpus;
 mod laws;
 mod plan;
+mod replay;
 mod restore;
 mod rows;
 mod translate;
