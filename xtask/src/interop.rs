@@ -109,7 +109,7 @@ fn program() -> Result<PathBuf> {
     let output = cargo_command().args(build).stderr(Stdio::inherit()).output()?;
     let messages = output.stdout.split(|byte| *byte == b'\n');
     let made = messages.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let program = made.filter_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?))).last();
+    let program = made.filter_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?))).next_back();
     program.filter(|_| output.status.success()).context("the command line program cannot be built")
 }
 

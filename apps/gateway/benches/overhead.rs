@@ -8,16 +8,17 @@
     reason = "a benchmark fails loudly and prints what it finds"
 )]
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use polywire::wire::{Function, Message, Request, Tool};
+use polywire::wire::{Message, Request};
 use polywire::{Catalog, Plan, PlanOptions, Planner, decode, restore};
 use polywire_gateway::Emulator;
-use serde_json::{Value, json};
+
+#[path = "../../../crates/polywire/benches/tools/mod.rs"]
+mod tools;
 
 const TARGETS: [&str; 4] =
     ["openai/gpt-5", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "bedrock/anthropic.claude-sonnet-4-5"];
@@ -31,7 +32,7 @@ type Body = Full<hyper::body::Bytes>;
 async fn main() {
     let emulator = Emulator::start(0).await.expect("a port");
     let address = emulator.url().replace("http://", "");
-    let request = Request { tools: tools(), ..Request::new("", vec![Message::user("Hello")]) };
+    let request = Request { tools: tools::tools(), ..Request::new("", vec![Message::user("Hello")]) };
     for name in TARGETS {
         let model = Catalog::built_in().resolve(name).expect("a model");
         let planner = Planner::new(PlanOptions::default());
@@ -78,25 +79,6 @@ fn path(emulator: &Emulator, plan: &Plan) -> String {
     let base = emulator.base_url(provider).replace(&emulator.url(), "");
     let own = plan.endpoint.url.strip_prefix(&provider.base_url).expect("the provider's address");
     format!("{base}{own}")
-}
-
-fn tools() -> Vec<Tool> {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "corpus", "mcp-tools.jsonl"].iter().collect();
-    let Ok(text) = std::fs::read_to_string(path) else { return (0..40).map(made_up).collect() };
-    let lines = text.lines().step_by(9).take(40);
-    let tools = lines.map(|line| serde_json::from_str::<Value>(line).expect("a tool a line"));
-    tools.map(|tool| function(tool["name"].as_str().unwrap_or_default(), tool["inputSchema"].clone())).collect()
-}
-
-fn made_up(number: usize) -> Tool {
-    let fields = (0..6).map(|field| (format!("field_{field}"), json!({"type": ["string", "null"], "maxLength": 90})));
-    let fields: serde_json::Map<String, Value> = fields.collect();
-    function(&format!("tool.{number}"), json!({"type": "object", "properties": fields, "required": ["field_0"]}))
-}
-
-fn function(name: &str, parameters: Value) -> Tool {
-    Tool::Function(Function { name: name.to_owned(), parameters: Some(parameters), ..Function::default() })
 }
 
 fn time(mut run: impl FnMut()) -> Duration {

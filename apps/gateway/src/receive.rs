@@ -73,7 +73,7 @@ impl Receiver {
     }
 
     /// Reads a body of JSON.
-    pub(crate) async fn receive(&self, headers: &HeaderMap, body: Incoming) -> Result<Received, WireError> {
+    pub(crate) async fn receive(&self, headers: &HeaderMap, body: Incoming) -> Result<Received, Box<WireError>> {
         let end = Instant::now() + self.options.read_time;
         let read = async {
             json_or_nothing(headers)?;
@@ -81,25 +81,25 @@ impl Receiver {
         };
         timeout_at(end, read).await.unwrap_or_else(|_| {
             let says = format!("the request did not arrive within {} ms", self.options.read_time.as_millis());
-            Err(WireError::new(FaultKind::Timeout, says))
+            Err(refused(FaultKind::Timeout, says))
         })
     }
 
-    async fn read(&self, mut body: Incoming, end: Instant) -> Result<Received, WireError> {
+    async fn read(&self, mut body: Incoming, end: Instant) -> Result<Received, Box<WireError>> {
         let mut received = BytesMut::new();
         let mut room: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
-            let broken = |error| WireError::new(FaultKind::InvalidRequest, format!("the body ends early: {error}"));
+            let broken = |error| refused(FaultKind::InvalidRequest, format!("the body ends early: {error}"));
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
             if received.len() + data.len() > self.options.most_bytes {
                 drop((received, room));
                 discard(body, end).await;
                 let says = format!("the request has more than {} bytes", self.options.most_bytes);
-                return Err(WireError::new(FaultKind::TooLarge, says));
+                return Err(refused(FaultKind::TooLarge, says));
             }
             let wanted = u32::try_from(data.len()).unwrap_or(u32::MAX);
             let Ok(more) = Arc::clone(&self.room).try_acquire_many_owned(wanted) else {
-                return Err(WireError::new(FaultKind::Overloaded, "too many bytes of requests are being read"));
+                return Err(refused(FaultKind::Overloaded, "too many bytes of requests are being read".to_owned()));
             };
             match &mut room {
                 Some(room) => room.merge(more),
@@ -122,7 +122,7 @@ async fn discard(mut body: Incoming, end: Instant) {
 }
 
 /// A body that says to be something else than JSON is not read as JSON.
-fn json_or_nothing(headers: &HeaderMap) -> Result<(), WireError> {
+fn json_or_nothing(headers: &HeaderMap) -> Result<(), Box<WireError>> {
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let kind = String::from_utf8_lossy(kind.as_bytes()).to_ascii_lowercase();
     let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -131,5 +131,9 @@ fn json_or_nothing(headers: &HeaderMap) -> Result<(), WireError> {
     }
     let says = format!("the content type must be application/json, not {essence}");
     let code = Some("unsupported_content_type".to_owned());
-    Err(WireError { status: 415, code, ..WireError::new(FaultKind::InvalidRequest, says) })
+    Err(Box::new(WireError { status: 415, code, ..WireError::new(FaultKind::InvalidRequest, says) }))
+}
+
+fn refused(kind: FaultKind, says: String) -> Box<WireError> {
+    Box::new(WireError::new(kind, says))
 }

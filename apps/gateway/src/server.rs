@@ -119,11 +119,11 @@ async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &
         let error = WireError { status: 405, ..WireError::new(FaultKind::InvalidRequest, "the method must be POST") };
         return fault(protocol, surface, &error);
     }
-    let received = match receiver.receive(&head.headers, body).await {
-        Ok(received) => received,
+    let whole = match receiver.receive(&head.headers, body).await {
+        Ok(whole) => whole,
         Err(error) => return fault(protocol, surface, &error),
     };
-    let body = &received.bytes;
+    let body = &whole.bytes;
     let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match accepted(&routes, body, header) {
         Ok(accepted) => {

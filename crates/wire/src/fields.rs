@@ -105,7 +105,7 @@ impl Fields {
     }
 
     /// The fields of a message of protocol buffers that has these names: its JSON takes `snake_case` for each (the specification of
-    /// ProtoJSON). A name that is there in both forms is left as it is, and so is one that is not known.
+    /// `ProtoJSON`). A name that is there in both forms is left as it is, and so is one that is not known.
     pub(crate) fn proto(mut self, names: &[&str]) -> Self {
         if self.0.keys().any(|name| name.contains('_')) {
             for name in names {

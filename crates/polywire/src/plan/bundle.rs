@@ -170,7 +170,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// The arguments of a shared entry for a call of one of its tools.
-pub(super) fn shared(name: &str, arguments: Value) -> Value {
+pub(super) fn shared(name: &str, arguments: &Value) -> Value {
     json!({CALL: {TOOL: name, ARGUMENTS: arguments}})
 }
 

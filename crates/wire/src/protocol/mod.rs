@@ -5,6 +5,7 @@ mod aws_error;
 mod bedrock_converse;
 mod claude;
 mod context;
+mod ending;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
