@@ -11,14 +11,18 @@ mod neutral_schema;
 mod plan;
 mod provider;
 mod restore;
+#[cfg(feature = "cache")]
+mod store;
 mod translate;
 
+pub use catalog::config::{Config, Defaults, Mistake, ReadFile};
+pub use catalog::list::{ListError, ListPage, read_list};
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
-pub use client::{AskError, AskFailure, Asked, Attempt, Client, ClientOptions, Completion, Secret, SendError};
+pub use client::{AskError, AskFailure, Asked, Attempt, Client, ClientOptions, Completion, Listing, Secret, SendError};
 pub use endpoint::Endpoint;
-pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};
 pub use plan::{
     Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
@@ -27,8 +31,10 @@ pub use polywire_answer as answer;
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use polywire_wire::OUTPUT_TOOL;
-pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SurfaceRow};
+pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListPlace, ListStyle, Provider, SurfaceRow};
 pub use restore::{Restored, restore};
+#[cfg(feature = "cache")]
+pub use store::{Discovered, How, LookOptions, Network, Store, Warning};
 pub use translate::{
     BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
 };

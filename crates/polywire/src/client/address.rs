@@ -25,14 +25,24 @@ impl Client {
         let provider = model.provider();
         let path = plan.endpoint.url.strip_prefix(&provider.base_url).unwrap_or_default();
         let address = format!("{}{path}", self.base(provider)?);
-        let url = Url::parse(&address).map_err(|error| SendError::Address(format!("`{address}`: {error}")))?;
+        self.place(provider, &address, &plan.endpoint.headers)
+    }
+
+    /// Where an address of a provider is, with what is sent to it.
+    pub(super) fn place(
+        &self,
+        provider: &Provider,
+        address: &str,
+        template: &BTreeMap<String, String>,
+    ) -> Result<Destination, SendError> {
+        let url = Url::parse(address).map_err(|error| SendError::Address(format!("`{address}`: {error}")))?;
         let near = is_loopback(&url);
         if url.scheme() != "https" && !(near && url.scheme() == "http") {
             return Err(SendError::Address(format!("`{address}`: only https, or http to this machine")));
         }
         let key = self.key(provider)?;
         let mut headers = HeaderMap::new();
-        let ours: BTreeMap<&String, &String> = plan.endpoint.headers.iter().chain(&self.headers).collect();
+        let ours: BTreeMap<&String, &String> = template.iter().chain(&self.headers).collect();
         for (name, value) in ours {
             let (text, secret) = match value.find('{') {
                 None => (value.clone(), false),
@@ -50,14 +60,8 @@ impl Client {
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.
-    fn base(&self, provider: &Provider) -> Result<String, SendError> {
-        if let Some(address) = self.addresses.get(&provider.id) {
-            return Ok(address.clone());
-        }
-        if let Some(address) = provider.base_url_env.iter().find_map(|name| variable(name)) {
-            return Ok(provider.address_from_env(&address));
-        }
-        filled(&provider.base_url)
+    pub(super) fn base(&self, provider: &Provider) -> Result<String, SendError> {
+        self.addresses.get(&provider.id).map_or_else(|| provider.address(), |address| Ok(address.clone()))
     }
 
     /// The provider's key: the caller's or the environment's.
@@ -75,6 +79,21 @@ impl Client {
             }
             key => Ok(key),
         }
+    }
+}
+
+impl Provider {
+    /// The provider's address: the environment's, or the row's.
+    pub fn address(&self) -> Result<String, SendError> {
+        match self.base_url_env.iter().find_map(|name| variable(name)) {
+            Some(address) => Ok(self.address_from_env(&address)),
+            None => filled(&self.base_url),
+        }
+    }
+
+    /// Whether the environment holds a key, or none is needed.
+    pub fn has_key(&self) -> bool {
+        self.auth.style == AuthStyle::None || self.auth.env.iter().any(|name| variable(name).is_some())
     }
 }
 

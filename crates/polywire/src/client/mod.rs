@@ -3,6 +3,7 @@
 mod address;
 mod ask;
 mod error;
+mod list;
 mod options;
 mod secret;
 mod send;
@@ -15,6 +16,7 @@ use polywire_wire::{Request, Response};
 
 pub use ask::{AskError, AskFailure, Asked, Attempt};
 pub use error::SendError;
+pub use list::Listing;
 pub use options::ClientOptions;
 pub use secret::Secret;
 

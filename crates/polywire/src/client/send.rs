@@ -51,13 +51,22 @@ impl Client {
         until: Instant,
     ) -> Result<Received, SendError> {
         let destination = self.destination(plan, model)?;
+        let exchange = || self.exchange(plan, &destination, stream);
+        let (received, retries) = self.repeat(until, exchange).await?;
+        Ok(Received { retries, ..received })
+    }
+
+    /// Repeats an exchange until it succeeds, fails for good, or no time is left. Gives how often it was repeated.
+    pub(super) async fn repeat<T, F>(&self, until: Instant, exchange: impl Fn() -> F) -> Result<(T, usize), SendError>
+    where
+        F: Future<Output = Result<T, SendError>>,
+    {
         let mut retries = 0;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let time = left.min(self.options.timeout);
-            let exchange = tokio::time::timeout(time, self.exchange(plan, &destination, stream)).await;
-            let error = match exchange {
-                Ok(Ok(received)) => return Ok(Received { retries, ..received }),
+            let error = match tokio::time::timeout(time, exchange()).await {
+                Ok(Ok(done)) => return Ok((done, retries)),
                 Ok(Err(error)) => error,
                 Err(_) if left <= self.options.timeout => return Err(SendError::Deadline(self.options.deadline)),
                 Err(_) => SendError::Timeout(self.options.timeout),
@@ -84,8 +93,13 @@ impl Client {
         doubled.saturating_add(doubled / 1024 * dice).min(self.options.longest_wait)
     }
 
+    /// The connections that lead to a place.
+    pub(super) fn http(&self, to: &Destination) -> &reqwest::Client {
+        if to.near { &self.http.near } else { &self.http.far }
+    }
+
     async fn exchange(&self, plan: &Plan, to: &Destination, stream: bool) -> Result<Received, SendError> {
-        let http = if to.near { &self.http.near } else { &self.http.far };
+        let http = self.http(to);
         let request = http.post(to.url.clone()).headers(to.headers.clone()).body(plan.body.get().to_owned());
         let mut answer = request.send().await.map_err(|error| connection(&error))?;
         let status = answer.status().as_u16();
@@ -109,7 +123,7 @@ impl Client {
     }
 }
 
-fn connection(error: &reqwest::Error) -> SendError {
+pub(super) fn connection(error: &reqwest::Error) -> SendError {
     let mut why = String::new();
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {
