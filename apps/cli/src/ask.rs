@@ -15,7 +15,8 @@ use crate::args::Json;
 use crate::changes::write_changes;
 use crate::emulate::runtime;
 use crate::input::{Failure, parse, read_text};
-use crate::request::resolve;
+use crate::known::Known;
+use crate::request::{named, resolve, resolve_in};
 use crate::style::{Style, Tone};
 
 /// The provider that needs no key.
@@ -37,9 +38,9 @@ Exit codes: 0 fine, 1 no valid value, 2 bad input or no answer.";
 pub(crate) struct Ask {
     /// What to ask, or `-` for standard input
     prompt: String,
-    /// The model, such as `openai/gpt-5` or `emulator/openai`
+    /// The model, such as `openai/gpt-5` or `emulator/openai`; by default that of the configuration
     #[arg(long, value_name = "PROVIDER/MODEL")]
-    model: String,
+    model: Option<String>,
     /// The JSON Schema of the answer; without one the answer is words
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
@@ -93,13 +94,14 @@ impl Ask {
         let request = self.request()?;
         let format = self.schema.as_deref().map(|path| self.format(path)).transpose()?;
         runtime()?.block_on(async {
-            let target = Target::of(&self.model, self.options()).await?;
+            let name = named(self.model.as_deref(), "--model")?;
+            let target = Target::of(&name, self.options()).await?;
             if let Some(format) = format {
                 let asked = target.client.ask_format(request, format, &target.model).await;
                 return self.tell(out, style, asked);
             }
             let done = target.client.complete(&request, &target.model).await;
-            let done = done.map_err(|error| no_answer(&error, &self.model))?;
+            let done = done.map_err(|error| no_answer(&error, &name))?;
             if self.json.json {
                 writeln!(out, "{}", json!({"response": done.response, "changes": done.changes}))?;
             } else {
@@ -131,7 +133,9 @@ impl Ask {
     fn tell(&self, out: &mut dyn Write, style: Style, asked: Result<Asked<Value>, AskError>) -> Result<Verdict> {
         let asked = match asked {
             Ok(asked) => asked,
-            Err(AskError { why: AskFailure::Send(error), .. }) => return Err(no_answer(&error, &self.model)),
+            Err(AskError { why: AskFailure::Send(error), .. }) => {
+                return Err(no_answer(&error, self.model.as_deref().unwrap_or_default()));
+            }
             Err(error) => {
                 if self.json.json {
                     let told = json!({"error": error.to_string(), "attempts": attempts(&error.attempts)});
@@ -232,7 +236,10 @@ impl Target {
     async fn of(name: &str, options: ClientOptions) -> Result<Self> {
         let client = Client::with_options(options)?;
         let Some(rest) = name.strip_prefix(EMULATOR) else {
-            return Ok(Self { model: resolve(name)?, client, _emulator: None });
+            let known = Known::load()?;
+            let model = resolve_in(&known.catalog_for(name), name)?;
+            known.announce(model.provider());
+            return Ok(Self { model, client, _emulator: None });
         };
         let (rest, trouble) = rest.split_once('+').unwrap_or((rest, ""));
         let model = if rest.contains('/') { resolve(rest)? } else { first_model(rest)? };

@@ -16,6 +16,7 @@
 
 mod body;
 mod judge;
+mod list;
 mod misbehave;
 mod obey;
 mod reply;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::body::Sent;
 use crate::judge::judge;
+use crate::list::{Listed, listed};
 use crate::misbehave::{Act, Asked, Manner};
 use crate::reply::reply;
 use crate::route::{Route, base_path, routes};
@@ -104,6 +106,11 @@ type Answered = hyper::Response<Sent>;
 
 async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
     let (head, body) = request.into_parts();
+    if head.method == Method::GET
+        && let Some(list) = listed(Catalog::built_in(), head.uri.path(), &head.headers)
+    {
+        return models(&list, &head, seen);
+    }
     let routes = routes(Catalog::built_in(), head.uri.path());
     let Some(first) = routes.first() else {
         return plain(404, format!("no provider has the path {}", head.uri.path()));
@@ -126,6 +133,36 @@ async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
         }
         Err(error) => fault(protocol, surface, &error),
     }
+}
+
+/// The list of models, which goes wrong on demand too.
+fn models(list: &Listed<'_>, head: &Parts, seen: &Seen) -> Answered {
+    let whole = list.provider.surfaces.first().map(|surface| (surface.protocol, &surface.wire));
+    let Some((protocol, surface)) = whole else { return plain(404, "there is no such surface".to_owned()) };
+    let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let query = head.uri.query().unwrap_or_default();
+    let before = count(seen, hash(&[head.uri.path().as_bytes(), query.as_bytes(), header.as_bytes()]));
+    let asked = header.split(',').filter_map(Asked::read).filter(|asked| asked.happens(&Request::default(), before));
+    let acts: Vec<&Act> = asked.map(|asked| &asked.row.act).collect();
+    if let Some(error) = demanded(&acts) {
+        return fault(protocol, surface, &error);
+    }
+    match list.body(Catalog::built_in(), query) {
+        Err(error) => fault(protocol, surface, &error),
+        Ok(body) => {
+            let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
+            let kind = if manner == Some(Manner::Page) { "text/html" } else { "application/json" };
+            answered(200, &[("content-type", kind.to_owned())], Sent::new(vec![body.to_string().into_bytes()], manner))
+        }
+    }
+}
+
+/// The error that is asked for.
+fn demanded(acts: &[&Act]) -> Option<WireError> {
+    let status = acts.iter().find_map(|act| if let Act::Fault(status) = act { Some(*status) } else { None })?;
+    let wait = (status == 429).then_some(WAIT_MS);
+    let error = WireError::new(FaultKind::of_status(status), "emulated on demand");
+    Some(WireError { status, retry_after_ms: wait, ..error })
 }
 
 /// How often a request came before.
@@ -183,11 +220,8 @@ impl Accepted {
         let happening = self.asked.iter().filter(|asked| asked.happens(&self.request, before));
         let acts: Vec<&Act> = happening.map(|asked| &asked.row.act).collect();
         let (protocol, surface) = (self.model.protocol(), self.model.wire());
-        let status = acts.iter().find_map(|act| if let Act::Fault(status) = act { Some(*status) } else { None });
-        if let Some(status) = status {
-            let wait = (status == 429).then_some(WAIT_MS);
-            let error = WireError::new(FaultKind::of_status(status), "emulated on demand");
-            return fault(protocol, &surface, &WireError { status, retry_after_ms: wait, ..error });
+        if let Some(error) = demanded(&acts) {
+            return fault(protocol, &surface, &error);
         }
         let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
         let given = headers.get("x-polywire-seed").and_then(|value| value.to_str().ok()?.parse().ok());
