@@ -8,6 +8,7 @@
 
 mod ask;
 mod faithful;
+mod lists;
 mod misbehaviours;
 
 use std::time::Duration;

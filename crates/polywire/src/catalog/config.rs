@@ -270,6 +270,10 @@ impl Reader<'_> {
         for error in errors {
             self.tell(error.span().unwrap_or_default(), error.message());
         }
+        if !self.mistakes.is_empty() {
+            // What a text that is no TOML seems to say is not worth a word.
+            return Config::default();
+        }
         let document = document.into_inner();
         for (key, _) in document.iter().filter(|(key, _)| !TABLES.contains(&key.get_ref().as_ref())) {
             self.tell(
@@ -322,10 +326,10 @@ impl Reader<'_> {
 
     /// Reads a row. A key that is wrong is told and left out, until the rest can be read.
     fn row<T: DeserializeOwned>(&mut self, mut value: Spanned<DeValue<'_>>) -> Option<T> {
-        let mut wrong = 0;
+        let mut wrong: Vec<String> = Vec::new();
         loop {
             let error = match T::deserialize(ValueDeserializer::from(value.clone())) {
-                Ok(row) => return (wrong == 0).then_some(row),
+                Ok(row) => return wrong.is_empty().then_some(row),
                 Err(error) => error,
             };
             let span = error.span().unwrap_or_else(|| value.span());
@@ -338,11 +342,13 @@ impl Reader<'_> {
             let key = table.iter().find(|(key, member)| here(key.span()) || here(member.span()));
             let key = key.map(|(key, _)| key.get_ref().to_string());
             // What is missing because it was left out was told already.
-            if key.is_some() || wrong == 0 {
+            let told = |name: &String| key.is_none() && error.message().contains(&format!("`{name}`"));
+            if !wrong.iter().any(told) {
                 self.tell(span, error.message());
             }
-            wrong += 1;
-            table.remove(key?.as_str());
+            let key = key?;
+            table.remove(key.as_str());
+            wrong.push(key);
         }
     }
 }

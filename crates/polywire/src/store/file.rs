@@ -149,8 +149,8 @@ fn folder_of_ours(folder: &Path) -> io::Result<()> {
 pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trouble> {
     let _lock = lock(&sibling(path, ".lock")).map_err(|error| Trouble::of_io(&error))?;
     match open(path) {
-        Ok(connection) => return Ok((connection, None)),
-        Err(Trouble::Useless(_)) => {}
+        Ok(connection) if is_sound(&connection) => return Ok((connection, None)),
+        Ok(_) | Err(Trouble::Useless(_)) => {}
         Err(trouble) => return Err(trouble),
     }
     let mut names = (1..=MOST_ASIDE).map(|number| sibling(path, &format!(".aside-{number}")));
@@ -162,6 +162,12 @@ pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trou
         let _ = fs::rename(sibling(path, part), sibling(&aside, part));
     }
     Ok((open(path)?, Some(aside)))
+}
+
+/// Whether every page of a file is in order.
+fn is_sound(connection: &Connection) -> bool {
+    let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    verdict.is_ok_and(|verdict| verdict == "ok")
 }
 
 fn sibling(path: &Path, end: &str) -> PathBuf {

@@ -70,6 +70,14 @@ struct Mark {
     fingerprint: String,
 }
 
+/// What was done about a failure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Remedy {
+    None,
+    /// A new file was begun.
+    Begun,
+}
+
 impl Store {
     /// Where the file is on this platform.
     pub fn default_path() -> Option<PathBuf> {
@@ -79,7 +87,7 @@ impl Store {
     /// The store in a file, which is made if need be. What is in the way of that is a warning, and the store is in memory.
     pub fn open(path: &Path) -> Self {
         let mut store = Self { connection: None, path: None, warnings: Vec::new() };
-        store.reopen(path);
+        store.settle(path, file::open(path));
         store
     }
 
@@ -102,10 +110,9 @@ impl Store {
         self.warnings.push(Warning::new(code, detail));
     }
 
-    fn reopen(&mut self, path: &Path) {
-        // A file that is held open cannot be moved everywhere.
-        self.connection = None;
-        let opened = match file::open(path) {
+    /// Goes on with a file that was opened, with a new one where it is no use, or in memory.
+    fn settle(&mut self, path: &Path, opened: Result<Connection, Trouble>) {
+        let opened = match opened {
             Err(Trouble::Useless(why)) => file::rebuild(path).map(|(connection, aside)| {
                 if let Some(aside) = aside {
                     let (path, aside) = (path.display(), aside.display());
@@ -194,17 +201,25 @@ impl Store {
     }
 
     /// A file that turns out to be broken is set aside too; anything else is told.
-    fn failed(&mut self, error: &rusqlite::Error) {
+    fn failed(&mut self, error: &rusqlite::Error) -> Remedy {
         let trouble = Trouble::of(error);
-        match self.path.clone() {
-            Some(path) if matches!(trouble, Trouble::Useless(_)) => self.reopen(&path),
-            _ => self.warn("cache-unreadable", format!("the model cache {trouble}")),
+        match self.path.take() {
+            Some(path) if matches!(trouble, Trouble::Useless(_)) => {
+                // A file that is held open cannot be moved everywhere.
+                self.connection = None;
+                self.settle(&path, Err(trouble));
+                Remedy::Begun
+            }
+            path => {
+                self.path = path;
+                self.warn("cache-unusable", format!("the model cache {trouble}"));
+                Remedy::None
+            }
         }
     }
 
     /// Keeps a list. A newer one that somebody else kept meanwhile stays, unless it is from the future.
     fn keep(&mut self, key: Key<'_>, mark: &Mark, listed: &[ModelPatch], merged: &[Arc<ModelRow>], now: i64) {
-        let Some(connection) = &self.connection else { return };
         let texts = serde_json::to_string(listed).and_then(|listed| Ok((listed, serde_json::to_string(merged)?)));
         // Rows and patches are made of what JSON has.
         let Ok((listed, merged)) = texts else { return };
@@ -224,12 +239,13 @@ impl Store {
             merged,
             now.saturating_add(look::SKEW)
         ];
-        if let Err(error) = connection.execute(sql, values) {
-            let trouble = Trouble::of(&error);
-            self.warn(
-                "cache-not-written",
-                format!("the model cache {trouble}; what was learned of {} is not kept", key.provider),
-            );
+        for _ in 0..2 {
+            let Some(connection) = &self.connection else { return };
+            let Err(error) = connection.execute(sql, values) else { return };
+            if self.failed(&error) == Remedy::None {
+                break;
+            }
         }
+        self.warn("cache-not-written", format!("what was learned of {} is not kept", key.provider));
     }
 }

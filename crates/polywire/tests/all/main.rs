@@ -10,9 +10,12 @@
 
 mod corpus;
 mod laws;
+mod lists;
 mod plan;
 mod restore;
 mod rows;
+#[cfg(feature = "cache")]
+mod store;
 mod translate;
 
 use polywire::wire::{Function, Message, Request, Tool};
