@@ -224,6 +224,7 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
     let output = output::settle(&mut draft);
     let fitted = tools::settle(&mut draft, output);
     history::settle(&mut draft, &fitted.tools);
+    wishes::settle_instructions(&mut draft);
     let Draft { mut request, surface, mut changes, .. } = draft;
     changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
     let encoded = model.protocol().encode_request(&request, &surface);
