@@ -81,7 +81,7 @@ impl Emulator {
         Self { process, url: told["url"].as_str().expect("an address").to_owned() }
     }
 
-    /// The variables by which the command finds it in the place of OpenAI.
+    /// The variables by which the command finds it in the place of the provider.
     fn openai(&self) -> [(&'static str, String); 2] {
         [("OPENAI_BASE_URL", format!("{}/openai/v1", self.url)), ("OPENAI_API_KEY", "emulated".to_owned())]
     }
