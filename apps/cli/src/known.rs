@@ -135,7 +135,8 @@ pub(crate) fn warn(warnings: &[Warning]) {
     }
 }
 
-fn note(text: &str) {
+/// Tells something beside the output.
+pub(crate) fn note(text: &str) {
     // There is nowhere left to say that this failed.
     let _ = writeln!(io::stderr(), "polywire: {text}");
 }

@@ -17,7 +17,7 @@ use crate::args::Json;
 use crate::changes::write_changes;
 use crate::emulate::runtime;
 use crate::input::Failure;
-use crate::known::{Known, address, store, warn};
+use crate::known::{Known, address, note, store, warn};
 use crate::request::resolve_in;
 use crate::style::{Style, Tone};
 
@@ -280,6 +280,11 @@ impl Asking {
                 Some(found) => told.push((provider.id.clone(), found)),
                 None => open.push((provider, place)),
             }
+        }
+        if open.is_empty() && self.refresh.refresh && providers.iter().any(|provider| provider.list.is_some()) {
+            note(
+                "nobody was asked: there is no key in the environment; a server of this machine is asked by --provider",
+            );
         }
         if !open.is_empty() {
             let answers = runtime()?.block_on(fetch(open.iter().map(|(provider, _)| (*provider).clone()).collect()))?;

@@ -97,3 +97,32 @@ fn mistakes_are_told_with_lines_and_stop_other_commands() {
     assert_eq!(home.run(&["models", "--provider", "opnai"], &[]).status.code(), Some(2));
     assert!(home.run(&["--version"], &[]).status.success());
 }
+
+#[test]
+fn models_are_a_table_and_filters_narrow_it() {
+    let home = Home::new("table");
+    let table = |more: &[&str]| {
+        let line = [&["models", "--offline", "--provider", "anthropic"], more].concat();
+        let output = home.run(&line, &[]);
+        assert!(output.status.success(), "{}", errors(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let all = table(&[]);
+    assert!(all.starts_with("model ") && all.contains("deprecated"), "{all}");
+    let row = all.lines().find(|line| line.starts_with("anthropic/claude-sonnet-4-5 ")).expect("a row");
+    let words = "200k 64k vision pdf tools strict output parallel tools-with-output forced sampling thinking";
+    assert_eq!(row.split_whitespace().skip(1).collect::<Vec<_>>().join(" "), words);
+    let few = table(&["--can", "forced,strict", "--can", "sampling", "--current", "--least-context", "1000000"]);
+    assert!(few.contains("claude-opus-4-6") && !few.contains("claude-sonnet-4-5") && !few.contains("opus-5"), "{few}");
+    assert_eq!(table(&["--can", "audio"]), "0 models\n");
+    let shown = home.run(&["models", "show", "Anthropic/claude-3-5-haiku", "--offline"], &[]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.status.success() && text.contains("claude-3-5-haiku-20241022") && text.contains("deprecated"),
+        "{text}"
+    );
+    let unknown = home.run(&["models", "show", "anthropic/claude-none", "--offline"], &[]);
+    assert_eq!(unknown.status.code(), Some(1), "what is assumed is a finding");
+    assert_eq!(home.run(&["models", "show", "anthropic"], &[]).status.code(), Some(2));
+    assert_eq!(home.run(&["models", "--refresh", "--offline"], &[]).status.code(), Some(2));
+}

@@ -132,9 +132,10 @@ impl Config {
 
     fn based(&self, catalog: &Catalog, fault: &mut dyn FnMut(usize, String)) -> Catalog {
         let mut catalog = catalog.clone();
-        if !self.families.is_empty() {
-            let families = self.families.iter().map(|Placed { row, .. }| (row.id.clone(), row.clone()));
-            Arc::make_mut(&mut catalog.families).extend(families);
+        for Placed { row, at } in &self.families {
+            if Arc::make_mut(&mut catalog.families).insert(row.id.clone(), row.clone()).is_some() {
+                fault(*at, format!("there is a family `{}` already", row.id));
+            }
         }
         let mut seen = BTreeSet::new();
         for Placed { row: patch, at } in &self.providers {
@@ -156,8 +157,10 @@ impl Config {
             match (row, number) {
                 (Err(error), _) => fault(*at, error.to_string()),
                 (Ok(row), Some(number)) => {
-                    if let Some(host) = catalog.hosts.get_mut(number) {
+                    if let (Some(host), Some(stock)) = (catalog.hosts.get_mut(number), catalog.stocks.get_mut(number)) {
                         *host = Arc::new(Host::new(row, Arc::clone(&self.dialects)));
+                        // Another provider's row is another fingerprint.
+                        *stock = Arc::new(Stock::lenient(stock.shared().to_vec()));
                     }
                 }
                 (Ok(row), None) => {

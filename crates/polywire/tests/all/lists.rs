@@ -261,6 +261,10 @@ fn the_configuration_has_the_last_word() {
     let config = Config::read(CONFIG, &file).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
     assert_eq!(config.defaults.model.as_deref(), Some("acme/big"));
     let base = config.base(Catalog::built_in());
+    let other =
+        Config::read("[[provider]]\nid = \"groq\"\nid-prefixes = [\"x-\"]", &file).unwrap().base(Catalog::built_in());
+    assert_ne!(other.fingerprint("groq"), base.fingerprint("groq"), "what lists are merged with is another");
+    assert_eq!(other.fingerprint("openai"), base.fingerprint("openai"));
     let mut catalog = base.clone();
     let mut said = ModelPatch::new("anthropic", "claude-sonnet-4-5");
     (said.context, said.output) = (Some(1), Some(2));
@@ -311,6 +315,7 @@ fn mistakes_in_a_configuration_have_lines() {
     check("[[model]]\nprovider = \"openai\"\nid = \"x\"\nsurfaces = [\"fax\"]", &[(1, "no surface `fax`")]);
     check("[[provider]]\nid = \"acme\"\nlike = \"openai\"", &[(1, "needs `base-url`")]);
     check("[[provider]]\nid = \"acme\"\nlike = \"nobody\"", &[(1, "to be like")]);
+    check("[[family]]\nid = \"gpt-5\"\ncan = []", &[(1, "a family `gpt-5` already")]);
     check("dialects = [\n\"mine.toml\",\n\"gone.toml\"]", &[(3, "no such file")]);
     check("[[provider]\nid = 1", &[(1, "]")]);
     check(
