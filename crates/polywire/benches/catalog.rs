@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use polywire::{Catalog, How, LookOptions, Network, Provider, Store, read_list};
+use polywire::{Catalog, How, LookOptions, ModelPatch, Network, Provider, Store, read_list};
 use serde_json::{Value, json};
 
 const ADDRESS: &str = "https://models.example/list";
@@ -43,42 +43,66 @@ fn options() -> LookOptions {
     LookOptions::at(SystemTime::now()).with_network(Network::Never)
 }
 
-fn warm(catalog: &Catalog, provider: &Provider, path: &Path) -> Catalog {
-    let mut catalog = catalog.clone();
-    let found = Store::open(path).recall(&catalog, provider, ADDRESS, &options());
-    assert_eq!(found.how, How::Kept);
-    catalog.put(&provider.id, found.rows);
+fn warm(lists: &[List], path: &Path) -> Catalog {
+    let mut catalog = Catalog::built_in().clone();
+    let mut store = Store::open(path);
+    for List { provider, .. } in lists {
+        let found = store.recall(Catalog::built_in(), provider, ADDRESS, &options());
+        assert_eq!(found.how, How::Kept);
+        catalog.put(&provider.id, found.rows);
+    }
     catalog
 }
 
-fn cold(catalog: &Catalog, provider: &Provider, body: &[u8]) -> Catalog {
-    let mut catalog = catalog.clone();
-    let style = provider.list.as_ref().expect("a list").style;
-    let listed = read_list(provider, style, body).expect("a list").models;
-    catalog.put(&provider.id, catalog.merge(&provider.id, &listed));
+fn cold(lists: &[List]) -> Catalog {
+    let mut catalog = Catalog::built_in().clone();
+    for list in lists {
+        catalog.put(&list.provider.id, catalog.merge(&list.provider.id, &list.read()));
+    }
     catalog
+}
+
+/// A provider and what it says.
+struct List {
+    provider: &'static Provider,
+    body: Vec<u8>,
+    count: usize,
+}
+
+impl List {
+    fn new((id, count): (&str, usize)) -> Self {
+        let provider = Catalog::built_in().provider(id).expect("a provider");
+        Self { provider, body: body(id, count), count }
+    }
+
+    fn read(&self) -> Vec<ModelPatch> {
+        let style = self.provider.list.as_ref().expect("a list").style;
+        read_list(self.provider, style, &self.body).expect("a list").models
+    }
 }
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("polywire-bench-{}", std::process::id()));
-    for (id, count) in LISTS {
-        let catalog = Catalog::built_in();
-        let provider = catalog.provider(id).expect("a provider");
-        let style = provider.list.as_ref().expect("a list").style;
-        let bytes = body(id, count);
-        let path: PathBuf = folder.join(format!("{id}.sqlite3"));
-        let listed = read_list(provider, style, &bytes).expect("a list").models;
-        Store::open(&path).learn(catalog, provider, ADDRESS, (&listed, None), &options());
-        let kept = time(|| drop(black_box(warm(catalog, provider, &path))));
-        let merged = time(|| drop(black_box(cold(catalog, provider, &bytes))));
+    let path: PathBuf = std::env::temp_dir().join(format!("polywire-bench-{}/models.sqlite3", std::process::id()));
+    let lists: Vec<List> = LISTS.into_iter().map(List::new).collect();
+    for list in &lists {
+        Store::open(&path).learn(Catalog::built_in(), list.provider, ADDRESS, (&list.read(), None), &options());
+    }
+    for lists in lists.chunks(1).chain([lists.as_slice()]) {
+        let kept = time(|| drop(black_box(warm(lists, &path))));
+        let merged = time(|| drop(black_box(cold(lists))));
         let ratio = merged.as_secs_f64() / kept.as_secs_f64();
-        println!("{id}, {count} models: warm cache {kept:?}, cold merge {merged:?}, {ratio:.1} times");
+        let names: Vec<&str> = lists.iter().map(|list| list.provider.id.as_str()).collect();
+        let count: usize = lists.iter().map(|list| list.count).sum();
+        println!(
+            "{}, {count} models: warm cache {kept:?}, cold merge {merged:?}, {ratio:.1} times",
+            names.join(" and ")
+        );
     }
     let (providers, models) = (include_str!("../data/providers.toml"), include_str!("../data/models.toml"));
     let rows = time(|| drop(Catalog::from_toml(black_box(providers), black_box(models)).expect("rows")));
     println!("the static rows: {rows:?}");
     // What is left behind harms nobody.
-    let _ = std::fs::remove_dir_all(folder);
+    let _ = path.parent().map(std::fs::remove_dir_all);
 }
 
 /// The median of some runs.

@@ -52,7 +52,7 @@ fn groq() -> &'static Provider {
 }
 
 fn now() -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+    SystemTime::UNIX_EPOCH + Duration::from_hours(500_000)
 }
 
 fn at(time: SystemTime) -> LookOptions {
@@ -90,8 +90,8 @@ fn r_d3_what_is_fresh_and_whole_is_taken_as_it_is() {
     let scratch = Scratch::new("fresh");
     let fetched = learn(&mut scratch.store(), now());
     assert_eq!((fetched.how, context(&fetched), codes(&fetched)), (How::Fetched, Some(77), vec![]));
-    let kept = recall(&mut scratch.store(), now() + Duration::from_secs(60));
-    assert_eq!((kept.how, &kept.rows, kept.age), (How::Kept, &fetched.rows, Some(Duration::from_secs(60))));
+    let kept = recall(&mut scratch.store(), now() + Duration::from_mins(1));
+    assert_eq!((kept.how, &kept.rows, kept.age), (How::Kept, &fetched.rows, Some(Duration::from_mins(1))));
     scratch.sql(MARKED);
     let marked = recall(&mut scratch.store(), now());
     assert_eq!((marked.how, context(&marked)), (How::Kept, Some(78)), "nothing was merged");
@@ -278,12 +278,14 @@ fn many_at_once_begin_the_store() {
             let mut store = Store::open(&file);
             let found = learn(&mut store, now() + Duration::from_secs(number));
             assert_eq!(codes(&found), Vec::<&str>::new());
-            assert_eq!(recall(&mut store, now() + Duration::from_secs(60)).how, How::Kept);
+            assert_eq!(recall(&mut store, now() + Duration::from_mins(1)).how, How::Kept);
         }
     };
     let threads: Vec<_> = (0..8).map(|number| std::thread::spawn(work(number))).collect();
-    threads.into_iter().for_each(|thread| thread.join().expect("an answer"));
-    assert_eq!(recall(&mut scratch.store(), now() + Duration::from_secs(60)).age, Some(Duration::from_secs(53)));
+    for thread in threads {
+        thread.join().expect("an answer");
+    }
+    assert_eq!(recall(&mut scratch.store(), now() + Duration::from_mins(1)).age, Some(Duration::from_secs(53)));
     let rows = Catalog::built_in().merge("groq", &listed());
     assert_eq!(
         recall(&mut scratch.store(), now()).rows.iter().map(Arc::as_ref).collect::<Vec<_>>(),
