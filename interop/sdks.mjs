@@ -1,10 +1,12 @@
 // The official Node SDKs read what polywire wrote.
 //
 // Usage: node sdks.mjs CASES, the output of `cargo run -p polywire --example interop corpus/wire`, in a folder where the
-// packages are installed. Answers, streams and errors are served on loopback to the SDKs' own clients.
+// packages are installed. Requests are held against the SDKs' own types; answers, streams and errors are served on loopback to the SDKs'
+// own clients.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
 import { createAnthropic } from '@ai-sdk/anthropic'
@@ -17,8 +19,18 @@ import OpenAI from 'openai'
 
 // What an SDK does not take as it is meant: case, target, client, kinds, reason. A row that is no longer needed fails.
 const AS_IT_WAS = 'an answer in its own protocol comes back as it was, not as it should have been'
+const THOUGHTS = "thoughts go into `reasoning_content`, as hosts of open models have it; the owner's types do not know it"
+const SAMPLING = 'the types are of the newest version of the API, which has no sampling; these models are asked in the version before'
 const ANSWER = ['response', 'stream']
+const REQUEST = ['request']
 const EXCEPTIONS = [
+  ['openai-chat/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['openai-responses/request-reasoning', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['anthropic-messages/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['bedrock-converse/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['anthropic-messages/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
+  ['gemini/request-snake-case', 'anthropic-messages', 'types', REQUEST, SAMPLING],
+  ['bedrock-converse/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
   ['openai-chat/response-parallel-calls', 'openai-chat', 'openai', ANSWER, AS_IT_WAS],
   ['openai-chat/response-parallel-calls', 'openai-chat', 'ai', ANSWER, AS_IT_WAS],
   ['gemini/response-code-assist', 'gemini', 'genai', ANSWER, AS_IT_WAS],
@@ -176,6 +188,25 @@ async function compareError(served, client) {
   assert.ok(error.message.includes(served.error.message), error.message)
 }
 
+// The type of a request in each protocol. The others have none: enums of @google/genai are not their words, and nothing here is of AWS.
+const TYPES = {
+  'openai-chat': ['ChatCompletionCreateParams', 'openai/resources/chat/completions'],
+  'openai-responses': ['ResponseCreateParams', 'openai/resources/responses/responses'],
+  'anthropic-messages': ['MessageCreateParams', '@anthropic-ai/sdk/resources/messages'],
+}
+
+// What the compiler has to say about requests, as [case, fault]: one file, a request a line.
+function typeFaults(requests) {
+  const imports = Object.values(TYPES).map(([type, from]) => `import type { ${type} } from '${from}'`)
+  const bodies = requests.map(({ to, body }) => `void (${JSON.stringify(body)} satisfies ${TYPES[to][0]})`)
+  writeFileSync('requests.ts', [...imports, ...bodies].join('\n'))
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022']
+  const compiler = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options, 'requests.ts'], { encoding: 'utf8' })
+  const told = [...compiler.stdout.matchAll(/^requests\.ts\((\d+),\d+\): error (.*)$/gm)]
+  if (compiler.status !== 0 && !told.length) throw new Error(`tsc: ${compiler.error ?? compiler.stdout + compiler.stderr}`)
+  return told.map(([, line, fault]) => [requests[line - 1 - imports.length], fault])
+}
+
 let reply
 const server = createServer((request, response) => {
   request.resume().on('end', () => response.writeHead(reply.status, reply.headers).end(reply.body))
@@ -202,10 +233,15 @@ const unused = new Set(
   EXCEPTIONS.flatMap(([name, to, client, kinds]) => kinds.map((kind) => `${name} to ${to}, ${client}, ${kind}`)),
 )
 globalThis.AI_SDK_LOG_WARNINGS = false
+const listed = new Set(unused)
+const requests = []
 for (const line of readFileSync(process.argv[2], 'utf8').trim().split('\n')) {
   const { said, ...place } = JSON.parse(line)
   const served = { ...place, ...said }
-  if (served.kind === 'request') continue
+  if (served.kind === 'request') {
+    if (TYPES[served.to]) requests.push(served)
+    continue
+  }
   const frames = served.to === 'bedrock-converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
   const type = served.kind === 'stream' ? frames : 'application/json'
   const body = Buffer.from(served.hex, 'hex')
@@ -224,6 +260,12 @@ for (const line of readFileSync(process.argv[2], 'utf8').trim().split('\n')) {
   }
 }
 server.close()
+counts.request = requests.length
+for (const [{ name, to }, fault] of typeFaults(requests)) {
+  const key = `${name} to ${to}, types, request`
+  if (listed.has(key)) unused.delete(key)
+  else faults.push(`${key}: ${fault}`)
+}
 faults.push(...[...unused].map((key) => `${key}: listed as an exception, but fine`))
 if (faults.length) console.log(faults.join('\n'))
 console.log(`node: ${JSON.stringify(counts)}, ${faults.length} faults`)

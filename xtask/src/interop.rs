@@ -1,11 +1,13 @@
-//! The official SDKs read what we write: installs them under `target/interop`, pinned, and runs the scripts of `interop/` on the
-//! corpus said in every protocol. What the SDKs must find is the scripts' business.
+//! The official SDKs read what we write and talk to the emulator: installs them under `target/interop`, pinned, and runs the scripts
+//! of `interop/` on the corpus said in every protocol and on a running emulator. What the SDKs must find is the scripts' business.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 use crate::say;
 use crate::steps::{cargo_command, root, succeed};
@@ -17,7 +19,9 @@ struct Half {
     needs: &'static str,
     /// The pinned versions; the SDKs are installed again when they change.
     pins: &'static [&'static str],
-    script: &'static str,
+    /// The scripts on what is written and on the emulator.
+    reads: &'static str,
+    talks: &'static str,
     install: fn(&Path) -> Result<()>,
     /// The program that runs the script, in the folder of the installation.
     runs: fn(&Path) -> PathBuf,
@@ -28,7 +32,8 @@ const HALVES: [Half; 2] = [
         name: "python",
         needs: "python3",
         pins: &["requirements.txt"],
-        script: "sdks.py",
+        reads: "sdks.py",
+        talks: "emulated.py",
         install: |folder| {
             succeed(Command::new("python3").args(["-m", "venv", "--clear", "venv"]).current_dir(folder))?;
             let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
@@ -40,7 +45,8 @@ const HALVES: [Half; 2] = [
         name: "node",
         needs: "node",
         pins: &["package.json", "package-lock.json"],
-        script: "sdks.mjs",
+        reads: "sdks.mjs",
+        talks: "emulated.mjs",
         install: |folder| {
             let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
             let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -64,11 +70,51 @@ pub(crate) fn check() -> Result<()> {
         bail!("the corpus cannot be said: {}", String::from_utf8_lossy(&output.stderr));
     }
     fs::write(&cases, output.stdout)?;
-    HALVES.iter().try_for_each(|half| half.check(&folder.join(half.name), &cases))
+    let emulator = Emulator::start()?;
+    HALVES.iter().try_for_each(|half| half.check(&folder.join(half.name), &cases, &emulator.url))
+}
+
+/// A running `polywire emulate`, which ends with this.
+struct Emulator {
+    process: Child,
+    url: String,
+}
+
+impl Emulator {
+    fn start() -> Result<Self> {
+        let mut process =
+            Command::new(program()?).args(["emulate", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(out) = process.stdout.take() {
+            BufReader::new(out).read_line(&mut line)?;
+        }
+        let mut started = Self { process, url: String::new() };
+        let said: Value = serde_json::from_str(&line).context("the emulator does not say where it is")?;
+        said.get("url").and_then(Value::as_str).unwrap_or_default().clone_into(&mut started.url);
+        Ok(started)
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // One that has ended already is as good.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Builds the command line program and says where it is.
+fn program() -> Result<PathBuf> {
+    let build = ["build", "--quiet", "-p", "polywire-cli", "--message-format=json-render-diagnostics"];
+    let output = cargo_command().args(build).stderr(Stdio::inherit()).output()?;
+    let messages = output.stdout.split(|byte| *byte == b'\n');
+    let made = messages.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let program = made.filter_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?))).next_back();
+    program.filter(|_| output.status.success()).context("the command line program cannot be built")
 }
 
 impl Half {
-    fn check(&self, folder: &Path, cases: &Path) -> Result<()> {
+    fn check(&self, folder: &Path, cases: &Path, url: &str) -> Result<()> {
         if let Err(error) = self.prepare(folder) {
             if std::env::var_os("CI").is_some() {
                 return Err(error.context(format!("the {} SDKs cannot be installed", self.name)));
@@ -76,10 +122,14 @@ impl Half {
             say(&format!("    skipped: the {} SDKs cannot be installed ({error:#})", self.name));
             return Ok(());
         }
+        self.run(folder, self.reads, &cases.to_string_lossy())?;
+        self.run(folder, self.talks, url)
+    }
+
+    fn run(&self, folder: &Path, script: &str, argument: &str) -> Result<()> {
         // Node finds packages from where the script stands.
-        let script = folder.join(self.script);
-        fs::copy(root().join("interop").join(self.script), &script)?;
-        succeed(Command::new((self.runs)(folder)).arg(&script).arg(cases).current_dir(folder))
+        fs::copy(root().join("interop").join(script), folder.join(script))?;
+        succeed(Command::new((self.runs)(folder)).arg(folder.join(script)).arg(argument).current_dir(folder))
     }
 
     /// Installs the SDKs unless these very ones are installed.

@@ -6,9 +6,10 @@ use std::ffi::OsStr;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect, target};
+use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect};
 
 use crate::input::{self, Failure};
+use crate::known::Known;
 
 /// The environment variable that turns strict off everywhere.
 const NO_STRICT: &str = "POLYWIRE_NO_STRICT";
@@ -142,11 +143,11 @@ impl DraftArg {
     }
 }
 
-/// The dialect that a comma-separated list names: ids, or paths of dialect files; several mean what all of them accept.
+/// The dialect that a comma-separated list names: ids, the configuration's too, or paths of dialect files; several mean what all of them accept.
 pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
     let is_path = |name: &str| name.trim().to_ascii_lowercase().ends_with(".toml");
     if !names.split(',').any(is_path) {
-        return target(names).map_err(|error| unknown(&error.to_string(), names));
+        return Known::load()?.config.target(names).map_err(|error| unknown(&error.to_string(), names));
     }
     let mut members = Vec::new();
     for name in names.split(',').map(str::trim) {

@@ -15,7 +15,7 @@ Examples:
   polywire emulate --port 8080
   OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=any python agent.py
   ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any python agent.py
-  curl 127.0.0.1:8080/groq/openai/v1/chat/completions -H 'x-polywire-emulate: 429-1' -d @body.json
+  curl 127.0.0.1:8080/groq/openai/v1/chat/completions -H 'x-polywire-emulate: 429-1' --json @body.json
 
 Paths are the providers' own; one that several have goes to the first, unless the provider's id stands before it. The header
 `x-polywire-emulate` or a suffix of the model (`gpt-5+fenced`) makes answers go wrong; `--list` says how.";

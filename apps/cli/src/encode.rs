@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Verdict;
 use crate::args::Json;
 use crate::changes::write_changes;
-use crate::request::RequestArgs;
+use crate::request::{RequestArgs, named};
 use crate::style::{Style, Tone};
 
 const ENCODE_HELP: &str = "\
@@ -30,14 +30,14 @@ Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
 pub(crate) struct Encode {
     #[command(flatten)]
     request: RequestArgs,
-    /// The target, such as `openai/gpt-5`
+    /// The target, such as `openai/gpt-5`; by default the model of the configuration
     #[arg(long, value_name = "PROVIDER[/MODEL]")]
-    to: String,
+    to: Option<String>,
 }
 
 impl Encode {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
-        match self.request.plan(&self.to)? {
+        match self.request.plan(&named(self.to.as_deref(), "--to")?)? {
             Ok(plan) => {
                 serde_json::to_writer_pretty(&mut *out, &plan.encoded())?;
                 writeln!(out)?;
@@ -62,16 +62,16 @@ Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
 pub(crate) struct PlanCommand {
     #[command(flatten)]
     request: RequestArgs,
-    /// The model, such as `anthropic/claude-sonnet-4-5`
+    /// The model, such as `anthropic/claude-sonnet-4-5`; by default that of the configuration
     #[arg(long, value_name = "PROVIDER[/MODEL]")]
-    model: String,
+    model: Option<String>,
     #[command(flatten)]
     json: Json,
 }
 
 impl PlanCommand {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
-        match self.request.plan(&self.model)? {
+        match self.request.plan(&named(self.model.as_deref(), "--model")?)? {
             Ok(plan) if self.json.json => {
                 serde_json::to_writer(&mut *out, &plan)?;
                 writeln!(out)?;

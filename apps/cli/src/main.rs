@@ -7,6 +7,7 @@ mod batch;
 mod carry;
 mod changes;
 mod check;
+mod config;
 mod corpus;
 mod cover;
 mod dialects;
@@ -16,8 +17,10 @@ mod encode;
 mod explain;
 mod fit;
 mod input;
+mod known;
 mod locate;
 mod markdown;
+mod models;
 mod neutral;
 mod parse;
 mod prove;
@@ -48,6 +51,8 @@ Examples:
   polywire check tools.json --for gemini,anthropic --format github
   polywire explain OAI-STRICT-07
   polywire dialects
+  polywire models --can tools,strict,vision
+  polywire config check
   polywire parse answer.txt --schema schema.json
 
 Exit codes: 0 fine, 1 findings, 2 bad input.";
@@ -74,6 +79,8 @@ enum Command {
     Check(check::Check),
     Explain(explain::Explain),
     Dialects(dialects::Dialects),
+    Models(models::Models),
+    Config(config::ConfigCommand),
     Audit(audit::Audit),
     Parse(parse::Parse),
     /// Take a value of the caller's to the wire
@@ -123,6 +130,8 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Check(check) => check.run(out, style),
         Command::Explain(explain) => explain.run(out, style),
         Command::Dialects(dialects) => dialects.run(out, style),
+        Command::Models(models) => models.run(out, style),
+        Command::Config(config) => config.run(out, style),
         Command::Audit(audit) => audit.run(out, style),
         Command::Parse(parse) => parse.run(out),
         Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),

@@ -9,6 +9,7 @@ use polywire::{Catalog, Change, Kind, Model, OnLoss, Plan, PlanOptions, Planner,
 
 use crate::args::no_strict;
 use crate::input::{Failure, parse, read_bytes, read_text};
+use crate::known::Known;
 
 /// A request and how to plan it.
 #[derive(Args)]
@@ -143,7 +144,11 @@ impl RequestArgs {
 
 /// The model of a name.
 pub(crate) fn resolve(name: &str) -> Result<Model> {
-    let catalog = Catalog::built_in();
+    resolve_in(&Known::load()?.catalog_for(name), name)
+}
+
+/// The model of a name in a catalog.
+pub(crate) fn resolve_in(catalog: &Catalog, name: &str) -> Result<Model> {
     catalog.resolve(name).map_err(|error| {
         let ids: Vec<&str> = catalog.providers().map(|provider| provider.id.as_str()).collect();
         let head = name.split(['/', ':']).next().unwrap_or_default();
@@ -153,6 +158,18 @@ pub(crate) fn resolve(name: &str) -> Result<Model> {
         };
         Failure::new(error, name, &next).into()
     })
+}
+
+/// The name that was given, or the model of the configuration.
+pub(crate) fn named(given: Option<&str>, option: &str) -> Result<String> {
+    let default = || Known::load().map(|known| known.config.defaults.model);
+    match given {
+        Some(name) => Ok(name.to_owned()),
+        None => default()?.ok_or_else(|| {
+            let next = format!("give {option} PROVIDER/MODEL, or `model` under [defaults] in polywire.toml");
+            Failure::new("no model is named", option, &next).into()
+        }),
+    }
 }
 
 /// The protocol of a name.

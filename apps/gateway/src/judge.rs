@@ -1,7 +1,9 @@
 //! Whether the provider would take a request: the dialects of its schemas, the rules for its history, what its model can do.
 
 use polywire::schema::{Severity, Slot, ToolEntry, ToolList, Violation, check, check_tools, target};
-use polywire::wire::{FaultKind, Function, Output, OutputFormat, Quirk, Request, Tool, ToolChoice, WireError};
+use polywire::wire::{
+    FaultKind, Function, Output, OutputFormat, Protocol, Quirk, Request, Tool, ToolChoice, WireError,
+};
 use polywire::{Ability, Model};
 use serde_json::{Value, json};
 
@@ -10,6 +12,7 @@ pub(crate) fn judge(request: &Request, model: &Model) -> Result<(), Box<WireErro
     if request.messages.is_empty() {
         return Err(refused("at least one message is required", "messages"));
     }
+    kept(request, model.protocol())?;
     abilities(request, model)?;
     tools(request, model)?;
     match &request.output {
@@ -17,6 +20,37 @@ pub(crate) fn judge(request: &Request, model: &Model) -> Result<(), Box<WireErro
         Some(Output::Json) | None => {}
     }
     history(request, model)
+}
+
+/// A field that refers to what a provider keeps between requests, and how one that has lost it answers.
+struct Kept {
+    protocol: Protocol,
+    field: &'static str,
+    code: &'static str,
+    says: &'static str,
+}
+
+/// The emulator keeps nothing: clients that find this out send the whole conversation.
+const KEPT: [Kept; 2] = [
+    Kept {
+        protocol: Protocol::AnthropicMessages,
+        field: "thread",
+        code: "thread_unsupported_request",
+        says: "threads are not supported here; send the whole conversation",
+    },
+    Kept {
+        protocol: Protocol::OpenAiResponses,
+        field: "previous_response_id",
+        code: "previous_response_not_found",
+        says: "the previous response was not found",
+    },
+];
+
+fn kept(request: &Request, protocol: Protocol) -> Result<(), Box<WireError>> {
+    let refers = |row: &&Kept| row.protocol == protocol && request.extra.field(protocol, row.field).is_some();
+    let Some(row) = KEPT.iter().find(refers) else { return Ok(()) };
+    let details = Some(json!({"unsupported": [row.field]}));
+    Err(Box::new(WireError { code: Some(row.code.to_owned()), details, ..*refused(row.says, row.field) }))
 }
 
 /// What the row of the model rules out.

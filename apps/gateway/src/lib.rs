@@ -16,11 +16,14 @@
 
 mod body;
 mod judge;
+mod list;
 mod misbehave;
 mod obey;
+mod receive;
 mod reply;
 mod route;
 mod server;
 
 pub use misbehave::{Misbehaviour, misbehaviours};
+pub use receive::EmulatorOptions;
 pub use server::{EMULATE_HEADER, Emulator};

@@ -24,6 +24,8 @@ pub(crate) enum Act {
     Text(fn(&str) -> String),
     /// To the whole answer.
     Answer(fn(&mut Response)),
+    /// All tools are called where one would be.
+    All,
     /// An error of this status instead.
     Fault(u16),
     /// To the bytes.
@@ -63,6 +65,7 @@ rows! {
     "refusal", Act::Answer(refusal), "the model refuses";
     "empty", Act::Answer(empty), "the answer has no content";
     "twice", Act::Answer(twice), "every tool is called twice";
+    "all", Act::All, "every tool is called at once";
     "401", Act::Fault(401), "the key is wrong";
     "429", Act::Fault(429), "too many requests, with the time to wait";
     "500", Act::Fault(500), "the provider fails";
@@ -107,7 +110,7 @@ impl Asked {
         let turns = || request.messages.iter().filter(|message| message.role == Role::Assistant).count();
         match self.row.act {
             Act::Fault(_) | Act::Bytes(_) => before < times,
-            Act::Value(_) | Act::Text(_) | Act::Answer(_) => turns() < times,
+            Act::Value(_) | Act::Text(_) | Act::Answer(_) | Act::All => turns() < times,
         }
     }
 }

@@ -1,8 +1,11 @@
-//! What descriptions ask for beside the schema: limits that a provider does not take travel there, as `(keyword: value)`, and a good
-//! model heeds them.
+//! What descriptions ask for beside the schema: limits that a provider does not take travel there, as `(keyword: value)`, choices that
+//! it does not take as keys of which one is to be there, and a good model heeds them.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
+
+/// How a description says that a key stands for each branch of a choice.
+const ONE: &str = "(exactly one of these)";
 
 /// The schema with what its descriptions ask for said as keywords, where the schema does not say it otherwise.
 pub(crate) fn heeded(schema: &Value) -> Value {
@@ -11,7 +14,8 @@ pub(crate) fn heeded(schema: &Value) -> Value {
             let mut heeded: Map<String, Value> =
                 map.iter().map(|(key, value)| (key.clone(), self::heeded(value))).collect();
             let description = map.get("description").and_then(Value::as_str).unwrap_or_default();
-            for (word, value) in asides(description) {
+            let one = ["minProperties", "maxProperties"].into_iter().filter(|_| description.contains(ONE));
+            for (word, value) in asides(description).chain(one.map(|word| (word, Value::from(1)))) {
                 if !heeded.contains_key(word) {
                     heeded.insert(word.to_owned(), value);
                 }
@@ -65,5 +69,7 @@ mod tests {
         let heeded = heeded(&json!({"items": sent}));
         assert_eq!((&heeded["items"]["minimum"], &heeded["items"]["maximum"]), (&json!(1), &json!(9)));
         assert_eq!(heeded["items"]["type"], "integer");
+        let choice = self::heeded(&json!({"type": "object", "description": "Where (exactly one of these)"}));
+        assert_eq!((&choice["minProperties"], &choice["maxProperties"]), (&json!(1), &json!(1)));
     }
 }

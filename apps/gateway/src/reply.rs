@@ -3,7 +3,8 @@
 use polywire::answer::validate;
 use polywire::schema::{FitOptions, Fitted, dialect, fit, sample};
 use polywire::wire::{
-    Block, Function, Message, Output, Request, Response, Role, StopReason, Text, Tool, ToolCall, ToolChoice, Usage,
+    Block, Function, Message, Output, Protocol, Request, Response, Role, StopReason, Text, Tool, ToolCall, ToolChoice,
+    Usage,
 };
 use serde_json::{Value, json};
 
@@ -29,13 +30,18 @@ pub(crate) fn reply(request: &Request, seed: u64, acts: &[&Act]) -> Response {
     };
     match wanted(request) {
         Wanted::Call(function) => {
-            let none = json!({"type": "object"});
-            let arguments = value(function.parameters.as_ref().unwrap_or(&none), seed, acts);
-            let id = format!("c{:08x}", seed & 0xffff_ffff);
-            response.content = vec![Block::ToolCall(ToolCall::new(id, function.name.clone(), arguments.to_string()))];
+            let all = acts.iter().any(|act| matches!(act, Act::All));
+            let called = request.tools.iter().filter_map(Tool::as_function);
+            let called = called.filter(|other| all || std::ptr::eq(*other, function));
+            let seeds = (0..).map(|step| seed.wrapping_add(step));
+            response.content = seeds.zip(called).map(|(seed, one)| Block::ToolCall(call_of(one, seed, acts))).collect();
             response.stop = StopReason::ToolUse;
         }
         Wanted::Value(schema) => response.content = vec![Block::text(written(&value(&schema, seed, acts), acts))],
+        Wanted::Word(schema) => {
+            let value = value(&schema, seed, acts);
+            response.content = vec![Block::text(value.as_str().map_or_else(|| value.to_string(), str::to_owned))];
+        }
         Wanted::Words => {
             let words = sample(&json!({"type": "string", "minLength": 24}), seed);
             let words = words.as_ref().and_then(Value::as_str).unwrap_or("Yes.").to_owned();
@@ -60,6 +66,8 @@ pub(crate) fn reply(request: &Request, seed: u64, acts: &[&Act]) -> Response {
 enum Wanted<'r> {
     Call(&'r Function),
     Value(Value),
+    /// A value of this schema without quotes.
+    Word(Value),
     Words,
 }
 
@@ -74,8 +82,21 @@ fn wanted(request: &Request) -> Wanted<'_> {
         // A schema of any object says no more than free JSON does.
         Some(Output::Schema(format)) if *format.schema() != any => Wanted::Value(format.schema().clone()),
         Some(Output::Json | Output::Schema(_)) => Wanted::Value(in_words(request).unwrap_or(any)),
-        None => in_words(request).map_or(Wanted::Words, Wanted::Value),
+        None => bare_word(request).or_else(|| in_words(request).map(Wanted::Value)).unwrap_or(Wanted::Words),
     }
+}
+
+/// The schema of a bare word, which one protocol has a media type for.
+fn bare_word(request: &Request) -> Option<Wanted<'_>> {
+    let config = request.extra.field(Protocol::Gemini, "generationConfig")?;
+    let bare = config.get("responseMimeType").and_then(Value::as_str) == Some("text/x.enum");
+    config.get("responseSchema").filter(|_| bare).cloned().map(Wanted::Word)
+}
+
+fn call_of(function: &Function, seed: u64, acts: &[&Act]) -> ToolCall {
+    let none = json!({"type": "object"});
+    let arguments = value(function.parameters.as_ref().unwrap_or(&none), seed, acts);
+    ToolCall::new(format!("c{:08x}", seed & 0xffff_ffff), function.name.clone(), arguments.to_string())
 }
 
 fn call(request: &Request) -> Option<&Function> {

@@ -38,7 +38,7 @@ pub(crate) fn base_path(provider: &Provider) -> String {
     path
 }
 
-fn base_template(provider: &Provider) -> &str {
+pub(crate) fn base_template(provider: &Provider) -> &str {
     let address = provider.base_url.split_once("://").map_or(provider.base_url.as_str(), |(_, rest)| rest);
     address.find('/').and_then(|start| address.get(start..)).unwrap_or_default()
 }
@@ -74,7 +74,7 @@ fn matches(template: &str, path: &str, model: &mut Option<String>) -> bool {
 }
 
 /// A piece of a path as it was before it was escaped.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,15 +19,14 @@ use tokio::task::JoinHandle;
 
 use crate::body::Sent;
 use crate::judge::judge;
+use crate::list::{Listed, listed};
 use crate::misbehave::{Act, Asked, Manner};
+use crate::receive::{EmulatorOptions, Receiver};
 use crate::reply::reply;
 use crate::route::{Route, base_path, routes};
 
 /// The header that asks for misbehaviour, names parted by commas. A suffix of the model does the same: `gpt-5+fenced`.
 pub const EMULATE_HEADER: &str = "x-polywire-emulate";
-
-/// The most bytes of a request.
-const MOST_BYTES: usize = 32 << 20;
 
 /// Characters of a text in one event of a stream.
 const PIECE: usize = 12;
@@ -47,9 +47,14 @@ pub struct Emulator {
 impl Emulator {
     /// Starts on a port of loopback; 0 is any that is free. Needs a tokio runtime.
     pub async fn start(port: u16) -> io::Result<Self> {
+        Self::start_with(port, EmulatorOptions::default()).await
+    }
+
+    /// Starts with bounds of its own on what it takes from clients.
+    pub async fn start_with(port: u16, options: EmulatorOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        Ok(Self { address, server: tokio::spawn(serve(listener)) })
+        Ok(Self { address, server: tokio::spawn(serve(listener, options)) })
     }
 
     /// The address, without a slash at its end.
@@ -78,32 +83,40 @@ impl Drop for Emulator {
 /// How often each request came, by its hash.
 type Seen = Arc<Mutex<BTreeMap<u64, usize>>>;
 
-async fn serve(listener: TcpListener) {
+async fn serve(listener: TcpListener, options: EmulatorOptions) {
     let seen = Seen::default();
+    let read_time = options.read_time;
+    let receiver = Receiver::new(options);
     // Connections end with the server.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         // A connection that failed before it began is nobody's loss.
         let Ok((stream, _)) = listener.accept().await else { continue };
-        connections.spawn(connection(stream, Arc::clone(&seen)));
+        connections.spawn(connection(stream, read_time, receiver.clone(), Arc::clone(&seen)));
     }
 }
 
-async fn connection(stream: TcpStream, seen: Seen) {
+async fn connection(stream: TcpStream, read_time: Duration, receiver: Receiver, seen: Seen) {
     let service = service_fn(move |request| {
-        let seen = Arc::clone(&seen);
-        async move { Ok::<_, Infallible>(respond(request, &seen).await) }
+        let (receiver, seen) = (receiver.clone(), Arc::clone(&seen));
+        async move { Ok::<_, Infallible>(respond(request, &receiver, &seen).await) }
     });
     let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(read_time);
     // A client that went away has nobody to tell.
-    let _ = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
 type Answered = hyper::Response<Sent>;
 
-async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
+async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &Seen) -> Answered {
     let (head, body) = request.into_parts();
+    if head.method == Method::GET
+        && let Some(list) = listed(Catalog::built_in(), head.uri.path(), &head.headers)
+    {
+        return models(&list, &head, seen);
+    }
     let routes = routes(Catalog::built_in(), head.uri.path());
     let Some(first) = routes.first() else {
         return plain(404, format!("no provider has the path {}", head.uri.path()));
@@ -113,19 +126,50 @@ async fn respond(request: hyper::Request<Incoming>, seen: &Seen) -> Answered {
         let error = WireError { status: 405, ..WireError::new(FaultKind::InvalidRequest, "the method must be POST") };
         return fault(protocol, surface, &error);
     }
-    let body = match Limited::new(body, MOST_BYTES).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) => return fault(protocol, surface, &WireError::new(FaultKind::TooLarge, error.to_string())),
+    let whole = match receiver.receive(&head.headers, body).await {
+        Ok(whole) => whole,
+        Err(error) => return fault(protocol, surface, &error),
     };
+    let body = &whole.bytes;
     let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match accepted(&routes, &body, header) {
+    match accepted(&routes, body, header) {
         Ok(accepted) => {
-            let key = hash(&[head.uri.path().as_bytes(), header.as_bytes(), &body]);
+            let key = hash(&[head.uri.path().as_bytes(), header.as_bytes(), body]);
             let before = count(seen, key);
-            accepted.answer(&head.headers, hash(&[&body]), before)
+            accepted.answer(&head.headers, hash(&[body]), before)
         }
         Err(error) => fault(protocol, surface, &error),
     }
+}
+
+/// The list of models, which goes wrong on demand too.
+fn models(list: &Listed<'_>, head: &Parts, seen: &Seen) -> Answered {
+    let whole = list.provider.surfaces.first().map(|surface| (surface.protocol, &surface.wire));
+    let Some((protocol, surface)) = whole else { return plain(404, "there is no such surface".to_owned()) };
+    let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let query = head.uri.query().unwrap_or_default();
+    let before = count(seen, hash(&[head.uri.path().as_bytes(), query.as_bytes(), header.as_bytes()]));
+    let asked = header.split(',').filter_map(Asked::read).filter(|asked| asked.happens(&Request::default(), before));
+    let acts: Vec<&Act> = asked.map(|asked| &asked.row.act).collect();
+    if let Some(error) = demanded(&acts) {
+        return fault(protocol, surface, &error);
+    }
+    match list.body(Catalog::built_in(), query) {
+        Err(error) => fault(protocol, surface, &error),
+        Ok(body) => {
+            let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
+            let kind = if manner == Some(Manner::Page) { "text/html" } else { "application/json" };
+            answered(200, &[("content-type", kind.to_owned())], Sent::new(vec![body.to_string().into_bytes()], manner))
+        }
+    }
+}
+
+/// The error that is asked for.
+fn demanded(acts: &[&Act]) -> Option<WireError> {
+    let status = acts.iter().find_map(|act| if let Act::Fault(status) = act { Some(*status) } else { None })?;
+    let wait = (status == 429).then_some(WAIT_MS);
+    let error = WireError::new(FaultKind::of_status(status), "emulated on demand");
+    Some(WireError { status, retry_after_ms: wait, ..error })
 }
 
 /// How often a request came before.
@@ -183,11 +227,8 @@ impl Accepted {
         let happening = self.asked.iter().filter(|asked| asked.happens(&self.request, before));
         let acts: Vec<&Act> = happening.map(|asked| &asked.row.act).collect();
         let (protocol, surface) = (self.model.protocol(), self.model.wire());
-        let status = acts.iter().find_map(|act| if let Act::Fault(status) = act { Some(*status) } else { None });
-        if let Some(status) = status {
-            let wait = (status == 429).then_some(WAIT_MS);
-            let error = WireError::new(FaultKind::of_status(status), "emulated on demand");
-            return fault(protocol, &surface, &WireError { status, retry_after_ms: wait, ..error });
+        if let Some(error) = demanded(&acts) {
+            return fault(protocol, &surface, &error);
         }
         let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
         let given = headers.get("x-polywire-seed").and_then(|value| value.to_str().ok()?.parse().ok());

@@ -8,41 +8,21 @@
 )]
 
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use divan::Bencher;
-use polywire::wire::{Function, Message, Request, Tool};
+use polywire::wire::{Message, Request};
 use polywire::{Catalog, Model, PlanOptions, Planner};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+mod tools;
 
 const TARGETS: [&str; 4] =
     ["openai/gpt-5", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "bedrock/anthropic.claude-sonnet-4-5"];
 
-static REQUEST: LazyLock<Request> = LazyLock::new(|| {
-    let tools = shared_tools().unwrap_or_else(|| (0..40).map(made_up).collect());
-    Request { tools, ..Request::new("", vec![Message::user("Hello")]) }
-});
-
-fn shared_tools() -> Option<Vec<Tool>> {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "corpus", "mcp-tools.jsonl"].iter().collect();
-    let text = std::fs::read_to_string(path).ok()?;
-    let lines = text.lines().step_by(9).take(40);
-    let tools = lines.map(|line| serde_json::from_str::<Value>(line).expect("a tool a line"));
-    Some(tools.map(|tool| function(tool["name"].as_str().unwrap_or_default(), tool["inputSchema"].clone())).collect())
-}
-
-fn made_up(number: usize) -> Tool {
-    let fields = (0..6).map(|field| (format!("field_{field}"), json!({"type": ["string", "null"], "maxLength": 90})));
-    let fields: serde_json::Map<String, Value> = fields.collect();
-    function(&format!("tool.{number}"), json!({"type": "object", "properties": fields, "required": ["field_0"]}))
-}
-
-fn function(name: &str, parameters: Value) -> Tool {
-    Tool::Function(Function { name: name.to_owned(), parameters: Some(parameters), ..Function::default() })
-}
+static REQUEST: LazyLock<Request> =
+    LazyLock::new(|| Request { tools: tools::tools(), ..Request::new("", vec![Message::user("Hello")]) });
 
 fn model(name: &str) -> Model {
     Catalog::built_in().resolve(name).expect("a model")

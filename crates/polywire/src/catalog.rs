@@ -1,16 +1,22 @@
 //! The catalog: providers and models as rows, and the way from a name such as `provider/model` to what is known of it.
 
+pub(crate) mod config;
+pub(crate) mod list;
+mod merge;
+mod stock;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use foldhash::HashMap;
+use polywire_schema::Dialect;
 use polywire_wire::{Protocol, Quirk, Strategy, Surface};
 use serde::Deserialize;
 
 use crate::change::{Change, Effect, Kind};
-use crate::model::{Ability, Family, Line, Modality, ModelRow, When};
+use crate::model::{Ability, Family, Modality, ModelPatch, ModelRow, Origin, When};
 use crate::provider::{Provider, Slots, SurfaceRow};
+use stock::Stock;
 
 /// The rows that come with the crate.
 const PROVIDERS: &str = include_str!("../data/providers.toml");
@@ -18,29 +24,43 @@ const MODELS: &str = include_str!("../data/models.toml");
 
 static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
     // A test reads the rows too; rows that cannot be read are no rows.
-    Catalog::from_toml(PROVIDERS, MODELS).unwrap_or_default()
+    Catalog::read(PROVIDERS, MODELS).unwrap_or_default()
 });
 
-/// Providers and models.
-#[derive(Debug, Default)]
+/// Providers and models. A copy shares its rows.
+#[derive(Clone, Debug, Default)]
 pub struct Catalog {
     hosts: Vec<Arc<Host>>,
-    models: Vec<Arc<ModelRow>>,
-    families: BTreeMap<String, Family>,
-    /// By provider and name in lower case: the model, and the id that is sent.
-    index: HashMap<(usize, String), (usize, String)>,
+    /// The models of every host, in the same order.
+    stocks: Vec<Arc<Stock>>,
+    families: Arc<BTreeMap<String, Family>>,
 }
 
-/// A provider whose dialects were found.
+/// A provider, and its dialects as soon as somebody asks for them.
 #[derive(Debug)]
 struct Host {
     row: Provider,
-    slots: Vec<Slots>,
+    /// Dialects that do not come with the crate.
+    own: Arc<[Dialect]>,
+    slots: Vec<OnceLock<Slots>>,
+}
+
+impl Host {
+    fn new(row: Provider, own: Arc<[Dialect]>) -> Self {
+        let slots = row.surfaces.iter().map(|_| OnceLock::new()).collect();
+        Self { row, own, slots }
+    }
+
+    /// The dialects of a surface. Ids that are none are refused when rows are read.
+    fn slots(&self, surface: usize) -> Option<&Slots> {
+        let find = || self.row.surfaces.get(surface).and_then(|row| row.dialects.find(&self.own).ok());
+        Some(self.slots.get(surface)?.get_or_init(|| find().unwrap_or_default()))
+    }
 }
 
 /// Why rows could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CatalogError(String);
+pub struct CatalogError(pub(crate) String);
 
 impl fmt::Display for CatalogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,7 +130,7 @@ struct ModelFile {
     _source: String,
     #[serde(rename = "checked-on")]
     _checked_on: String,
-    model: Vec<Line>,
+    model: Vec<ModelPatch>,
     family: Vec<Family>,
 }
 
@@ -122,62 +142,73 @@ impl Catalog {
 
     /// A catalog of the caller's own rows, in the form of `data/providers.toml` and `data/models.toml`.
     pub fn from_toml(providers: &str, models: &str) -> Result<Self, CatalogError> {
-        let providers: ProviderFile = toml::from_str(providers).map_err(|error| CatalogError(error.to_string()))?;
-        let models: ModelFile = toml::from_str(models).map_err(|error| CatalogError(error.to_string()))?;
-        let mut catalog = Self::default();
-        for family in models.family {
-            catalog.families.insert(family.id.clone(), family);
-        }
-        for row in providers.provider {
-            catalog.add_provider(row)?;
-        }
-        for line in models.model {
-            catalog.add_model(&line)?;
+        let catalog = Self::read(providers, models)?;
+        for host in &catalog.hosts {
+            host.row.check_dialects(&[])?;
         }
         Ok(catalog)
     }
 
-    fn add_provider(&mut self, row: Provider) -> Result<(), CatalogError> {
-        let fault = |what: &str| CatalogError(format!("provider `{}`: {what}", row.id));
-        if row.surfaces.is_empty() {
-            return Err(fault("it has no surface"));
+    /// Reads rows, and leaves their dialects for later.
+    fn read(providers: &str, models: &str) -> Result<Self, CatalogError> {
+        let providers: ProviderFile = toml::from_str(providers).map_err(|error| CatalogError(error.to_string()))?;
+        let models: ModelFile = toml::from_str(models).map_err(|error| CatalogError(error.to_string()))?;
+        let families = models.family.into_iter().map(|family| (family.id.clone(), family)).collect();
+        let mut catalog = Self { families: Arc::new(families), ..Self::default() };
+        for row in providers.provider {
+            catalog.add_provider(row, Arc::default())?;
         }
+        let mut rows: Vec<Vec<ModelRow>> = vec![Vec::new(); catalog.hosts.len()];
+        for line in &models.model {
+            let (host, row) = catalog.settle(line)?;
+            if let Some(rows) = rows.get_mut(host) {
+                rows.push(row);
+            }
+        }
+        for (stock, rows) in catalog.stocks.iter_mut().zip(rows) {
+            *stock = Arc::new(Stock::strict(rows)?);
+        }
+        Ok(catalog)
+    }
+
+    fn add_provider(&mut self, row: Provider, own: Arc<[Dialect]>) -> Result<(), CatalogError> {
         if self.hosts.iter().any(|host| host.row.is_called(&row.id)) {
-            return Err(fault("the id is taken"));
+            return Err(row.fault("the id is taken"));
         }
-        let families = row.surfaces.iter().filter_map(|surface| surface.unknown.as_ref()).chain([&row.unknown]);
-        if let Some(missing) = families.into_iter().find(|family| !self.families.contains_key(*family)) {
-            return Err(fault(&format!("there is no family `{missing}`")));
-        }
-        let slots = row.surfaces.iter().map(|surface| surface.dialects.find()).collect::<Result<_, _>>();
-        let slots = slots.map_err(|error| fault(&error))?;
-        self.hosts.push(Arc::new(Host { row, slots }));
+        self.check_provider(&row)?;
+        self.hosts.push(Arc::new(Host::new(row, own)));
+        self.stocks.push(Arc::default());
         Ok(())
     }
 
-    fn add_model(&mut self, line: &Line) -> Result<(), CatalogError> {
+    fn check_provider(&self, row: &Provider) -> Result<(), CatalogError> {
+        if row.surfaces.is_empty() {
+            return Err(row.fault("it has no surface"));
+        }
+        let families = row.surfaces.iter().filter_map(|surface| surface.unknown.as_ref()).chain([&row.unknown]);
+        match families.into_iter().find(|family| !self.families.contains_key(*family)) {
+            Some(missing) => Err(row.fault(&format!("there is no family `{missing}`"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The host and the row of a line of the catalog.
+    fn settle(&self, line: &ModelPatch) -> Result<(usize, ModelRow), CatalogError> {
         let fault = |what: &str| CatalogError(format!("model `{}/{}`: {what}", line.provider, line.id));
-        let Some(host) = self.hosts.iter().position(|host| host.row.id == line.provider) else {
-            return Err(fault("there is no such provider"));
+        let host = self.hosts.iter().enumerate().find(|(_, host)| host.row.id == line.provider);
+        let Some((number, host)) = host else { return Err(fault("there is no such provider")) };
+        let family = line.family.as_ref().unwrap_or(&host.row.unknown);
+        let Some(family) = self.families.get(family) else {
+            return Err(fault(&format!("there is no family `{family}`")));
         };
-        let Some(family) = self.families.get(&line.family) else {
-            return Err(fault(&format!("there is no family `{}`", line.family)));
-        };
-        let row = line.clone().settle(family);
-        let provider = self.hosts.get(host).map(|host| &host.row);
-        if row.surfaces.iter().any(|id| provider.is_none_or(|provider| provider.surface(id).is_none())) {
+        let mut row = family.row(&host.row.id, &line.id);
+        line.over(&mut row);
+        (row.dated, row.aliases) = (line.dated.clone(), line.aliases.clone());
+        row.known_from = vec![Origin::Catalog];
+        if row.surfaces.iter().any(|id| host.row.surface(id).is_none()) {
             return Err(fault("it names a surface that its provider does not have"));
         }
-        let number = self.models.len();
-        let sent = [&row.id].into_iter().chain(&row.dated).map(|id| (id, id));
-        let named = row.aliases.iter().map(|alias| (alias, &row.id));
-        for (name, id) in sent.chain(named) {
-            if self.index.insert((host, name.to_lowercase()), (number, id.clone())).is_some() {
-                return Err(fault(&format!("`{name}` is taken")));
-            }
-        }
-        self.models.push(Arc::new(row));
-        Ok(())
+        Ok((number, row))
     }
 
     /// All providers, in the order of the rows.
@@ -187,7 +218,22 @@ impl Catalog {
 
     /// All models, in the order of the rows.
     pub fn models(&self) -> impl Iterator<Item = &ModelRow> {
-        self.models.iter().map(AsRef::as_ref)
+        self.stocks.iter().flat_map(|stock| stock.rows())
+    }
+
+    /// A provider by its id or an alias, whatever the case.
+    pub fn provider(&self, name: &str) -> Option<&Provider> {
+        self.number(name).and_then(|number| self.hosts.get(number)).map(|host| &host.row)
+    }
+
+    /// The models of a provider, in the order of the rows.
+    pub fn models_of(&self, provider: &str) -> impl Iterator<Item = &ModelRow> {
+        let stock = self.number(provider).and_then(|number| self.stocks.get(number));
+        stock.into_iter().flat_map(|stock| stock.rows())
+    }
+
+    fn number(&self, provider: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host.row.is_called(provider))
     }
 
     /// The model that a name means: `provider/model`, or `provider:surface/model` for another surface than the model's own.
@@ -203,7 +249,7 @@ impl Catalog {
     pub fn resolve(&self, name: &str) -> Result<Model, ResolveError> {
         let (head, id) = name.split_once('/').unwrap_or((name, ""));
         let (head, surface) = head.split_once(':').map_or((head, None), |(head, surface)| (head, Some(surface)));
-        let Some(number) = self.hosts.iter().position(|host| host.row.is_called(head.trim())) else {
+        let Some(number) = self.number(head.trim()) else {
             let known = self.providers().map(|provider| provider.id.clone()).collect();
             return Err(ResolveError::UnknownProvider { name: head.to_owned(), known });
         };
@@ -227,7 +273,7 @@ impl Catalog {
     fn model_at(&self, number: usize, surface: Option<&str>, id: &str) -> Result<Model, ResolveError> {
         let unknown = || ResolveError::UnknownProvider { name: id.to_owned(), known: Vec::new() };
         let host = self.hosts.get(number).ok_or_else(unknown)?;
-        let found = self.find(number, &host.row, id);
+        let found = self.stocks.get(number).and_then(|stock| stock.find(&host.row, id));
         let asked = surface.or_else(|| found.as_ref().and_then(|(row, _)| row.surfaces.first()).map(String::as_str));
         let surface = match asked {
             None => 0,
@@ -248,6 +294,10 @@ impl Catalog {
             return Err(ResolveError::NotServed { model: row.id.clone(), surface: place.id.clone(), served });
         }
         let mut changes = Vec::new();
+        if row.known_from == [Origin::Provider] {
+            let detail = "the provider lists it, but not all that it can do";
+            changes.push(unknown_model(&host.row, &id, detail));
+        }
         if let Some(why) = &row.deprecated {
             let what = ("noted", Effect::Note);
             changes.push(Change::new(Kind::Model, "deprecated", "/model", what, format!("`{}`: {why}", row.id)));
@@ -258,47 +308,17 @@ impl Catalog {
     /// A model without a row.
     fn unknown(&self, host: &Arc<Host>, surface: usize, place: &SurfaceRow, id: &str) -> Model {
         let family = place.unknown.as_ref().unwrap_or(&host.row.unknown);
-        let line = Line::unknown(&host.row.id, id, family);
         // Rows whose family is missing are refused when they are read.
-        let row = self.families.get(family).map(|family| line.settle(family));
-        let detail =
-            format!("`{id}` is not in the catalog; it is taken for what every model of {} can do", host.row.title);
-        let change = Change::new(Kind::Model, "unknown-model", "/model", ("assumed", Effect::Note), detail);
+        let row = self.families.get(family).map(|family| family.row(&host.row.id, id));
         let row = Arc::new(row.unwrap_or_else(|| ModelRow::careful(&host.row.id, id)));
+        let change = unknown_model(&host.row, id, "it is not in the catalog");
         Model { host: Arc::clone(host), surface, row, id: id.to_owned(), changes: vec![change] }
-    }
-
-    /// The row of an id and the id that is sent. An id may carry what does not make it another model: a prefix, a suffix or
-    /// a tag that the provider's row names, or a date.
-    fn find(&self, host: usize, provider: &Provider, id: &str) -> Option<(Arc<ModelRow>, String)> {
-        let id = id.to_lowercase();
-        let look = |id: &str| {
-            let (number, sent) = self.index.get(&(host, id.to_owned()))?;
-            Some((Arc::clone(self.models.get(*number)?), sent.clone()))
-        };
-        let whole = look(&id).or_else(|| provider.id_prefixes.iter().find_map(|prefix| look(&format!("{prefix}{id}"))));
-        if whole.is_some() {
-            return whole;
-        }
-        let bare = provider.id_prefixes.iter().find_map(|prefix| id.strip_prefix(prefix.as_str())).unwrap_or(&id);
-        let trimmed = provider.id_suffixes.iter().find_map(|suffix| bare.strip_suffix(suffix.as_str()));
-        let untagged = provider.tag_separator.as_deref().and_then(|mark| bare.split_once(mark)).map(|(id, _)| id);
-        let names = [Some(bare), trimmed, untagged].into_iter().flatten();
-        let row = names.flat_map(|name| [Some(name), without_date(name)]).flatten().find_map(look)?.0;
-        Some((row, id))
     }
 }
 
-/// An id without the date at its end, in any of the usual spellings: `-2025-08-07`, `-20250807`, `@20250807`.
-fn without_date(id: &str) -> Option<&str> {
-    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (head, last) = id.rsplit_once(['-', '@'])?;
-    if digits(last, 8) {
-        return Some(head);
-    }
-    let (head, month) = head.rsplit_once('-')?;
-    let (head, year) = head.rsplit_once('-')?;
-    (digits(last, 2) && digits(month, 2) && digits(year, 4)).then_some(head)
+fn unknown_model(provider: &Provider, id: &str, why: &str) -> Change {
+    let detail = format!("`{id}`: {why}; it is taken for what every model of {} can do", provider.title);
+    Change::new(Kind::Model, "unknown-model", "/model", ("assumed", Effect::Note), detail)
 }
 
 /// A model of a provider on one of its surfaces: everything that is decided before a request is known.
@@ -361,13 +381,13 @@ impl Model {
 
     pub(crate) fn slots(&self) -> &Slots {
         static NONE: Slots = Slots { tool_strict: None, tool: None, output_strict: None, output: None };
-        self.host.slots.get(self.surface).unwrap_or(&NONE)
+        self.host.slots(self.surface).unwrap_or(&NONE)
     }
 
     /// How structured output is asked for unless the request says otherwise. It depends on rows alone, so that the same
     /// request replays in the same way (R-C5).
     pub fn strategy(&self) -> Strategy {
-        let slots = self.slots();
+        let slots = &self.surface().dialects;
         let slot = slots.output.is_some() || (slots.output_strict.is_some() && self.row.can(Ability::Strict));
         if slot && self.row.can(Ability::NativeOutput) {
             Strategy::Native

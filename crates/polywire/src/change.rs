@@ -112,8 +112,14 @@ impl Change {
 
     /// A change to the schema that stands at a place.
     pub(crate) fn of_schema(kind: Kind, place: &str, change: &schema::Change) -> Self {
-        let what = (change.action.to_string(), Effect::from(change.effect));
-        Self::new(kind, &change.code, format!("{place}{}", change.at), (&what.0, what.1), change.detail.as_ref())
+        Self {
+            kind,
+            code: change.code.as_ref().to_owned(),
+            at: [place, &change.at].concat(),
+            action: change.action.to_string(),
+            effect: change.effect.into(),
+            detail: change.detail.as_ref().to_owned(),
+        }
     }
 }
 

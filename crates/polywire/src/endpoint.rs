@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Model;
-use crate::provider::{Auth, AuthStyle};
+use crate::provider::{Auth, AuthStyle, Provider};
 
 /// Where a request goes. `{env VAR}` stands for the value of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +27,17 @@ impl Endpoint {
         let (provider, surface) = (model.provider(), model.surface());
         let path = surface.stream_path.as_ref().filter(|_| stream).unwrap_or(&surface.path);
         let url = format!("{}{}", provider.base_url, path.replace("{model}", &escaped(model.id())));
-        let mut headers = BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]);
-        headers.extend(provider.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())));
-        headers.extend(provider.auth.header());
+        let mut headers = provider.own_headers();
+        headers.insert("content-type".to_owned(), "application/json".to_owned());
         Self { method: "POST".to_owned(), url, headers }
+    }
+}
+
+impl Provider {
+    /// The headers of every request, names in lower case, with the secret named.
+    pub(crate) fn own_headers(&self) -> BTreeMap<String, String> {
+        let own = self.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone()));
+        own.chain(self.auth.header()).collect()
     }
 }
 

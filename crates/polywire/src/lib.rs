@@ -11,27 +11,35 @@ mod neutral_schema;
 mod plan;
 mod provider;
 mod restore;
+#[cfg(feature = "cache")]
+mod store;
 mod translate;
 
+pub use catalog::config::{Config, Defaults, Mistake, ReadFile};
+pub use catalog::list::{ListError, ListPage, read_list};
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
 pub use client::{
     AskError, AskFailure, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
-    Partial, Record, Secret, SendError, SigningKey,
+    Listing, Partial, Record, Secret, SendError, SigningKey,
 };
 pub use endpoint::Endpoint;
-pub use model::{Ability, Confidence, Modality, ModelRow, When};
+pub use model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};
 pub use neutral_schema::{NeutralForm, neutral_schema};
 pub use plan::{
-    Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
+    Body, Encoded, LossError, OnLoss, Plan, PlanOptions, PlannedOutput, PlannedTool, Planner, Prompt, Strict, plan,
 };
 pub use polywire_answer as answer;
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use polywire_wire::OUTPUT_TOOL;
-pub use provider::{Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListStyle, Provider, SignatureRow, SurfaceRow};
+pub use provider::{
+    Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListPlace, ListStyle, Provider, SignatureRow, SurfaceRow,
+};
 pub use restore::{RestoreEvents, Restored, restore};
+#[cfg(feature = "cache")]
+pub use store::{Discovered, How, LookOptions, Network, Store, Warning};
 pub use translate::{
     BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
 };

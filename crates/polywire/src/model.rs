@@ -4,7 +4,7 @@ use polywire_wire::{Effort, Quirk, ThinkingMode};
 use serde::{Deserialize, Serialize};
 
 /// What one model can do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct ModelRow {
@@ -34,6 +34,8 @@ pub struct ModelRow {
     pub thinking: Vec<ThinkingMode>,
     /// How hard to think: the efforts that are taken.
     pub efforts: Vec<Effort>,
+    /// The efforts that go with thinking switched off or kept between tools; empty is all.
+    pub efforts_without_thinking: Vec<Effort>,
     /// What an effort that is not said means.
     pub default_effort: Option<Effort>,
     /// The surfaces on which it is served, the first by default; empty is all.
@@ -46,6 +48,21 @@ pub struct ModelRow {
     pub deprecated: Option<String>,
     /// How sure the row is.
     pub confidence: Confidence,
+    /// Who knows of the model.
+    pub known_from: Vec<Origin>,
+}
+
+/// Who knows of a model. Later ones have the last word, field by field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Origin {
+    /// The rows that come with the crate.
+    Catalog,
+    /// The provider's own list.
+    Provider,
+    /// The caller's configuration.
+    Config,
 }
 
 /// What a model reads.
@@ -127,12 +144,14 @@ impl ModelRow {
             sampling: When::Never,
             thinking: Vec::new(),
             efforts: Vec::new(),
+            efforts_without_thinking: Vec::new(),
             default_effort: None,
             surfaces: Vec::new(),
             tools_stop_thinking: Vec::new(),
             quirks: Vec::new(),
             deprecated: None,
             confidence: Confidence::Inferred,
+            known_from: Vec::new(),
         }
     }
 
@@ -147,109 +166,153 @@ impl ModelRow {
     }
 }
 
-/// What a row or a family says of itself; what it does not say is the family's to say.
-macro_rules! abilities {
-    ($(#[$doc:meta])* $name:ident { $($own:tt)* }) => {
+/// What somebody says of models; what is not said is somebody else's to say.
+macro_rules! said {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($own:tt)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-        pub(crate) struct $name {
+        #[non_exhaustive]
+        pub struct $name {
             $($own)*
-            context: Option<u64>,
-            output: Option<u64>,
-            input: Option<Vec<Modality>>,
-            forced: Option<When>,
-            sampling: Option<When>,
-            thinking: Option<Vec<ThinkingMode>>,
-            efforts: Option<Vec<Effort>>,
-            default_effort: Option<Effort>,
-            surfaces: Option<Vec<String>>,
-            tools_stop_thinking: Option<Vec<String>>,
-            quirks: Option<Vec<Quirk>>,
-            deprecated: Option<String>,
-            confidence: Option<Confidence>,
+            /// The most tokens of a conversation.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub context: Option<u64>,
+            /// The most tokens of an answer.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub output: Option<u64>,
+            /// What it reads.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub input: Option<Vec<Modality>>,
+            /// Whether a tool can be forced.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub forced: Option<When>,
+            /// Whether temperature and its kin are taken.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub sampling: Option<When>,
+            /// The modes of thinking that are taken.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub thinking: Option<Vec<ThinkingMode>>,
+            /// The efforts that are taken.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub efforts: Option<Vec<Effort>>,
+            /// The efforts that go with thinking switched off or kept between tools.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub efforts_without_thinking: Option<Vec<Effort>>,
+            /// What an effort that is not said means.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub default_effort: Option<Effort>,
+            /// The surfaces on which it is served, the first by default.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub surfaces: Option<Vec<String>>,
+            /// Surfaces on which tools only go with effort `none`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub tools_stop_thinking: Option<Vec<String>>,
+            /// How it departs from its provider's protocol.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub quirks: Option<Vec<Quirk>>,
+            /// Why not to begin with it any more.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub deprecated: Option<String>,
+            /// How sure this is.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub confidence: Option<Confidence>,
         }
+
+        impl $name {
+            /// Puts what is said here over a row.
+            fn say(&self, row: &mut ModelRow) {
+                said!(self row: input forced sampling thinking efforts efforts_without_thinking surfaces
+                    tools_stop_thinking quirks confidence);
+                said!(optional self row: context output default_effort deprecated);
+            }
+        }
+    };
+    ($self:ident $row:ident: $($field:ident)*) => {
+        $(if let Some(value) = &$self.$field { $row.$field.clone_from(value); })*
+    };
+    (optional $self:ident $row:ident: $($field:ident)*) => {
+        $(if $self.$field.is_some() { $row.$field.clone_from(&$self.$field); })*
     };
 }
 
-abilities! {
+said! {
     /// What models have in common.
-    Family {
-        pub(crate) id: String,
-        can: Vec<Ability>,
+    pub Family {
+        /// Its id.
+        pub id: String,
+        /// What its models can do.
+        pub can: Vec<Ability>,
     }
 }
 
-abilities! {
-    /// One line of the catalog.
-    Line {
-        pub(crate) provider: String,
-        pub(crate) id: String,
-        pub(crate) family: String,
-        #[serde(default)]
-        aliases: Vec<String>,
-        #[serde(default)]
-        dated: Vec<String>,
-        #[serde(default)]
-        also: Vec<Ability>,
-        #[serde(default)]
-        not: Vec<Ability>,
+said! {
+    /// What one source says of one model: a line of the catalog, an entry of a provider's list, a table of a configuration.
+    pub ModelPatch {
+        /// The provider's id.
+        pub provider: String,
+        /// The model's id.
+        pub id: String,
+        /// The family whose abilities it has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub family: Option<String>,
+        /// Other names for it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub aliases: Vec<String>,
+        /// Further ids of the same model that are sent as they are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub dated: Vec<String>,
+        /// What it can do.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub also: Vec<Ability>,
+        /// What it cannot do.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub not: Vec<Ability>,
+        /// What it reads beside what others say.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub also_reads: Vec<Modality>,
+        /// What it does not read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub not_reads: Vec<Modality>,
     }
 }
 
-impl Line {
-    /// A line that says nothing: a model of which only the family is known.
-    pub(crate) fn unknown(provider: &str, id: &str, family: &str) -> Self {
-        Self {
-            provider: provider.to_owned(),
-            id: id.to_owned(),
-            family: family.to_owned(),
-            aliases: Vec::new(),
-            dated: Vec::new(),
-            also: Vec::new(),
-            not: Vec::new(),
-            context: None,
-            output: None,
-            input: None,
-            forced: None,
-            sampling: None,
-            thinking: None,
-            efforts: None,
-            default_effort: None,
-            surfaces: None,
-            tools_stop_thinking: None,
-            quirks: None,
-            deprecated: None,
-            confidence: None,
-        }
+impl Family {
+    /// The row of a model of which only the family is known: what it says, else the careful answer.
+    pub(crate) fn row(&self, provider: &str, id: &str) -> ModelRow {
+        let mut row = ModelRow::careful(provider, id);
+        row.family.clone_from(&self.id);
+        row.can.clone_from(&self.can);
+        self.say(&mut row);
+        row
+    }
+}
+
+impl ModelPatch {
+    /// A patch that says nothing yet.
+    pub fn new(provider: &str, id: &str) -> Self {
+        Self { provider: provider.to_owned(), id: id.to_owned(), ..Self::default() }
     }
 
-    /// The row: what the line says, else what the family says, else the careful answer.
-    pub(crate) fn settle(self, family: &Family) -> ModelRow {
-        let mut can: Vec<Ability> = family.can.iter().chain(&self.also).copied().collect();
-        can.retain(|ability| !self.not.contains(ability));
-        let either = |own: Option<Vec<String>>, theirs: &Option<Vec<String>>| own.or_else(|| theirs.clone());
-        let text = || vec![Modality::Text];
-        ModelRow {
-            context: self.context.or(family.context),
-            output: self.output.or(family.output),
-            input: self.input.or_else(|| family.input.clone()).unwrap_or_else(text),
-            can,
-            forced: self.forced.or(family.forced).unwrap_or(When::Never),
-            sampling: self.sampling.or(family.sampling).unwrap_or(When::Never),
-            thinking: self.thinking.or_else(|| family.thinking.clone()).unwrap_or_default(),
-            efforts: self.efforts.or_else(|| family.efforts.clone()).unwrap_or_default(),
-            default_effort: self.default_effort.or_else(|| family.default_effort.clone()),
-            surfaces: either(self.surfaces, &family.surfaces).unwrap_or_default(),
-            tools_stop_thinking: either(self.tools_stop_thinking, &family.tools_stop_thinking).unwrap_or_default(),
-            quirks: self.quirks.or_else(|| family.quirks.clone()).unwrap_or_default(),
-            deprecated: self.deprecated.or_else(|| family.deprecated.clone()),
-            confidence: self.confidence.or(family.confidence).unwrap_or(Confidence::Inferred),
-            provider: self.provider,
-            id: self.id,
-            family: self.family,
-            aliases: self.aliases,
-            dated: self.dated,
-        }
+    /// Puts what is said here over a row. The provider, the id and the family stay the row's.
+    pub(crate) fn over(&self, row: &mut ModelRow) {
+        self.say(row);
+        let taken = |row: &ModelRow, name: &String| {
+            let mut names = row.aliases.iter().chain(&row.dated).chain([&row.id]);
+            names.any(|taken| taken.eq_ignore_ascii_case(name))
+        };
+        let dated: Vec<String> = self.dated.iter().filter(|name| !taken(row, name)).cloned().collect();
+        row.dated.extend(dated);
+        let aliases: Vec<String> = self.aliases.iter().filter(|name| !taken(row, name)).cloned().collect();
+        row.aliases.extend(aliases);
+        adjust(&mut row.can, &self.also, &self.not);
+        adjust(&mut row.input, &self.also_reads, &self.not_reads);
     }
+}
+
+/// Adds what is missing and takes away what is not there.
+fn adjust<T: Copy + PartialEq>(all: &mut Vec<T>, also: &[T], not: &[T]) {
+    let more: Vec<T> = also.iter().filter(|one| !all.contains(one)).copied().collect();
+    all.extend(more);
+    all.retain(|one| !not.contains(one));
 }

@@ -7,6 +7,8 @@ use polywire_schema::{Dialect, target};
 use polywire_wire::{Protocol, Surface};
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::CatalogError;
+
 /// Someone who hosts one or several protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -59,6 +61,77 @@ pub struct Provider {
     /// Its surfaces; the first is the default.
     #[serde(rename = "surface")]
     pub surfaces: Vec<SurfaceRow>,
+}
+
+/// What somebody says of a provider; what is not said is as it was, or as it is with the provider that it is like.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct ProviderPatch {
+    pub(crate) id: String,
+    /// A provider that it is like.
+    pub(crate) like: Option<String>,
+    title: Option<String>,
+    aliases: Option<Vec<String>>,
+    source: Option<String>,
+    checked_on: Option<String>,
+    base_url: Option<String>,
+    base_url_env: Option<Vec<String>>,
+    base_url_env_path: Option<String>,
+    also_at: Option<Vec<String>>,
+    auth: Option<Auth>,
+    telemetry: Option<String>,
+    headers: Option<BTreeMap<String, String>>,
+    list: Option<ListEndpoint>,
+    unknown: Option<String>,
+    id_prefixes: Option<Vec<String>>,
+    id_suffixes: Option<Vec<String>>,
+    tag_separator: Option<String>,
+    surface: Vec<SurfaceRow>,
+}
+
+impl ProviderPatch {
+    /// The row: what is said here, else what is said of the other. Neither the address nor the key of another is taken along to
+    /// a provider of another name.
+    pub(crate) fn over(&self, base: Option<&Provider>) -> Result<Provider, CatalogError> {
+        let fault = |what: String| CatalogError(format!("provider `{}`: {what}", self.id));
+        let named = |name: &str| fault(format!("it needs `{name}`"));
+        if self.id.trim().is_empty() || self.id.contains(['/', ':']) {
+            return Err(fault("its `id` must be a word without `/` and `:`".to_owned()));
+        }
+        let same = base.filter(|base| base.id == self.id);
+        let mut surfaces = base.map(|base| base.surfaces.clone()).unwrap_or_default();
+        for surface in &self.surface {
+            match surfaces.iter_mut().find(|old| old.id == surface.id) {
+                Some(old) => *old = surface.clone(),
+                None => surfaces.push(surface.clone()),
+            }
+        }
+        macro_rules! said {
+            ($from:expr, $field:ident) => {
+                self.$field.clone().or_else(|| $from.map(|base| base.$field.clone()))
+            };
+        }
+        Ok(Provider {
+            id: self.id.clone(),
+            title: said!(same, title).unwrap_or_else(|| self.id.clone()),
+            aliases: said!(same, aliases).unwrap_or_default(),
+            source: said!(base, source).unwrap_or_else(|| "configuration".to_owned()),
+            checked_on: said!(base, checked_on).unwrap_or_default(),
+            base_url: said!(same, base_url).ok_or_else(|| named("base-url"))?,
+            base_url_env: said!(same, base_url_env).unwrap_or_default(),
+            base_url_env_path: said!(same, base_url_env_path).unwrap_or_default(),
+            also_at: said!(same, also_at).unwrap_or_default(),
+            auth: said!(same, auth).ok_or_else(|| named("auth"))?,
+            telemetry: self.telemetry.clone().or_else(|| same.and_then(|base| base.telemetry.clone())),
+            headers: said!(base, headers).unwrap_or_default(),
+            list: self.list.clone().or_else(|| base.and_then(|base| base.list.clone())),
+            unknown: said!(base, unknown).ok_or_else(|| named("unknown"))?,
+            id_prefixes: said!(base, id_prefixes).unwrap_or_default(),
+            id_suffixes: said!(base, id_suffixes).unwrap_or_default(),
+            tag_separator: self.tag_separator.clone().or_else(|| base.and_then(|base| base.tag_separator.clone())),
+            surfaces,
+        })
+    }
 }
 
 /// How requests say who sends them.
@@ -119,8 +192,23 @@ pub enum AuthStyle {
 pub struct ListEndpoint {
     /// The form of the list.
     pub style: ListStyle,
-    /// The path, after the base address.
+    /// The path, after the place.
     pub path: String,
+    /// What the path comes after.
+    #[serde(default)]
+    pub after: ListPlace,
+}
+
+/// What the path of a list comes after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ListPlace {
+    /// The base address, as the paths of surfaces do.
+    #[default]
+    Base,
+    /// The base address without its path.
+    Host,
 }
 
 /// The form of a list of models.
@@ -206,10 +294,9 @@ pub(crate) struct Slots {
 }
 
 impl Dialects {
-    /// Looks the dialects up; an id that is none is an error in the row.
-    pub(crate) fn find(&self) -> Result<Slots, String> {
-        let find =
-            |ids: &Option<String>| ids.as_deref().map(|ids| target(ids).map_err(|error| error.to_string())).transpose();
+    /// Looks the dialects up, those of the caller's own first; an id that is none is an error in the row.
+    pub(crate) fn find(&self, own: &[Dialect]) -> Result<Slots, String> {
+        let find = |ids: &Option<String>| ids.as_deref().map(|ids| target_with(ids, own)).transpose();
         Ok(Slots {
             tool_strict: find(&self.tool_strict)?,
             tool: find(&self.tool)?,
@@ -219,7 +306,36 @@ impl Dialects {
     }
 }
 
+/// The dialect that a comma-separated list of ids names, where some are the caller's own.
+pub(crate) fn target_with(ids: &str, own: &[Dialect]) -> Result<Cow<'static, Dialect>, String> {
+    let ours = |id: &str| own.iter().find(|dialect| dialect.id() == id);
+    if ids.split(',').all(|id| ours(id.trim()).is_none()) {
+        return target(ids).map_err(|error| error.to_string());
+    }
+    let mut found = Vec::new();
+    for id in ids.split(',').map(str::trim) {
+        found.push(match ours(id) {
+            Some(dialect) => Cow::Owned(dialect.clone()),
+            None => target(id).map_err(|error| error.to_string())?,
+        });
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        _ => Ok(Cow::Owned(Dialect::meet(&found.iter().map(AsRef::as_ref).collect::<Vec<_>>()))),
+    }
+}
+
 impl Provider {
+    pub(crate) fn fault(&self, what: &str) -> CatalogError {
+        CatalogError(format!("provider `{}`: {what}", self.id))
+    }
+
+    /// Whether every dialect that the surfaces name exists.
+    pub(crate) fn check_dialects(&self, own: &[Dialect]) -> Result<(), CatalogError> {
+        let mut surfaces = self.surfaces.iter();
+        surfaces.try_for_each(|row| row.dialects.find(own).map(drop).map_err(|error| self.fault(&error)))
+    }
+
     /// Whether this is an id or an alias of the provider, whatever its case.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name) || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
@@ -229,6 +345,19 @@ impl Provider {
     pub fn address_from_env(&self, address: &str) -> String {
         let (address, path) = (address.trim_end_matches('/'), self.base_url_env_path.as_str());
         if address.ends_with(path) { address.to_owned() } else { format!("{address}{path}") }
+    }
+
+    /// The address of the list of models, where there is one, for what the base address is in truth.
+    pub fn list_url(&self, base: &str) -> Option<String> {
+        let list = self.list.as_ref()?;
+        let base = base.trim_end_matches('/');
+        let own = self.base_url.split_once("://").map_or(self.base_url.as_str(), |(_, rest)| rest);
+        let path = own.find('/').and_then(|start| own.get(start..)).unwrap_or_default();
+        let place = match list.after {
+            ListPlace::Base => base,
+            ListPlace::Host => base.strip_suffix(path).unwrap_or(base),
+        };
+        Some(format!("{place}{}", list.path))
     }
 
     /// The surface of an id.

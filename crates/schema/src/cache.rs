@@ -12,7 +12,10 @@ use serde_json::Value;
 use crate::dialect::Dialect;
 use crate::error::ReadError;
 use crate::fit::{FitOptions, Fitted, fit};
-use crate::tools::{FittedTools, ToolList, fit_tools_by};
+use crate::tools::{FittedTools, ToolEntry, ToolList, fit_tools_by};
+
+/// Lists of tools that are remembered.
+const LISTS: usize = 16;
 
 /// Remembers fits by the content of the schema.
 ///
@@ -28,6 +31,77 @@ use crate::tools::{FittedTools, ToolList, fit_tools_by};
 pub struct FitCache {
     capacity: usize,
     state: Mutex<State>,
+    /// Whole lists, the one that was used last first: an agent sends the same tools again and again.
+    lists: Mutex<VecDeque<Arc<List>>>,
+}
+
+/// A list of tools, and what came of it.
+struct List {
+    settings: String,
+    tools: ToolList,
+    fitted: Arc<FittedTools>,
+}
+
+/// A tool to be fitted, where it stands.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ToolRef<'a> {
+    /// The name as the caller gave it.
+    pub name: &'a str,
+    /// What the model is told about it.
+    pub description: Option<&'a str>,
+    /// The schema of its arguments.
+    pub schema: &'a Value,
+    /// The strict flag, where the caller set one.
+    pub strict: Option<bool>,
+    /// JSON Pointer of the schema in the tool.
+    pub at: &'a str,
+}
+
+impl<'a> ToolRef<'a> {
+    /// A tool of which only name and arguments are known.
+    pub fn new(name: &'a str, schema: &'a Value) -> Self {
+        Self { name, description: None, schema, strict: None, at: "" }
+    }
+
+    /// The same with a description.
+    #[must_use]
+    pub fn with_description(mut self, description: Option<&'a str>) -> Self {
+        self.description = description;
+        self
+    }
+
+    /// The same with a strict flag.
+    #[must_use]
+    pub fn with_strict(mut self, strict: Option<bool>) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// The same with the place of the schema in the tool.
+    #[must_use]
+    pub fn with_place(mut self, at: &'a str) -> Self {
+        self.at = at;
+        self
+    }
+
+    fn is(&self, entry: &ToolEntry) -> bool {
+        self.name == entry.name
+            && self.strict == entry.strict
+            && self.at == entry.at
+            && self.description == entry.description.as_deref()
+            && same(self.schema, &entry.schema)
+    }
+}
+
+impl From<ToolRef<'_>> for ToolEntry {
+    fn from(tool: ToolRef<'_>) -> Self {
+        let mut entry = Self::new(tool.name, tool.schema.clone());
+        entry.description = tool.description.map(str::to_owned);
+        entry.strict = tool.strict;
+        tool.at.clone_into(&mut entry.at);
+        entry
+    }
 }
 
 #[derive(Default)]
@@ -47,12 +121,12 @@ struct Entry {
 impl FitCache {
     /// A cache for so many fits; the oldest makes room for the newest.
     pub fn new(capacity: usize) -> Self {
-        Self { capacity, state: Mutex::default() }
+        Self { capacity, state: Mutex::default(), lists: Mutex::default() }
     }
 
     /// [`fit`], or what it gave before. A fit that asks a resolver is not remembered, because its answers may change.
     pub fn fit(&self, schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Arc<Fitted>, ReadError> {
-        self.fit_for(&dialect.fingerprint(), schema, dialect, options)
+        self.fit_for(dialect.fingerprint(), schema, dialect, options)
     }
 
     /// [`FitCache::fit`] for a dialect whose fingerprint is known.
@@ -79,7 +153,43 @@ impl FitCache {
     /// [`fit_tools`](crate::fit_tools), with every schema fitted once.
     pub fn fit_tools(&self, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
         let known_as = dialect.fingerprint();
-        fit_tools_by(&|schema, options| self.fit_for(&known_as, schema, dialect, options), list, dialect, options)
+        fit_tools_by(&|schema, options| self.fit_for(known_as, schema, dialect, options), list, dialect, options)
+    }
+
+    /// [`FitCache::fit_tools`] for tools where they stand. A list that came before costs the comparison with it.
+    pub fn fit_list(&self, tools: &[ToolRef<'_>], dialect: &Dialect, options: &FitOptions) -> Arc<FittedTools> {
+        let settings = format!("{} {options:?}", dialect.fingerprint());
+        let remembers = options.resolver.is_none() && self.capacity > 0;
+        if let Some(known) = remembers.then(|| self.find_list(tools, &settings)).flatten() {
+            return known;
+        }
+        let list: ToolList = tools.iter().copied().map(ToolEntry::from).collect();
+        let fitted = Arc::new(self.fit_tools(&list, dialect, options));
+        if remembers {
+            let list = Arc::new(List { settings, tools: list, fitted: Arc::clone(&fitted) });
+            let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+            lists.push_front(list);
+            lists.truncate(LISTS);
+        }
+        fitted
+    }
+
+    fn find_list(&self, tools: &[ToolRef<'_>], settings: &str) -> Option<Arc<FittedTools>> {
+        // Compared outside of the lock: whoever sends other tools does not wait.
+        let known: Vec<Arc<List>> = {
+            let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+            let alike = |list: &&Arc<List>| list.settings == settings && list.tools.tools.len() == tools.len();
+            lists.iter().filter(alike).cloned().collect()
+        };
+        let found =
+            known.into_iter().find(|list| tools.iter().zip(&list.tools.tools).all(|(tool, own)| tool.is(own)))?;
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = lists.iter().position(|list| Arc::ptr_eq(list, &found)).filter(|place| *place > 0)
+            && let Some(list) = lists.remove(place)
+        {
+            lists.push_front(list);
+        }
+        Some(Arc::clone(&found.fitted))
     }
 
     /// How many fits are remembered.
@@ -95,7 +205,7 @@ impl FitCache {
     fn find(&self, key: u64, schema: &Value, settings: &str) -> Option<Arc<Fitted>> {
         self.locked(|state| {
             let entry = state.entries.get(&key)?;
-            (entry.settings == settings && entry.schema == *schema).then(|| Arc::clone(&entry.fitted))
+            (entry.settings == settings && same(&entry.schema, schema)).then(|| Arc::clone(&entry.fitted))
         })
     }
 
@@ -121,6 +231,20 @@ impl FitCache {
 impl fmt::Debug for FitCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FitCache").field("capacity", &self.capacity).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Whether two values are written the same. The order of keys counts.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|((key, value), (own, known))| key == own && same(value, known))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(value, known)| same(value, known))
+        }
+        _ => one == other,
     }
 }
 
@@ -161,7 +285,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::FitCache;
+    use super::{FitCache, ToolRef};
     use crate::{FitOptions, Spill, dialect};
 
     /// R-A19.
@@ -177,6 +301,18 @@ mod tests {
         cache.fit(&schema("b"), strict, &FitOptions::default()).unwrap();
         assert_eq!(cache.len(), 2);
         assert!(!Arc::ptr_eq(&first, &cache.fit(&schema("a"), strict, &FitOptions::default()).unwrap()));
+    }
+
+    #[test]
+    fn r_a19_the_same_list_is_fitted_once() {
+        let (cache, strict) = (FitCache::new(8), dialect("openai-strict").unwrap());
+        let first = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+        let turned = json!({"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}});
+        let fit = |schema| cache.fit_list(&[ToolRef::new("t", schema)], strict, &FitOptions::default());
+        let known = fit(&first);
+        assert!(!Arc::ptr_eq(&known, &fit(&turned)), "the order of keys is part of what is fitted");
+        assert!(Arc::ptr_eq(&known, &fit(&first.clone())));
+        assert_eq!(known.tools[0].schema_text().get(), known.tools[0].schema.to_string());
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod tools;
 mod types;
 mod zod;
 
-pub use cache::FitCache;
+pub use cache::{FitCache, ToolRef};
 pub use check::{Violation, check, check_text, strict_preflight};
 pub use dialect::{
     Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, target,

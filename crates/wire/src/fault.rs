@@ -66,6 +66,9 @@ open_words! {
     }
 }
 
+/// The field for the code of another protocol, where the protocol's own says the kind.
+pub(crate) const FOREIGN_CODE: &str = "provider_code";
+
 impl FaultKind {
     /// The kind of an error that only its status is known of.
     pub fn of_status(status: u16) -> Self {

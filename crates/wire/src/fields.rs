@@ -90,6 +90,10 @@ impl Fields {
         self.0.get(name)?.as_str()
     }
 
+    pub(crate) fn is_object(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Value::is_object)
+    }
+
     /// Whether a field is an object with this field.
     pub(crate) fn object_has(&self, name: &str, inner: &str) -> bool {
         self.0.get(name).and_then(|object| object.get(inner)).is_some()
@@ -100,13 +104,20 @@ impl Fields {
         self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
     }
 
-    /// Gives a field that stands under another name its own, unless that is taken.
-    pub(crate) fn rename(&mut self, alias: &str, name: &str) {
-        if !self.0.contains_key(name)
-            && let Some(value) = self.0.shift_remove(alias)
-        {
-            self.put(name, value);
+    /// The fields of a message of protocol buffers that has these names: its JSON takes `snake_case` for each (the specification of
+    /// `ProtoJSON`). A name that is there in both forms is left as it is, and so is one that is not known.
+    pub(crate) fn proto(mut self, names: &[&str]) -> Self {
+        if self.0.keys().any(|name| name.contains('_')) {
+            for name in names {
+                let snake = snake(name);
+                if !self.0.contains_key(*name)
+                    && let Some(value) = self.0.shift_remove(&snake)
+                {
+                    self.put(name, value);
+                }
+            }
         }
+        self
     }
 
     pub(crate) fn put(&mut self, name: &str, value: Value) {
@@ -140,4 +151,15 @@ pub(crate) fn each<T>(
 ) -> Result<Vec<T>, DecodeError> {
     let entries = list.into_iter().enumerate();
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
+}
+
+fn snake(camel: &str) -> String {
+    let mut name = String::with_capacity(camel.len() + 2);
+    for letter in camel.chars() {
+        if letter.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }

@@ -42,6 +42,7 @@ pub use neutral::{
     Audio, Block, Cache, Delta, Document, Effort, Event, Extra, Function, Image, Message, Other, Output, OutputError,
     OutputFormat, Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason,
     Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference, Usage,
+    Written,
 };
 pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};

@@ -110,6 +110,10 @@ pub enum Quirk {
     SchemaInFreeJson,
     /// Temperature, `top_p` and `top_k` are not taken.
     NoSampling,
+    /// Temperature and `top_p` do not go together. Read where a request is planned.
+    OneSampling,
+    /// There are no instructions: the first words of the user stand for them. Read where a request is planned.
+    NoInstructions,
     /// Penalties are not taken.
     NoPenalties,
     /// Stop texts are not taken.

@@ -9,14 +9,15 @@ use polywire::{ClientOptions, PlanOptions, Strict};
 
 use crate::args::no_strict;
 use crate::input::{Failure, parse, read_text};
-use crate::request::LossArgs;
+use crate::request::{LossArgs, named};
 
 /// How to ask.
 #[derive(Args)]
 pub(crate) struct How {
-    /// The model, such as `openai/gpt-5` or `emulator/openai`; given several times, the first that answers is taken
-    #[arg(long = "model", value_name = "PROVIDER/MODEL", required = true)]
-    pub(crate) models: Vec<String>,
+    /// The model, such as `openai/gpt-5` or `emulator/openai`, by default that of the configuration; given several times, the first
+    /// that answers is taken
+    #[arg(long = "model", value_name = "PROVIDER/MODEL")]
+    models: Vec<String>,
     /// The JSON Schema of the answer; without one the answer is words
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
@@ -56,6 +57,11 @@ impl StrategyArg {
 }
 
 impl How {
+    /// The models, or that of the configuration.
+    pub(crate) fn models(&self) -> Result<Vec<String>> {
+        if self.models.is_empty() { Ok(vec![named(None, "--model")?]) } else { Ok(self.models.clone()) }
+    }
+
     /// The format of the answer, where a schema was given.
     pub(crate) fn format(&self) -> Result<Option<OutputFormat>> {
         let Some(path) = self.schema.as_deref() else { return Ok(None) };

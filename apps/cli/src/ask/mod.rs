@@ -88,7 +88,7 @@ impl Ask {
         let request = self.request()?;
         let format = self.how.format()?;
         runtime()?.block_on(async {
-            let whom = Whom::of(&self.how.models, self.how.options()).await?;
+            let whom = Whom::of(&self.how.models()?, self.how.options()).await?;
             match format {
                 Some(format) => self.value(out, style, &whom, request, format).await,
                 None => self.words(out, style, &whom, request).await,
@@ -159,7 +159,7 @@ impl Ask {
         match done {
             Ok(done) => self.tell_words(out, style, &done, told),
             Err(SendError::Loss(error)) => refused(out, error.losses()),
-            Err(error) => Err(no_answer(&error, [&error], &self.how.models)),
+            Err(error) => Err(no_answer(&error, [&error], &self.how.models()?)),
         }
     }
 
@@ -185,7 +185,7 @@ impl Ask {
             AskFailure::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
             AskFailure::Send(why) => {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
-                return Err(no_answer(error, before.chain([why]), &self.how.models));
+                return Err(no_answer(error, before.chain([why]), &self.how.models()?));
             }
             // What the model wants is an answer too.
             AskFailure::ToolCalls(response) => {

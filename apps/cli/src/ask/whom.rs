@@ -8,7 +8,8 @@ use polywire::{Catalog, Client, ClientOptions, Model, Secret, SendError};
 use polywire_gateway::{EMULATE_HEADER, Emulator};
 
 use crate::input::Failure;
-use crate::request::resolve;
+use crate::known::Known;
+use crate::request::{resolve, resolve_in};
 
 /// The provider that needs no key.
 pub(crate) const EMULATOR: &str = "emulator/";
@@ -50,7 +51,12 @@ impl Whom {
 }
 
 fn read(name: &str) -> Result<Named> {
-    let Some(rest) = name.strip_prefix(EMULATOR) else { return Ok(Named { model: resolve(name)?, trouble: None }) };
+    let Some(rest) = name.strip_prefix(EMULATOR) else {
+        let known = Known::load()?;
+        let model = resolve_in(&known.catalog_for(name), name)?;
+        known.announce(model.provider());
+        return Ok(Named { model, trouble: None });
+    };
     let (rest, trouble) = rest.split_once('+').unwrap_or((rest, ""));
     let model = if rest.contains('/') { resolve(rest)? } else { first_model(rest)? };
     Ok(Named { model, trouble: Some(trouble.to_owned()) })

@@ -100,7 +100,7 @@ impl Batch {
     ) -> Result<Counts> {
         let jobs = usize::from(self.jobs);
         let options = self.how.options().with_at_once(jobs).with_retries(PATIENCE);
-        let whom = std::sync::Arc::new(Whom::of(&self.how.models, options).await?);
+        let whom = std::sync::Arc::new(Whom::of(&self.how.models()?, options).await?);
         let mut lines = Lines::open(&self.input)?;
         let mut counts = Counts::default();
         let mut tasks = JoinSet::new();

@@ -1,7 +1,9 @@
 //! The emulator and the client over real HTTP on loopback.
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::wildcard_enum_match_arm,
     reason = "helpers of tests may fail loudly"
 )]
@@ -9,8 +11,11 @@
 mod ask;
 mod faithful;
 mod faults;
+mod hostile;
+mod lists;
 mod misbehaviours;
 mod script;
+mod servers;
 mod spans;
 mod stream;
 

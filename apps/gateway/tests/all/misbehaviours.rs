@@ -43,6 +43,7 @@ const ROWS: &[(&str, Outcome)] = &[
     ("refusal", Outcome::Refused),
     ("empty", Outcome::Invalid),
     ("twice", Outcome::Value(1)),
+    ("all", Outcome::Value(1)),
     ("401", Outcome::Provider("authentication")),
     ("429", Outcome::Provider("rate_limit")),
     ("429-1", Outcome::Value(1)),

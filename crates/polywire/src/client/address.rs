@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// Where an address of a provider is, with the headers that are sent to it and without a body.
-    fn place(
+    pub(super) fn place(
         &self,
         provider: &Provider,
         address: &str,
@@ -100,14 +100,9 @@ impl Client {
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.
-    fn base(&self, provider: &Provider) -> Result<String, SendError> {
-        if let Some(address) = self.addresses.get(&provider.id) {
-            return Ok(address.expose().to_owned());
-        }
-        if let Some(address) = provider.base_url_env.iter().find_map(|name| variable(name)) {
-            return Ok(provider.address_from_env(&address));
-        }
-        filled(&provider.base_url)
+    pub(super) fn base(&self, provider: &Provider) -> Result<String, SendError> {
+        let own = self.addresses.get(&provider.id);
+        own.map_or_else(|| provider.address(), |address| Ok(address.expose().to_owned()))
     }
 
     /// What the provider is shown: the caller's key, or the environment's.
@@ -182,6 +177,21 @@ fn insert(headers: &mut HeaderMap, name: &str, text: &str, show: Show) -> Result
     value.set_sensitive(show == Show::Never);
     headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?, value);
     Ok(())
+}
+
+impl Provider {
+    /// The provider's address: the environment's, or the row's.
+    pub fn address(&self) -> Result<String, SendError> {
+        match self.base_url_env.iter().find_map(|name| variable(name)) {
+            Some(address) => Ok(self.address_from_env(&address)),
+            None => filled(&self.base_url),
+        }
+    }
+
+    /// Whether the environment holds a key, or none is needed.
+    pub fn has_key(&self) -> bool {
+        self.auth.style == AuthStyle::None || self.auth.env.iter().any(|name| variable(name).is_some())
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -27,9 +27,14 @@ impl Http {
         Ok(Self { near: builder().no_proxy().build().map_err(failed)?, far: builder().build().map_err(failed)? })
     }
 
+    /// The connections that lead to a place.
+    pub(super) fn to(&self, to: &Destination) -> &reqwest::Client {
+        if to.near { &self.near } else { &self.far }
+    }
+
     /// Sends a plan and waits for the head of the answer.
     pub(super) async fn open(&self, plan: &Plan, to: &Destination, bounds: Bounds) -> Result<Exchange, SendError> {
-        let http = if to.near { &self.near } else { &self.far };
+        let http = self.to(to);
         let headers = to.headers(SystemTime::now())?;
         let answer = http.post(to.url.clone()).headers(headers).body(to.body.clone()).send().await;
         let answer = answer.map_err(|error| connection(&error))?;
@@ -114,7 +119,7 @@ fn until_date(text: &str, now: SystemTime) -> Option<u64> {
     u64::try_from(wait.as_millis()).ok()
 }
 
-fn connection(error: &reqwest::Error) -> SendError {
+pub(super) fn connection(error: &reqwest::Error) -> SendError {
     let mut why = String::new();
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {

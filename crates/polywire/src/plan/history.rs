@@ -5,15 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polywire_schema::{FitOptions, StrictMode, ToolEntry, ToolList};
 use polywire_wire::{Block, OUTPUT_TOOL, ToolCall};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Draft, PlannedTool};
+use super::{Draft, PlannedTool, bundle};
 use crate::change::{Change, Effect, Kind};
 
 pub(super) fn settle(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let mut known: BTreeMap<&str, &PlannedTool> = BTreeMap::new();
     for tool in tools {
-        known.entry(&tool.name).or_insert(tool);
+        let own = tool.shared_by.is_empty().then_some(&tool.name);
+        for name in tool.shared_by.iter().chain(own) {
+            known.entry(name).or_insert(tool);
+        }
     }
     let foreign = foreign_names(draft, &known);
     let mut changes = Vec::new();
@@ -47,22 +50,25 @@ impl Place {
 }
 
 fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Vec<Change>) {
+    let carried = (tool.lens.is_some() || !tool.shared_by.is_empty()).then(|| carried(call, tool));
+    let name = call.name.clone();
     rename(call, &tool.wire_name, place, changes);
-    let Some(lens) = &tool.lens else { return };
-    let carried = call.value().map_err(|error| error.to_string());
-    let carried = carried.and_then(|value| lens.encode(value).map_err(|error| error.to_string()));
+    let Some(carried) = carried else { return };
     match carried {
         Ok(value) => {
             let text = value.to_string();
             if text != call.arguments {
                 call.arguments = text;
-                let detail = format!("the arguments of `{}` are said in the fitted shape", tool.name);
+                let detail = format!("the arguments of `{name}` are said in the fitted shape");
                 let at = place.at("arguments");
                 changes.push(Change::new(Kind::History, "carried", at, ("carried", Effect::Same), detail));
             }
         }
         Err(why) => {
-            let detail = format!("the arguments of `{}` stay as they are: {why}", tool.name);
+            if let (false, Ok(value)) = (tool.shared_by.is_empty(), call.value()) {
+                call.arguments = bundle::shared(&name, &value).to_string();
+            }
+            let detail = format!("the arguments of `{name}` stay as they are: {why}");
             changes.push(Change::new(
                 Kind::History,
                 "uncarried",
@@ -71,6 +77,16 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
                 detail,
             ));
         }
+    }
+}
+
+/// The arguments as the model would have written them.
+fn carried(call: &ToolCall, tool: &PlannedTool) -> Result<Value, String> {
+    let value = call.value().map_err(|error| error.to_string())?;
+    let value = if tool.shared_by.is_empty() { value } else { bundle::shared(&call.name, &value) };
+    match &tool.lens {
+        Some(lens) => lens.encode(value).map_err(|error| error.to_string()),
+        None => Ok(value),
     }
 }
 
@@ -91,10 +107,11 @@ fn foreign_names(draft: &Draft<'_>, known: &BTreeMap<&str, &PlannedTool>) -> BTr
     let Some(dialect) = draft.model.slots().tool.as_ref().filter(|_| !strange.is_empty()) else {
         return BTreeMap::new();
     };
-    let taken = known.values().map(|tool| tool.wire_name.as_str());
-    let names: Vec<&str> = taken.chain(strange).collect();
+    let taken: BTreeSet<&str> = known.values().map(|tool| tool.wire_name.as_str()).collect();
+    let own = taken.len();
+    let names: Vec<&str> = taken.into_iter().chain(strange).collect();
     let list: ToolList = names.iter().map(|name| ToolEntry::new(*name, json!({"type": "object"}))).collect();
     let fitted = draft.cache.fit_tools(&list, dialect, &FitOptions::default().with_strict(StrictMode::Off));
-    let pairs = fitted.tools.into_iter().skip(known.len());
+    let pairs = fitted.tools.into_iter().skip(own);
     pairs.map(|tool| (tool.original_name, tool.name)).collect()
 }

@@ -1,19 +1,22 @@
 //! The plan: everything about a request that is decided before bytes leave. Plain data: it can be printed, kept and replayed.
 
+mod body;
+pub(crate) mod bundle;
 mod history;
 mod options;
 mod output;
 mod tools;
 mod wishes;
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use polywire_schema::{FitCache, Lens};
-use polywire_wire::{Protocol, Request, Strategy, Surface};
+use polywire_wire::{Protocol, Request, Strategy, Surface, Tool};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
+pub use body::Body;
 pub use options::{OnLoss, PlanOptions, Prompt, Strict};
 
 use crate::catalog::Model;
@@ -44,7 +47,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PlannedOutput>,
     /// The body, ready to be sent.
-    pub body: Box<RawValue>,
+    pub body: Body,
     changes: Vec<Change>,
 }
 
@@ -57,11 +60,21 @@ pub struct PlannedTool {
     pub name: String,
     /// The name on the wire.
     pub wire_name: String,
+    /// The caller's tools that share this entry, where the provider takes fewer tools than there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_by: Vec<String>,
     /// Whether the provider holds the model to the schema.
     pub strict: bool,
     /// The way between the caller's arguments and those on the wire; none where they travel as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lens: Option<Lens>,
+    pub lens: Option<Arc<Lens>>,
+}
+
+impl PlannedTool {
+    /// Whether the model calls this entry for the caller's tool of a name.
+    pub fn stands_for(&self, name: &str) -> bool {
+        if self.shared_by.is_empty() { self.name == name } else { self.shared_by.iter().any(|own| own == name) }
+    }
 }
 
 /// How the shape of the answer is asked for.
@@ -108,7 +121,7 @@ pub struct Encoded<'a> {
     #[serde(flatten)]
     pub endpoint: &'a Endpoint,
     /// What is sent.
-    pub body: &'a RawValue,
+    pub body: &'a Body,
     /// Everything that had to give.
     pub changes: &'a [Change],
 }
@@ -197,7 +210,9 @@ struct Draft<'a> {
     cache: &'a FitCache,
     /// As the caller gave it.
     asked: &'a Request,
-    /// As it will be written.
+    /// The caller's tools, or what stands for them.
+    tools: Cow<'a, [Tool]>,
+    /// As it will be written. Its tools come last.
     request: Request,
     surface: Surface,
     changes: Vec<Change>,
@@ -215,7 +230,8 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         options,
         cache,
         asked,
-        request: asked.clone(),
+        tools: Cow::Borrowed(&asked.tools),
+        request: asked.without_tools(),
         surface: model.wire(),
         changes: model.changes().to_vec(),
     };
@@ -224,6 +240,7 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
     let output = output::settle(&mut draft);
     let fitted = tools::settle(&mut draft, output);
     history::settle(&mut draft, &fitted.tools);
+    wishes::settle_instructions(&mut draft);
     let Draft { mut request, surface, mut changes, .. } = draft;
     changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
     let encoded = model.protocol().encode_request(&request, &surface);
@@ -236,15 +253,9 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         surface,
         tools: fitted.tools,
         output: fitted.output,
-        body: raw(encoded.body),
+        body: Body::of(encoded.body),
         changes,
     }
-}
-
-/// The body as it was written. Our own writer wrote it; what is no JSON is no body.
-fn raw(body: Vec<u8>) -> Box<RawValue> {
-    let text = String::from_utf8(body).unwrap_or_default();
-    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// A change that the façade itself makes.

@@ -84,7 +84,7 @@ fn native(draft: &mut Draft<'_>, format: &OutputFormat) -> Result<std::sync::Arc
     if !row.can(Ability::NativeOutput) {
         return Err("this model takes no schema of the answer");
     }
-    if !draft.request.tools.is_empty() && !row.can(Ability::ToolsWithOutput) {
+    if !draft.tools.is_empty() && !row.can(Ability::ToolsWithOutput) {
         return Err("this model does not take tools and a schema of the answer together");
     }
     let strict = slots.output_strict.as_ref().filter(|_| row.can(Ability::Strict));
@@ -124,7 +124,7 @@ fn by_field(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc
 
 fn by_prompt(draft: &mut Draft<'_>, format: &OutputFormat) -> Asked {
     let row = draft.model.row();
-    let free = row.can(Ability::JsonMode) && (draft.request.tools.is_empty() || row.can(Ability::ToolsWithOutput));
+    let free = row.can(Ability::JsonMode) && (draft.tools.is_empty() || row.can(Ability::ToolsWithOutput));
     // Free JSON is always an object.
     let object = format.schema().get("type").and_then(serde_json::Value::as_str) == Some("object");
     draft.request.output = (free && object).then_some(Output::Json);

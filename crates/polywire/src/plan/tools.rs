@@ -2,11 +2,14 @@
 //! whole allows it, and the tool by which an answer is asked for.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolEntry, ToolList};
-use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice};
+use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolRef};
+use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice, Written};
 use serde_json::{Value, json};
 
+use super::bundle::{self, Origin};
 use super::output::{Asked, not_held, say};
 use super::{Draft, PlannedOutput, PlannedTool, Strict, change};
 use crate::change::{Change, Effect, Kind};
@@ -20,8 +23,8 @@ pub(super) struct Settled {
 }
 
 pub(super) fn settle(draft: &mut Draft<'_>, asked: Asked) -> Settled {
-    if !draft.request.tools.is_empty() && !draft.model.row().can(Ability::Tools) {
-        draft.request.tools.clear();
+    if !draft.tools.is_empty() && !draft.model.row().can(Ability::Tools) {
+        draft.tools = Cow::default();
         draft.request.tool_choice = None;
         draft.request.parallel_tool_calls = None;
         let what = ("dropped", Effect::Narrower);
@@ -34,7 +37,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, asked: Asked) -> Settled {
             let lens = Some(fitted.lens()).filter(|lens| !lens.is_identity()).cloned();
             let planned = PlannedOutput { strategy: Strategy::Native, strict: fitted.strict(), lens };
             // It counts like one more strict tool where answer and tools share what they may cost.
-            let counts = budget == Budget::Shared && fitted.strict() && !draft.request.tools.is_empty();
+            let counts = budget == Budget::Shared && fitted.strict() && !draft.tools.is_empty();
             (counts.then(|| First::Cost(format)), Some(planned))
         }
         Asked::Tool(format) => (Some(First::Tool(format)), None),
@@ -61,21 +64,27 @@ impl First {
 fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> Settled {
     let mut settled = Settled { tools: Vec::new(), output };
     let Some((dialect, flag)) = dialect(draft) else { return settled };
-    let functions = draft.request.tools.iter_mut().filter_map(|tool| match tool {
-        Tool::Function(function) => Some(function),
-        Tool::Other(_) => None,
-    });
-    let own = functions.map(|function| entry(function, draft.options.strict));
-    let list: ToolList = first.as_ref().map(First::format).map(answer_entry).into_iter().chain(own).collect();
-    if list.tools.is_empty() {
+    let beside = usize::from(matches!(first, Some(First::Tool(_))));
+    // A request that ends up without strict tools is judged by the other dialect.
+    let slots = draft.model.slots();
+    let most = slots.tool.iter().chain(&slots.tool_strict).filter_map(|dialect| dialect.most_tools()).min();
+    let origins = bundle::settle(draft, most, beside);
+    if origins.is_empty() && first.is_none() {
+        draft.request.tools.extend(draft.tools.iter().cloned());
         return settled;
     }
+    let none = no_arguments();
+    let answer = first.as_ref().map(First::format).map(|format| (format, about(format)));
+    let answer = answer.as_ref().map(|(format, about)| answer_tool(format, about));
+    let own = draft.tools.iter().filter_map(Tool::as_function);
+    let own = own.map(|function| own_tool(function, &none, draft.options.strict));
+    let list: Vec<ToolRef<'_>> = answer.into_iter().chain(own).collect();
     let mode = if draft.options.strict == Strict::Off { StrictMode::Off } else { StrictMode::Auto };
-    let fitted = draft.cache.fit_tools(&list, &dialect, &FitOptions::default().with_strict(mode));
+    let fitted = draft.cache.fit_list(&list, &dialect, &FitOptions::default().with_strict(mode));
     draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
-    let mut results = fitted.tools.into_iter();
+    let mut results = fitted.tools.iter();
     let answer = first.as_ref().and_then(|_| results.next());
-    take_functions(draft, results, flag, &mut settled.tools);
+    take_tools(draft, &origins, results, flag, &mut settled.tools);
     if let Some((First::Tool(format), answer)) = first.zip(answer) {
         settled.output = Some(ask_by_tool(draft, &format, answer, flag));
     }
@@ -99,77 +108,89 @@ fn dialect(draft: &Draft<'_>) -> Option<(Cow<'static, Dialect>, Flag)> {
     Some((strict.or(slots.tool.as_ref())?.clone(), flag))
 }
 
-/// The tool for the fitter. Its schema moves there: the fitted one takes its place.
-fn entry(function: &mut Function, strict: Strict) -> ToolEntry {
-    let schema = function.parameters.take().unwrap_or_else(no_arguments);
-    let mut entry = ToolEntry::new(function.name.as_str(), schema);
-    entry.description.clone_from(&function.description);
-    entry.strict = match strict {
+/// A tool for the fitter. Places are told from the tool on; where the tool stands is added later.
+fn own_tool<'a>(function: &'a Function, none: &'a Value, strict: Strict) -> ToolRef<'a> {
+    let strict = match strict {
         Strict::Auto => function.strict,
         Strict::AsAsked => Some(function.strict.unwrap_or(false)),
         Strict::Off => Some(false),
     };
-    // Places are told from the tool on; where the tool stands is added later.
-    "/parameters".clone_into(&mut entry.at);
-    entry
+    let tool = ToolRef::new(&function.name, function.parameters.as_ref().unwrap_or(none));
+    tool.with_description(function.description.as_deref()).with_strict(strict).with_place("/parameters")
 }
 
 /// The schema of a tool without arguments.
-fn no_arguments() -> Value {
+pub(super) fn no_arguments() -> Value {
     json!({"type": "object"})
 }
 
-fn answer_entry(format: &OutputFormat) -> ToolEntry {
-    let mut entry = ToolEntry::new(OUTPUT_TOOL, format.schema().clone());
-    let about = format.description().map(|text| format!(" {text}")).unwrap_or_default();
-    entry.description = Some(format!("Gives the final answer, `{}`.{about}", format.name()));
-    entry.strict = Some(format.is_strict());
-    "/schema".clone_into(&mut entry.at);
-    entry
+fn answer_tool<'a>(format: &'a OutputFormat, about: &'a str) -> ToolRef<'a> {
+    let tool = ToolRef::new(OUTPUT_TOOL, format.schema());
+    tool.with_description(Some(about)).with_strict(Some(format.is_strict())).with_place("/schema")
 }
 
-fn take_functions(
+/// What the tool for the answer says of itself.
+fn about(format: &OutputFormat) -> String {
+    let about = format.description().map(|text| format!(" {text}")).unwrap_or_default();
+    format!("Gives the final answer, `{}`.{about}", format.name())
+}
+
+/// The tools as they are sent, and what had to give for each.
+fn take_tools<'f>(
     draft: &mut Draft<'_>,
-    results: impl Iterator<Item = FittedTool>,
+    origins: &[Origin],
+    results: impl Iterator<Item = &'f FittedTool>,
     flag: Flag,
     planned: &mut Vec<PlannedTool>,
 ) {
-    let (tools, changes) = (&mut draft.request.tools, &mut draft.changes);
-    let functions = tools.iter_mut().enumerate().filter_map(|(index, tool)| match tool {
-        Tool::Function(function) => Some((index, function)),
-        Tool::Other(_) => None,
-    });
-    for ((index, function), fitted) in functions.zip(results) {
-        let at = format!("/tools/{index}");
-        changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, &at, change)));
+    let mut results = origins.iter().zip(results);
+    for tool in draft.tools.iter() {
+        let function = match tool {
+            Tool::Function(function) => function,
+            Tool::Other(_) => {
+                draft.request.tools.push(tool.clone());
+                continue;
+            }
+        };
+        let Some((origin, fitted)) = results.next() else { continue };
+        origin.told(&fitted.changes, &mut draft.changes);
         if function.strict == Some(true) && !fitted.strict && flag == Flag::Said {
             let detail = format!("the provider does not hold calls of `{}` to their schema", function.name);
-            let what = ("dropped", Effect::Wider);
-            changes.push(change(Kind::Tools, "not-enforced", &format!("{at}/strict"), what, detail));
+            let at = match origin {
+                Origin::Own(index) => format!("/tools/{index}/strict"),
+                Origin::Shared(_) => "/tools".to_owned(),
+            };
+            draft.changes.push(change(Kind::Tools, "not-enforced", &at, ("dropped", Effect::Wider), detail));
         }
-        planned.push(planned_tool(&fitted));
-        write(function, fitted, flag);
+        planned.push(planned_tool(fitted, origin));
+        let sent = Function { cache: function.cache.clone(), extra: function.extra.clone(), ..written(fitted, flag) };
+        draft.request.tools.push(Tool::Function(sent));
     }
 }
 
-fn planned_tool(fitted: &FittedTool) -> PlannedTool {
+fn planned_tool(fitted: &FittedTool, origin: &Origin) -> PlannedTool {
     PlannedTool {
         name: fitted.original_name.clone(),
         wire_name: fitted.name.clone(),
+        shared_by: origin.members(),
         strict: fitted.strict,
-        lens: fitted.lens().filter(|lens| !lens.is_identity()).cloned(),
+        lens: fitted.shared_lens().filter(|lens| !lens.is_identity()),
     }
 }
 
-fn write(function: &mut Function, fitted: FittedTool, flag: Flag) {
-    function.strict = (flag == Flag::Said).then_some(fitted.strict);
-    function.name = fitted.name;
-    function.description = fitted.description;
-    function.parameters = Some(fitted.schema);
+/// A tool as it is sent.
+fn written(fitted: &FittedTool, flag: Flag) -> Function {
+    Function {
+        name: fitted.name.clone(),
+        description: fitted.description.clone(),
+        written: Some(Written::from(Arc::clone(fitted.schema_text()))),
+        strict: (flag == Flag::Said).then_some(fitted.strict),
+        ..Function::default()
+    }
 }
 
 /// Adds the tool by which the answer is asked for, and has the model call it as far as it can be made to.
-fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool, flag: Flag) -> PlannedOutput {
+fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool, flag: Flag) -> PlannedOutput {
     let place = |change: &_| Change::of_schema(Kind::Output, "/output", change);
     draft.changes.extend(fitted.changes.iter().map(place));
     if format.is_strict() && !fitted.strict {
@@ -178,9 +199,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool,
     let lens = fitted.lens().filter(|lens| !lens.is_identity()).cloned();
     let planned = PlannedOutput { strategy: Strategy::Tool, strict: fitted.strict, lens };
     let alone = draft.request.tools.is_empty();
-    let mut function = Function::default();
-    write(&mut function, fitted, flag);
-    draft.request.tools.push(Tool::Function(function));
+    draft.request.tools.push(Tool::Function(written(fitted, flag)));
     if draft.surface.has(Quirk::NoForcedChoice) {
         say(
             draft,
@@ -223,7 +242,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: FittedTool,
 /// The names in the choice of tools, as the provider knows them.
 fn choose(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let rename = |name: &mut String| {
-        if let Some(tool) = tools.iter().find(|tool| tool.name == *name) {
+        if let Some(tool) = tools.iter().find(|tool| tool.stands_for(name)) {
             tool.wire_name.clone_into(name);
         }
     };
@@ -235,7 +254,12 @@ fn choose(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
                 rename(name);
             }
         }
-        Some(ToolChoice::AnyOf(names) | ToolChoice::OneOf(names)) => names.iter_mut().for_each(rename),
+        Some(ToolChoice::AnyOf(names) | ToolChoice::OneOf(names)) => {
+            names.iter_mut().for_each(rename);
+            // Tools that share an entry have one name.
+            let mut seen = BTreeSet::new();
+            names.retain(|name| seen.insert(name.clone()));
+        }
         None | Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) => {}
     }
 }

@@ -1,7 +1,7 @@
 //! What a request wishes for beside words and tools, and a model's row refuses: modes and efforts of thinking, sampling while
-//! thinking, more tokens than the model writes. What only the wire knows is left to the wire.
+//! thinking, more tokens than the model writes, instructions. What only the wire knows is left to the wire.
 
-use polywire_wire::{Effort, Quirk, Reasoning, Request, ThinkingMode};
+use polywire_wire::{Block, Effort, Message, Quirk, Reasoning, Request, Role, ThinkingMode};
 
 use super::{Draft, change};
 use crate::change::{Effect, Kind};
@@ -16,7 +16,9 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
     settle_effort(draft);
     settle_budget(draft);
     settle_mode(draft);
+    settle_calm(draft);
     settle_limit(draft);
+    settle_sampling(draft);
     let row = draft.model.row();
     let mut quirks = Vec::new();
     if row.sampling == When::UnlessThinking && thinks(&draft.request, row) {
@@ -62,7 +64,7 @@ fn thinks_by_force(request: &Request, row: &ModelRow) -> bool {
 fn settle_effort(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let surface = &draft.model.surface().id;
-    let apart = row.tools_stop_thinking.contains(surface) && !draft.request.tools.is_empty();
+    let apart = row.tools_stop_thinking.contains(surface) && !draft.tools.is_empty();
     if !apart || !thinks(&draft.request, row) {
         return;
     }
@@ -114,6 +116,42 @@ fn settle_mode(draft: &mut Draft<'_>) {
     let detail = format!("this model does not think `{wanted}`; it thinks {instead}");
     reasoning.mode = given;
     draft.tell(change(Kind::Wishes, "thinking-mode", "/reasoning/mode", ("rewritten", Effect::Wider), detail));
+}
+
+/// While thinking is switched off, some models take no more than some effort.
+fn settle_calm(draft: &mut Draft<'_>) {
+    let row = draft.model.row();
+    let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
+    let calm = matches!(reasoning.mode, Some(ThinkingMode::Disabled | ThinkingMode::BetweenTools));
+    let wanted = reasoning.effort.clone().filter(|effort| calm && !row.efforts_without_thinking.contains(effort));
+    let (Some(wanted), Some(most)) = (wanted, row.efforts_without_thinking.last()) else { return };
+    let detail = format!("without thinking this model takes effort `{most}` at most, not `{wanted}`");
+    reasoning.effort = Some(most.clone());
+    draft.tell(change(Kind::Wishes, "effort", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+}
+
+/// Where temperature and `top_p` do not go together, the temperature goes.
+fn settle_sampling(draft: &mut Draft<'_>) {
+    let both = draft.request.temperature.is_some() && draft.request.top_p.is_some();
+    if both && draft.surface.has(Quirk::OneSampling) {
+        draft.request.top_p = None;
+        let detail = "this model takes either a temperature or `top_p`; the temperature is sent";
+        draft.tell(change(Kind::Wishes, "one-sampling", "/top_p", ("dropped", Effect::Wider), detail));
+    }
+}
+
+/// Where there are no instructions, they are the first words of the user.
+pub(super) fn settle_instructions(draft: &mut Draft<'_>) {
+    if draft.request.system.is_empty() || !draft.surface.has(Quirk::NoInstructions) {
+        return;
+    }
+    let words: Vec<Block> = draft.request.system.drain(..).map(Block::Text).collect();
+    match draft.request.messages.first_mut() {
+        Some(first) if first.role == Role::User => first.content.splice(0..0, words).for_each(drop),
+        Some(_) | None => draft.request.messages.insert(0, Message { content: words, ..Message::user("") }),
+    }
+    let detail = "this model takes no instructions; they are the first words of the user";
+    draft.tell(change(Kind::History, "no-instructions", "/system", ("moved", Effect::Same), detail));
 }
 
 /// A limit above what the model writes at most would be refused.

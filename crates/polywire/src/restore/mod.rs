@@ -8,7 +8,7 @@ use polywire_wire::{Block, Response, Strategy, ToolCall};
 use serde_json::Value;
 
 use crate::change::{Change, Effect, Kind};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedTool, bundle};
 
 pub use events::RestoreEvents;
 
@@ -45,27 +45,50 @@ pub fn restore(response: Response, plan: &Plan) -> Restored {
 fn restore_call(call: &mut ToolCall, plan: &Plan, index: usize) -> Option<Change> {
     let tool = plan.tool(&call.name)?;
     tool.name.clone_into(&mut call.name);
-    decode_arguments(call, tool.lens.as_ref()?, index)
+    if is_carried(tool) { decode_arguments(call, tool, index) } else { None }
 }
 
 /// Whether a call of this name on the wire is known only when it is whole.
 fn waits(name: &str, plan: &Plan) -> bool {
-    plan.tool(name).is_some_and(|tool| tool.lens.is_some())
+    plan.tool(name).is_some_and(is_carried)
 }
 
-fn decode_arguments(call: &mut ToolCall, lens: &Lens, index: usize) -> Option<Change> {
-    let value = call.value().map_err(|error| error.to_string());
-    match value.and_then(|value| lens.decode(value).map_err(|error| error.to_string())) {
-        Ok(value) => {
+fn is_carried(tool: &PlannedTool) -> bool {
+    tool.lens.is_some() || !tool.shared_by.is_empty()
+}
+
+fn decode_arguments(call: &mut ToolCall, tool: &PlannedTool, index: usize) -> Option<Change> {
+    match meant(call, tool) {
+        Ok((name, value)) => {
+            call.name = name;
             call.arguments = value.to_string();
             None
         }
         Err(why) => {
+            let shared = (!tool.shared_by.is_empty()).then(|| call.value().ok().and_then(bundle::meant)).flatten();
+            if let Some((name, value)) = shared.filter(|(name, _)| tool.stands_for(name)) {
+                call.name = name;
+                call.arguments = value.to_string();
+            }
             let detail = format!("the arguments of `{}` stay as the model wrote them: {why}", call.name);
             let at = format!("/content/{index}/arguments");
             Some(Change::new(Kind::Tools, "not-restored", at, ("kept", Effect::Note), detail))
         }
     }
+}
+
+/// The caller's tool that is called, and its arguments.
+fn meant(call: &ToolCall, tool: &PlannedTool) -> Result<(String, Value), String> {
+    let value = call.value().map_err(|error| error.to_string())?;
+    let value = match &tool.lens {
+        Some(lens) => lens.decode(value).map_err(|error| error.to_string())?,
+        None => value,
+    };
+    if tool.shared_by.is_empty() {
+        return Ok((tool.name.clone(), value));
+    }
+    let known = bundle::meant(value).filter(|(name, _)| tool.stands_for(name));
+    known.ok_or_else(|| "no tool that shares this entry is called".to_owned())
 }
 
 impl Restored {

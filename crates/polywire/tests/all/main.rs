@@ -10,9 +10,13 @@
 
 mod corpus;
 mod laws;
+mod lists;
 mod plan;
+mod replay;
 mod restore;
 mod rows;
+#[cfg(feature = "cache")]
+mod store;
 mod translate;
 
 use polywire::wire::{Function, Message, Request, Tool};

@@ -169,6 +169,37 @@ fn the_strict_budget_of_a_request_is_kept_and_deterministic() {
     assert_eq!(plan.body.get(), polywire::plan(&request, &claude).body.get());
 }
 
+/// R-E3: 20 strict tools, 24 optional parameters, 16 unions in a request; the first ones stay, and a later one that costs nothing.
+#[test]
+fn each_strict_budget_is_spent_in_the_order_of_the_list() {
+    let claude = model("anthropic/claude-sonnet-4-5");
+    let strict = |schema: &Value, count: usize| {
+        let cheap = function("plain", json!({"type": "object", "properties": {}, "additionalProperties": false}));
+        let costly = (0..count).map(|number| function(&format!("tool_{number}"), schema.clone()));
+        let plan = plan(&question(costly.chain([cheap]).collect()), &claude);
+        let names: Vec<_> = plan.tools.iter().filter(|tool| tool.strict).map(|tool| tool.name.clone()).collect();
+        assert_eq!(
+            plan.changes().iter().filter(|change| change.detail.contains("not strict")).count(),
+            count + 1 - names.len()
+        );
+        names
+    };
+    let fields =
+        |field: Value| (0..5).map(|number| (format!("f{number}"), field.clone())).collect::<serde_json::Map<_, _>>();
+    let required = json!(["f0", "f1", "f2", "f3", "f4"]);
+    let optional =
+        json!({"type": "object", "properties": fields(json!({"type": "string"})), "additionalProperties": false});
+    assert_eq!(strict(&optional, 9), ["tool_0", "tool_1", "tool_2", "tool_3", "plain"]);
+    let union =
+        json!({"anyOf": [{"type": "string"}, {"type": "object", "properties": {}, "additionalProperties": false}]});
+    let unions =
+        json!({"type": "object", "properties": fields(union), "required": required, "additionalProperties": false});
+    assert_eq!(strict(&unions, 9), ["tool_0", "tool_1", "tool_2", "plain"]);
+    let bound = json!({"type": "object", "properties": fields(json!({"type": "string"})), "required": required, "additionalProperties": false});
+    let kept = strict(&bound, 30);
+    assert_eq!((kept.len(), kept[0].as_str(), kept[19].as_str()), (20, "tool_0", "tool_19"));
+}
+
 #[test]
 fn a_loss_of_a_refused_kind_is_an_error_that_lists_it() {
     let request = Request { output: Some(asking(Strategy::Auto)), ..question(Vec::new()) };

@@ -158,3 +158,51 @@ fn special_models_have_their_rules() {
     assert!(!model("openai/gpt-4o-2024-05-13").row().can(Ability::NativeOutput));
     assert!(!model("bedrock/anthropic.claude-opus-4-1").row().can(Ability::Strict));
 }
+
+/// A row says nothing that its other words deny.
+#[test]
+fn rows_do_not_contradict_themselves() {
+    for row in Catalog::built_in().models() {
+        let name = format!("{}/{}", row.provider, row.id);
+        let tools = row.can(Ability::Tools);
+        assert!(
+            tools || !row.can(Ability::ParallelCalls) && !row.can(Ability::ToolsWithOutput),
+            "{name}: calls without tools"
+        );
+        assert!(row.efforts_without_thinking.iter().all(|effort| row.efforts.contains(effort)), "{name}: efforts");
+        assert!(row.default_effort.iter().all(|effort| row.efforts.contains(effort)), "{name}: default effort");
+        assert!(row.output.zip(row.context).is_none_or(|(output, context)| output <= context), "{name}: limits");
+        assert!(row.reads(polywire::Modality::Text), "{name}: text");
+    }
+}
+
+/// The facts about thinking switched off, instructions and sampling that only some models have.
+#[test]
+fn rare_rules_are_planned() {
+    use polywire::wire::{Effort, Message, Reasoning, Request, Text, ThinkingMode};
+    let body = |name: &str, request: &Request| -> serde_json::Value {
+        let plan = polywire::plan(request, &model(name));
+        serde_json::from_str(plan.body.get()).unwrap()
+    };
+    let mut calm = Request::new("", vec![Message::user("Hi")]);
+    calm.reasoning =
+        Some(Reasoning { mode: Some(ThinkingMode::Disabled), effort: Some(Effort::Max), ..Reasoning::default() });
+    for name in ["anthropic/claude-opus-5", "anthropic/claude-haiku-5-5"] {
+        assert_eq!(body(name, &calm)["output_config"]["effort"], "high", "{name}");
+    }
+    assert_eq!(body("anthropic/claude-sonnet-5", &calm)["output_config"]["effort"], "max");
+    let mut both = Request::new("", vec![Message::user("Hi")]);
+    (both.temperature, both.top_p) = (Some(0.5), Some(0.9));
+    let sent = body("anthropic/claude-opus-4-1", &both);
+    assert!(sent["temperature"] == 0.5 && sent["top_p"].is_null(), "{sent}");
+    assert!(!body("anthropic/claude-sonnet-4-5", &both)["top_p"].is_null());
+    let mut told = Request::new("", vec![Message::user("Hi")]);
+    told.system = vec![Text { text: "Be brief.".to_owned(), ..Text::default() }];
+    let sent = body("google/gemma-3-27b-it", &told);
+    assert!(sent["systemInstruction"].is_null() && sent["contents"][0]["parts"][0]["text"] == "Be brief.", "{sent}");
+    let changes = polywire::plan(&told, &model("google/gemma-3-27b-it")).changes().to_vec();
+    assert!(changes.iter().any(|change| change.code == "no-instructions" && change.effect == Effect::Same));
+    let pro = model("google/gemini-2.5-pro").row().thinking.clone();
+    assert!(!pro.contains(&ThinkingMode::Disabled), "it only works in thinking mode");
+    assert!(model("google/gemini-2.5-flash").row().thinking.contains(&ThinkingMode::Disabled));
+}

@@ -1,5 +1,7 @@
 //! What a document costs: counts over all its nodes, judged against the budgets at the end.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::node::Seen;
@@ -30,10 +32,12 @@ pub(crate) struct Counts {
 }
 
 /// Counts what a schema adds to the budgets of a request.
+/// A dialect without rules.
+static NOTHING: LazyLock<Dialect> = LazyLock::new(|| Dialect::meet(&[]));
+
 pub(crate) fn counts(schema: &Value) -> Counts {
     let Ok(json) = Json::from_value(schema, Limits::default().bounds()) else { return Counts::default() };
-    let nothing = Dialect::meet(&[]);
-    let mut checker = Checker::new(&json, &nothing, Slot::Tool, super::Subject::default(), super::Depth::First);
+    let mut checker = Checker::new(&json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
     checker.run();
     Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }
 }

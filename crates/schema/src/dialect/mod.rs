@@ -7,9 +7,10 @@ mod rows;
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use foldhash::fast::FixedState;
+use regex::Regex;
 use serde::Serialize;
 
 pub(crate) use caps::{Caps, RootRef};
@@ -31,6 +32,17 @@ pub struct Dialect {
     /// The rows about structure and budgets, by slot.
     rules: [Vec<RuleRow>; 2],
     caps: [Caps; 2],
+    once: Once,
+}
+
+/// What is found out once about a dialect as it stands.
+#[derive(Clone, Debug, Default)]
+struct Once {
+    fingerprint: OnceLock<Arc<str>>,
+    /// The next rung of the ladder, where it has a dialect.
+    next: OnceLock<Option<Arc<Cow<'static, Dialect>>>>,
+    /// The patterns for names of tools, by the number of their row in the slot for tools.
+    names: OnceLock<Arc<[(usize, Regex)]>>,
 }
 
 /// A row of a dialect, for people.
@@ -151,7 +163,11 @@ impl Dialect {
     }
 
     /// What tells this dialect from every other, a caller's own with a built-in id included.
-    pub(crate) fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> &str {
+        self.once.fingerprint.get_or_init(|| self.digest().into())
+    }
+
+    fn digest(&self) -> String {
         let rows = self.file.keyword.iter().map(|row| &row.code).chain(self.file.rule.iter().map(|row| &row.code));
         let mut hasher = FixedState::with_seed(0).build_hasher();
         rows.for_each(|code| code.hash(&mut hasher));
@@ -187,6 +203,29 @@ impl Dialect {
     /// The next rung of the ladder.
     pub fn fallback(&self) -> Option<&str> {
         self.file.fallback.as_deref()
+    }
+
+    /// The dialect of the next rung.
+    pub(crate) fn next_rung(&self) -> Option<&Self> {
+        let find = || Some(Arc::new(target(self.fallback()?).ok()?));
+        self.once.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
+    }
+
+    /// The rows about names of tools, and their patterns.
+    pub(crate) fn name_rows(&self) -> impl Iterator<Item = (&RuleRow, &Regex)> {
+        let rows = self.rule_rows(Slot::Tool);
+        let find = || {
+            let named = rows.iter().enumerate().filter(|(_, row)| row.demand == Demand::ToolName);
+            named.filter_map(|(index, row)| Some((index, Regex::new(row.pattern.as_deref()?).ok()?))).collect()
+        };
+        self.once.names.get_or_init(find).iter().filter_map(|(index, pattern)| Some((rows.get(*index)?, pattern)))
+    }
+
+    /// The most tools that a request may have, and the code of the rule that says so.
+    pub fn most_tools(&self) -> Option<(u64, &str)> {
+        let rows = self.rule_rows(Slot::Tool).iter();
+        let refusing = rows.filter(|row| row.demand == Demand::MaxTools && row.severity == Severity::Rejected);
+        refusing.filter_map(|row| Some((row.limit?, row.code.as_ref()))).min()
     }
 
     /// How the provider writes one tool.
@@ -252,6 +291,7 @@ impl Dialect {
         let rows = |slot: Slot| -> Vec<RuleRow> {
             self.file.rule.iter().filter(|row| row.slot.is_none_or(|own| own == slot)).cloned().collect()
         };
+        self.once = Once::default();
         self.rules = [rows(Slot::Tool), rows(Slot::Output)];
         self.caps = [Caps::of(self, Slot::Tool), Caps::of(self, Slot::Output)];
     }
@@ -297,6 +337,7 @@ impl Dialect {
             unknown: [None; 2],
             rules: [Vec::new(), Vec::new()],
             caps: [Caps::default(), Caps::default()],
+            once: Once::default(),
         }
     }
 

@@ -48,7 +48,7 @@ pub struct Fitted {
     /// Everything that was changed.
     pub changes: Vec<Change>,
     strict: bool,
-    lens: Lens,
+    lens: Arc<Lens>,
 }
 
 impl Fitted {
@@ -60,6 +60,11 @@ impl Fitted {
     /// How values travel.
     pub fn lens(&self) -> &Lens {
         &self.lens
+    }
+
+    /// The same, to be kept without a copy.
+    pub fn shared_lens(&self) -> Arc<Lens> {
+        Arc::clone(&self.lens)
     }
 
     /// The caller's value as it travels: for history, examples and tests.
@@ -124,7 +129,7 @@ pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fi
         schema,
         changes: out.changes,
         strict: out.strict,
-        lens: out.lens,
+        lens: Arc::new(out.lens),
     })
 }
 
@@ -167,12 +172,12 @@ fn fit_json<T>(
     if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
         return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
     }
-    let mut rung = Cow::Borrowed(dialect);
+    let mut rung = dialect;
     let mut fell = Vec::new();
     let wants_strict = dialect.strict();
     if wants_strict
         && options.strict == StrictMode::Off
-        && let Some(next) = next_rung(&rung)
+        && let Some(next) = rung.next_rung()
     {
         rung = next;
     }
@@ -183,21 +188,21 @@ fn fit_json<T>(
         read(&json, &remote, &reading)?;
     }
     // What already fits is left alone, to the byte: the first law then implies the second.
-    if is_clean(&json, &rung, options.slot) {
+    if is_clean(&json, rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let mut read = read(&json, &remote, &reading)?;
     let size = read.graph.size();
     loop {
-        let mut tried = try_rung(&mut read, &rung, options);
-        let next = tried.stuck.as_ref().and_then(|_| next_rung(&rung));
+        let mut tried = try_rung(&mut read, rung, options);
+        let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
         let next = next.filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&tried.stuck, next) else {
             fell.append(&mut tried.changes);
             if let Some(stuck) = &tried.stuck {
                 let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot));
                 fell.push(change);
-                let strict = strict && is_clean(&last, &rung, options.slot);
+                let strict = strict && is_clean(&last, rung, options.slot);
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
@@ -216,7 +221,7 @@ fn fit_json<T>(
         read.graph.shrink_to(size);
         strict = false;
         rung = next;
-        if is_clean(&json, &rung, options.slot) {
+        if is_clean(&json, rung, options.slot) {
             return Ok((print(&json), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
         }
     }
@@ -281,10 +286,6 @@ fn again_strictly<T>(
         }
         None => (print(&first.json), Outcome { changes, strict: false, lens: first.lens }),
     }
-}
-
-fn next_rung(dialect: &Dialect) -> Option<Cow<'static, Dialect>> {
-    crate::dialect::target(dialect.fallback()?).ok()
 }
 
 /// The documents that the schema refers to by URI, as the caller's resolver gives them.

@@ -1,8 +1,9 @@
 //! Fits each tool of a list on its own, then settles what holds for the list as a whole: names and who may be strict.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Extra, HostedTool, ToolEntry, ToolList, names, shapes};
 use crate::check::counts;
@@ -51,12 +52,26 @@ pub struct FittedTool {
     pub changes: Vec<Change>,
     pub(super) extra: Extra,
     fitted: Option<Arc<Fitted>>,
+    text: OnceLock<Arc<RawValue>>,
 }
 
 impl FittedTool {
     /// The way between the caller's arguments and those of the wire; none where the caller's schema could not be read.
     pub fn lens(&self) -> Option<&Lens> {
         self.fitted.as_deref().map(Fitted::lens)
+    }
+
+    /// The same, to be kept without a copy.
+    pub fn shared_lens(&self) -> Option<Arc<Lens>> {
+        self.fitted.as_deref().map(Fitted::shared_lens)
+    }
+
+    /// The fitted schema as JSON, written once.
+    pub fn schema_text(&self) -> &Arc<RawValue> {
+        self.text.get_or_init(|| {
+            let written = serde_json::value::to_raw_value(&self.schema);
+            written.unwrap_or_else(|_| RawValue::NULL.to_owned()).into()
+        })
     }
 }
 
@@ -136,6 +151,7 @@ impl FittedTool {
             changes: Vec::new(),
             extra: entry.extra.clone(),
             fitted: None,
+            text: OnceLock::new(),
         };
         let declined = entry.strict == Some(false) && options.strict == StrictMode::Auto;
         let mode = if declined { StrictMode::Off } else { options.strict };

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::ToolList;
 use crate::dialect::{Demand, RuleRow};
-use crate::{Action, Change, Dialect, Effect, Slot};
+use crate::{Action, Change, Dialect, Effect};
 
 /// No provider allows longer names than this.
 const LONGEST: usize = 256;
@@ -50,16 +50,13 @@ pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<
 
 /// What a dialect demands of the name of a tool; a meet has a row of each of its members.
 pub(super) struct NameRule<'a> {
-    rows: Vec<(&'a RuleRow, Regex)>,
+    rows: Vec<(&'a RuleRow, &'a Regex)>,
     unique: Option<&'a RuleRow>,
 }
 
 impl<'a> NameRule<'a> {
     pub(super) fn of(dialect: &'a Dialect) -> Self {
-        let rows = dialect.rule_rows(Slot::Tool);
-        let named = rows.iter().filter(|row| row.demand == Demand::ToolName);
-        let read = |row: &'a RuleRow| Some((row, Regex::new(row.pattern.as_deref()?).ok()?));
-        Self { rows: named.filter_map(read).collect(), unique: dialect.rule(Demand::UniqueNames) }
+        Self { rows: dialect.name_rows().collect(), unique: dialect.rule(Demand::UniqueNames) }
     }
 
     /// The rows that refuse a name.

@@ -14,7 +14,8 @@ pub use message::{
     Thinking, ToolCall, ToolResult, ToolResultReference,
 };
 pub use output::{Output, OutputError, OutputFormat, Strategy};
-pub use request::{Effort, Function, Reasoning, Request, ThinkingMode, Tool, ToolChoice};
+pub(crate) use request::SchemaRef;
+pub use request::{Effort, Function, Reasoning, Request, ThinkingMode, Tool, ToolChoice, Written};
 pub use response::{Response, StopReason, Usage};
 
 /// Whether a value is the one that its type begins with, and so is left out of the JSON form.

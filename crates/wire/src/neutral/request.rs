@@ -1,9 +1,12 @@
 //! What is asked: the conversation, the tools, the wishes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Cache, Extra, Message, Other, Output, Text, is_default, open_words};
 
@@ -74,6 +77,33 @@ pub struct Request {
 }
 
 impl Request {
+    /// A copy of everything but the tools, which are most of many requests.
+    #[must_use]
+    pub fn without_tools(&self) -> Self {
+        Self {
+            model: self.model.clone(),
+            system: self.system.clone(),
+            messages: self.messages.clone(),
+            tools: Vec::new(),
+            tool_choice: self.tool_choice.clone(),
+            parallel_tool_calls: self.parallel_tool_calls,
+            output: self.output.clone(),
+            max_tokens: self.max_tokens,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            top_k: self.top_k,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
+            seed: self.seed,
+            stop: self.stop.clone(),
+            reasoning: self.reasoning.clone(),
+            stream: self.stream,
+            metadata: self.metadata.clone(),
+            user: self.user.clone(),
+            extra: self.extra.clone(),
+        }
+    }
+
     /// A request of some messages to a model.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self { model: model.into(), messages, ..Self::default() }
@@ -111,6 +141,9 @@ pub struct Function {
     /// The schema of its arguments. None is a function without arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
+    /// The same as JSON that is written already, for those who send one tool often. It goes before `parameters`.
+    #[serde(skip)]
+    pub written: Option<Written>,
     /// Whether the provider must hold the arguments to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
@@ -120,6 +153,38 @@ pub struct Function {
     /// What has no neutral name.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
+}
+
+impl Function {
+    /// The schema of its arguments, as it is to be written.
+    pub(crate) fn schema(&self) -> Option<SchemaRef<'_>> {
+        let written = self.written.as_ref().map(|written| SchemaRef::Text(&written.0));
+        written.or_else(|| self.parameters.as_ref().map(|value| SchemaRef::Value(Cow::Borrowed(value))))
+    }
+}
+
+/// JSON that is written already, shared by all who send it.
+#[derive(Clone, Debug)]
+pub struct Written(Arc<RawValue>);
+
+impl From<Arc<RawValue>> for Written {
+    fn from(text: Arc<RawValue>) -> Self {
+        Self(text)
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+/// A schema, or its text.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum SchemaRef<'a> {
+    Value(Cow<'a, Value>),
+    Text(&'a RawValue),
 }
 
 /// Whether and which tools are called.

@@ -3,7 +3,9 @@
 mod anthropic_messages;
 mod aws_error;
 mod bedrock_converse;
+mod claude;
 mod context;
+mod ending;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
@@ -23,6 +25,9 @@ use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
 
 use self::context::Context;
+
+/// The name of an output format that came without one.
+pub(crate) const FORMAT_NAME: &str = "output";
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -184,7 +184,7 @@ fn tool(protocol: Protocol) -> impl Strategy<Value = Tool> {
         own_fields(protocol),
     )
         .prop_map(|(name, description, parameters, strict, cache, extra)| {
-            Tool::Function(Function { name, description, parameters, strict, cache, extra })
+            Tool::Function(Function { name, description, parameters, strict, cache, extra, ..Function::default() })
         });
     prop_oneof![8 => function, 1 => other(protocol).prop_map(Tool::Other)]
 }
@@ -391,8 +391,7 @@ pub(crate) fn fault() -> impl Strategy<Value = WireError> {
     let code = option::of(Just("quota_of_acme".to_owned()));
     (kind, text(), code, option::of(1..90_000_u64), option::of(id())).prop_map(
         |(kind, message, code, wait, request_id)| WireError {
-            // Where the code is what tells the kind, another code tells another kind.
-            code: code.filter(|_| !matches!(kind, FaultKind::ContextLength | FaultKind::ContentFilter)),
+            code,
             retry_after_ms: wait,
             request_id,
             ..WireError::new(kind, message)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fault::{FaultKind, Headers, WireError};
+use crate::fault::{FOREIGN_CODE, FaultKind, Headers, WireError};
 use crate::fields::Fields;
 use crate::protocol::{EncodedError, aws_error};
 use crate::surface::{Envelope, Surface};
@@ -31,14 +31,14 @@ pub(super) fn body(error: &WireError) -> Value {
     let kind = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
     let implied = CODES.iter().find(|(kind, _)| *kind == error.kind).map(|(_, code)| *code);
     let mut inner = json!({"type": kind, "message": error.message});
-    let details = match (error.code.as_deref().or(implied), &error.details) {
-        (Some(code), Some(Value::Object(details))) => {
-            let mut details = details.clone();
-            details.insert("error_code".to_owned(), json!(code));
-            Some(Value::Object(details))
-        }
-        (Some(code), _) => Some(json!({"error_code": code})),
-        (None, details) => details.clone(),
+    // Where only the code tells the kind, the code of another protocol stands beside it.
+    let foreign = error.code.as_deref().filter(|code| implied.is_some_and(|own| own != *code));
+    let codes = [("error_code", implied.or(error.code.as_deref())), (FOREIGN_CODE, foreign)];
+    let mut codes = codes.into_iter().filter_map(|(name, code)| Some((name.to_owned(), json!(code?)))).peekable();
+    let details = match &error.details {
+        details if codes.peek().is_none() => details.clone(),
+        Some(Value::Object(details)) => Some(details.clone().into_iter().chain(codes).collect()),
+        Some(_) | None => Some(codes.collect()),
     };
     if let (Some(inner), Some(details)) = (inner.as_object_mut(), details) {
         inner.insert("details".to_owned(), details);
@@ -69,6 +69,7 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
     let word = error.text("type").unwrap_or_default();
     let mut details = error.object("details");
     let code = details.as_mut().and_then(|details| details.text("error_code"));
+    let foreign = details.as_mut().and_then(|details| details.text(FOREIGN_CODE));
     let told = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
     let known = WORDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
     let implied = told.is_some();
@@ -77,7 +78,7 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
     let rest = details.map(Fields::rest).filter(|rest| !rest.is_empty());
     Some(WireError {
         status,
-        code: if implied { None } else { code.or(unknown) },
+        code: foreign.or_else(|| if implied { None } else { code.or(unknown) }),
         request_id: body.text("request_id"),
         details: rest.map(Value::Object),
         ..WireError::new(told.or(known).unwrap_or_else(of_status), message)

@@ -3,14 +3,13 @@
 use serde_json::Value;
 
 use super::OWN;
-use super::request::FORMAT_NAME;
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::neutral::{
-    Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning,
-    RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
-    ToolChoice, ToolResult,
+    Block, Cache, Document, Extra, Function, Image, Message, Other, RedactedThinking, Request, ResultBlock, Role,
+    Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
 };
+use crate::protocol::claude;
 
 pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
@@ -31,7 +30,7 @@ pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
         request.tools = tools.into_iter().map(read_tool).collect();
     }
     read_choice(&mut fields, &mut request);
-    read_thinking(&mut fields, &mut request);
+    claude::read_thinking(&mut fields, &mut request);
     request.max_tokens = fields.count("max_tokens");
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
@@ -215,6 +214,7 @@ fn read_tool(value: Value) -> Tool {
         name: tool.text("name").unwrap_or_default(),
         description: tool.text("description"),
         parameters: tool.take("input_schema"),
+        written: None,
         strict: tool.flag("strict"),
         cache,
         extra: Extra::of(OWN, tool.rest()),
@@ -235,36 +235,4 @@ fn read_choice(fields: &mut Fields, request: &mut Request) {
         choice.take("type");
     }
     fields.put_rest("tool_choice", choice);
-}
-
-fn read_thinking(fields: &mut Fields, request: &mut Request) {
-    let mut reasoning = Reasoning::default();
-    if let Some(mut thinking) = fields.object("thinking") {
-        reasoning.mode = thinking.text("type").map(ThinkingMode::from);
-        reasoning.budget_tokens = thinking.count("budget_tokens");
-        let display = thinking.peek("display").and_then(|display| match display {
-            "summarized" => Some(true),
-            "omitted" => Some(false),
-            _ => None,
-        });
-        if display.is_some() {
-            thinking.take("display");
-            reasoning.visible = display;
-        }
-        fields.put_rest("thinking", thinking);
-    }
-    if let Some(mut config) = fields.object("output_config") {
-        reasoning.effort = config.text("effort").map(Effort::from);
-        if let Some(mut format) = config.object("format") {
-            let schema = format.take("schema").filter(|_| format.peek("type") == Some("json_schema"));
-            let made = schema.and_then(|schema| OutputFormat::strict(FORMAT_NAME, schema).ok());
-            if made.is_some() {
-                format.take("type");
-            }
-            request.output = made.map(Output::Schema);
-            config.put_rest("format", format);
-        }
-        fields.put_rest("output_config", config);
-    }
-    request.reasoning = Some(reasoning).filter(|reasoning| *reasoning != Reasoning::default());
 }

@@ -10,18 +10,16 @@ use super::shapes::{
     ToolShape, Turn,
 };
 use crate::neutral::{
-    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, Source, Text, Thinking,
-    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, SchemaRef, Source, Text,
+    Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
 };
+use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
 
 /// The limit of tokens for a request that has none, because the protocol asks for one.
 const LIMIT: u64 = 4096;
-
-/// The name of an output format that came without one.
-pub(super) const FORMAT_NAME: &str = "output";
 
 /// The version that an envelope carries when the surface says no other.
 const VERSIONS: &[(Envelope, &str)] =
@@ -108,12 +106,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                let input_schema = if let Some(parameters) = &function.parameters {
-                    Cow::Borrowed(parameters)
-                } else {
+                let input_schema = function.schema().unwrap_or_else(|| {
                     ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
-                    Cow::Owned(json!({"type": "object"}))
-                };
+                    SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
+                });
                 shapes.push(ToolShape::Custom {
                     name: &function.name,
                     description: function.description.as_deref(),

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::neutral::{Cache, Usage};
+use crate::neutral::{Cache, SchemaRef, Usage};
 use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
@@ -163,7 +163,7 @@ pub(super) enum ToolShape<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
-        input_schema: Cow<'a, Value>,
+        input_schema: SchemaRef<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]

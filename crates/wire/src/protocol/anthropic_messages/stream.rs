@@ -14,7 +14,7 @@ use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, UNNOTED};
-use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
+use crate::protocol::{StreamReader, StreamWriter, aws_error, ending, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
@@ -307,14 +307,9 @@ impl StreamWriter for Writer {
                     self.emit(kind, &json!({"type": kind, "index": place}), out);
                 }
             }
-            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
-            Event::Stop { reason, sequence, extra } => {
-                self.stopped = true;
-                self.said.stop = reason.clone();
-                self.said.stop_sequence.clone_from(sequence);
-                self.said.extra.merge(extra.clone());
+            Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
+                self.stopped |= ending::hear(&mut self.said, event);
             }
-            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
             Event::End => {
                 if self.stopped {
                     self.end(out, changes);

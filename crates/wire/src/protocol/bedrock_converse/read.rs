@@ -7,10 +7,11 @@ use super::request::FORMATS;
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::neutral::{
-    Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning,
-    RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
-    ToolChoice, ToolResult,
+    Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat,
+    RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice,
+    ToolResult,
 };
+use crate::protocol::{FORMAT_NAME, claude};
 
 pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
@@ -224,6 +225,7 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
         name: spec.text("name").unwrap_or_default(),
         description: spec.text("description"),
         parameters: schema.take("json"),
+        written: None,
         strict: spec.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, spec.rest()),
@@ -246,41 +248,28 @@ fn read_choice(config: &mut Fields) -> Option<ToolChoice> {
 }
 
 fn read_thinking(fields: &mut Fields, request: &mut Request) {
-    let mut reasoning = Reasoning::default();
     if let Some(mut model) = fields.object("additionalModelRequestFields") {
         request.top_k = model.count("top_k");
-        if let Some(mut thinking) = model.object("thinking") {
-            reasoning.mode = thinking.text("type").map(ThinkingMode::from);
-            reasoning.budget_tokens = thinking.count("budget_tokens");
-            reasoning.visible = match thinking.peek("display") {
-                Some("summarized") => Some(true),
-                Some("omitted") => Some(false),
-                _ => None,
-            };
-            if reasoning.visible.is_some() {
-                thinking.take("display");
-            }
-            model.put_rest("thinking", thinking);
-        }
+        claude::read_thinking(&mut model, request);
         fields.put_rest("additionalModelRequestFields", model);
     }
-    if let Some(mut config) = fields.object("outputConfig") {
-        reasoning.effort = config.text("effort").map(Effort::from);
-        if let Some(format) = config.take("textFormat") {
-            request.output = read_format(&format).map(Output::Schema);
-            if request.output.is_none() {
-                config.put("textFormat", format);
-            }
-        }
-        fields.put_rest("outputConfig", config);
+    let Some(mut config) = fields.object("outputConfig") else { return };
+    if let Some(effort) = config.text("effort") {
+        request.reasoning.get_or_insert_default().effort = Some(Effort::from(effort));
     }
-    request.reasoning = Some(reasoning).filter(|reasoning| *reasoning != Reasoning::default());
+    if let Some(format) = config.take("textFormat") {
+        match read_format(&format) {
+            Some(made) => request.output = Some(Output::Schema(made)),
+            None => config.put("textFormat", format),
+        }
+    }
+    fields.put_rest("outputConfig", config);
 }
 
 fn read_format(format: &Value) -> Option<OutputFormat> {
     let inner = format.pointer("/structure/jsonSchema")?;
     let schema = serde_json::from_str(inner.get("schema")?.as_str()?).ok()?;
-    let name = inner.get("name").and_then(Value::as_str).unwrap_or("output");
+    let name = inner.get("name").and_then(Value::as_str).unwrap_or(FORMAT_NAME);
     let description = inner.get("description").and_then(Value::as_str).map(str::to_owned);
     OutputFormat::strict(name, schema).ok().map(|made| made.with_description(description))
 }

@@ -11,8 +11,8 @@ use super::shapes::{
     ToolSpec, ToolUse, Turn,
 };
 use crate::neutral::{
-    self, Cache, Document, Effort, Extra, Image, Message, Output, Request, ResultBlock, Role, Source, Text, Tool,
-    ToolChoice, ToolResult,
+    self, Cache, Document, Effort, Extra, Image, Message, Output, Request, ResultBlock, Role, SchemaRef, Source, Text,
+    Tool, ToolChoice, ToolResult,
 };
 use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
@@ -156,12 +156,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                 continue;
             }
         };
-        let json = if let Some(parameters) = &function.parameters {
-            Cow::Borrowed(parameters)
-        } else {
+        let json = function.schema().unwrap_or_else(|| {
             ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
-            Cow::Owned(json!({"type": "object"}))
-        };
+            SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
+        });
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
                 ctx.tell("empty-text", &at.field("description"), UNNOTED, "an empty description is none");

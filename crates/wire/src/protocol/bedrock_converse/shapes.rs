@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::neutral::Cache;
+use crate::neutral::{Cache, SchemaRef};
 use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
@@ -188,7 +188,7 @@ pub(super) struct ToolSpec<'a> {
 
 #[derive(Serialize)]
 pub(super) struct InputSchema<'a> {
-    pub(super) json: Cow<'a, Value>,
+    pub(super) json: SchemaRef<'a>,
 }
 
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Response, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, UNNOTED};
-use crate::protocol::{StreamReader, StreamWriter, stop};
+use crate::protocol::{StreamReader, StreamWriter, ending, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -278,14 +278,9 @@ impl StreamWriter for Writer {
                     emit_at("contentBlockStop", place, json!({}), out);
                 }
             }
-            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
-            Event::Stop { reason, sequence, extra } => {
-                self.stopped = true;
-                self.said.stop = reason.clone();
-                self.said.stop_sequence.clone_from(sequence);
-                self.said.extra.merge(extra.clone());
+            Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
+                self.stopped |= ending::hear(&mut self.said, event);
             }
-            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
             Event::End => {
                 if self.stopped {
                     self.end(out, changes);

@@ -20,9 +20,6 @@ use crate::surface::{Envelope, Surface};
 /// The protocol this folder speaks.
 const OWN: super::Protocol = super::Protocol::Gemini;
 
-/// The name of an output format that came without one.
-const FORMAT_NAME: &str = "output";
-
 /// The key under which fields of an envelope are kept.
 const ENVELOPE: &str = "envelope";
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::request::Medium;
-use super::{ENVELOPE, FORMAT_NAME, OWN};
+use super::{ENVELOPE, OWN};
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::history::made_up_call_id;
@@ -13,7 +13,31 @@ use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
     ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
 };
+use crate::protocol::FORMAT_NAME;
 use crate::report::{Action, Changes, Effect};
+
+/// The names of more than one word in each message, which come in `snake_case` too.
+const REQUEST: &[&str] = &["systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent"];
+const PART: &[&str] = &["inlineData", "fileData", "functionCall", "functionResponse", "thoughtSignature"];
+const BLOB: &[&str] = &["mimeType", "fileUri", "displayName"];
+const TOOL: &[&str] = &["functionDeclarations"];
+const DECLARATION: &[&str] = &["parametersJsonSchema", "responseJsonSchema"];
+const TOOL_CONFIG: &[&str] = &["functionCallingConfig"];
+const CALLING: &[&str] = &["allowedFunctionNames"];
+const GENERATION: &[&str] = &[
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "stopSequences",
+    "frequencyPenalty",
+    "presencePenalty",
+    "thinkingConfig",
+    "responseFormat",
+    "responseMimeType",
+    "responseJsonSchema",
+    "responseSchema",
+];
+const THINKING: &[&str] = &["includeThoughts", "thinkingLevel", "thinkingBudget"];
 
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
@@ -25,14 +49,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         request.model = fields.text("model").unwrap_or_default();
         envelope = std::mem::replace(&mut fields, inner);
     }
-    for (name, alias) in [
-        ("systemInstruction", "system_instruction"),
-        ("generationConfig", "generation_config"),
-        ("toolConfig", "tool_config"),
-        ("safetySettings", "safety_settings"),
-    ] {
-        fields.rename(alias, name);
-    }
+    let mut fields = fields.proto(REQUEST);
     read_system(&mut fields, &mut request)?;
     let mut open = OpenCalls::default();
     for (index, content) in fields.needed_list("contents")?.into_iter().enumerate() {
@@ -42,11 +59,11 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
         read_tool(tool, index, &mut request.tools, changes);
     }
-    if let Some(mut config) = fields.object("toolConfig") {
+    if let Some(mut config) = fields.object("toolConfig").map(|config| config.proto(TOOL_CONFIG)) {
         request.tool_choice = read_choice(&mut config, changes);
         fields.put_rest("toolConfig", config);
     }
-    if let Some(mut config) = fields.object("generationConfig") {
+    if let Some(mut config) = fields.object("generationConfig").map(|config| config.proto(GENERATION)) {
         read_generation(&mut config, &mut request);
         fields.put_rest("generationConfig", config);
     }
@@ -104,15 +121,16 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
     let mut calls = 0;
     for (index, value) in parts.into_iter().enumerate() {
         let turn = messages.len().max(start + 1) - 1;
-        if value.get("functionResponse").is_some_and(Value::is_object) {
+        let fields = Fields::of(value).within(index).within("parts")?.proto(PART);
+        if fields.is_object("functionResponse") {
             let new = messages.len() == start || messages.last().is_some_and(|last| last.role != Role::Tool);
             let turn = if new { messages.len() } else { turn };
             let number = if new { 0 } else { messages.last().map_or(0, |last| last.content.len()) };
-            let result = result(Fields::of(value)?, turn, number, open).within(index).within("parts")?;
+            let result = result(fields, turn, number, open).within(index).within("parts")?;
             push(messages, start, Role::Tool, result);
             continue;
         }
-        let mut block = part(value).within(index).within("parts")?;
+        let mut block = part_of(fields);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
                 call.id = made_up_call_id(turn, calls);
@@ -185,28 +203,28 @@ fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
 
 /// A part; one that is not as the protocol has it is kept as it is.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
-    let mut fields = Fields::of(value)?;
-    for (alias, name) in [("inline_data", "inlineData"), ("file_data", "fileData"), ("function_call", "functionCall")] {
-        fields.rename(alias, name);
-    }
+    Ok(part_of(Fields::of(value)?.proto(PART)))
+}
+
+fn part_of(mut fields: Fields) -> Block {
     let signature = fields.text("thoughtSignature").map(|data| Signature { from: OWN, data });
     let thought = fields.flag("thought").unwrap_or(false);
     if let Some(text) = fields.text("text") {
         let extra = Extra::of(OWN, fields.rest());
-        return Ok(if thought {
+        return if thought {
             Block::Thinking(Thinking { text, signature, extra })
         } else {
             Block::Text(Text { text, signature, extra, cache: None })
-        });
+        };
     }
     if !fields.has("functionCall") || fields.object_has("functionCall", "partialArgs") {
-        return Ok(media(fields, signature, thought));
+        return media(fields, signature, thought);
     }
     let mut call = fields.object("functionCall").unwrap_or_default();
     let (id, name) = (call.text("id").unwrap_or_default(), call.text("name").unwrap_or_default());
     let arguments = call.take("args").map_or_else(|| "{}".to_owned(), |args| args.to_string());
     fields.put_rest("functionCall", call);
-    Ok(Block::ToolCall(ToolCall { id, name, arguments, signature, cache: None, extra: Extra::of(OWN, fields.rest()) }))
+    Block::ToolCall(ToolCall { id, name, arguments, signature, cache: None, extra: Extra::of(OWN, fields.rest()) })
 }
 
 fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Block {
@@ -214,9 +232,7 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
         if signature.is_some() || thought || !fields.has(slot) {
             continue;
         }
-        let mut data = fields.object(slot).unwrap_or_default();
-        data.rename("mime_type", "mimeType");
-        data.rename("file_uri", "fileUri");
+        let mut data = fields.object(slot).unwrap_or_default().proto(BLOB);
         let medium = Medium::of(data.peek("mimeType").unwrap_or_default());
         let own = ["mimeType", "fileUri", "data", "displayName"];
         let known = data.only_texts(own.get(..if medium == Medium::Document { 4 } else { 3 }).unwrap_or(&own));
@@ -249,10 +265,11 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
 }
 
 fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Changes) {
-    let Ok(mut entry) = Fields::of(value) else { return };
-    entry.rename("function_declarations", "functionDeclarations");
+    let Ok(entry) = Fields::of(value) else { return };
+    let mut entry = entry.proto(TOOL);
     for (number, declaration) in entry.list("functionDeclarations").unwrap_or_default().into_iter().enumerate() {
-        let Ok(mut function) = Fields::of(declaration) else { continue };
+        let Ok(function) = Fields::of(declaration) else { continue };
+        let mut function = function.proto(DECLARATION);
         let schema = function.take("parametersJsonSchema");
         let parameters = schema.or_else(|| {
             let parameters = function.take("parameters")?;
@@ -265,6 +282,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             name: function.text("name").unwrap_or_default(),
             description: function.text("description"),
             parameters,
+            written: None,
             strict: None,
             cache: None,
             extra: Extra::of(OWN, function.rest()),
@@ -277,7 +295,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
 }
 
 fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice> {
-    let mut calling = config.object("functionCallingConfig")?;
+    let mut calling = config.object("functionCallingConfig")?.proto(CALLING);
     let mut names = calling.texts("allowedFunctionNames").unwrap_or_default();
     let mode = calling.text("mode").unwrap_or_else(|| "AUTO".to_owned());
     config.put_rest("functionCallingConfig", calling);
@@ -313,7 +331,7 @@ fn read_generation(config: &mut Fields, request: &mut Request) {
     request.presence_penalty = config.number("presencePenalty");
     request.seed = config.integer("seed");
     request.output = read_format(config);
-    let Some(mut thinking) = config.object("thinkingConfig") else { return };
+    let Some(mut thinking) = config.object("thinkingConfig").map(|thinking| thinking.proto(THINKING)) else { return };
     let mut reasoning = Reasoning { visible: thinking.flag("includeThoughts"), ..Reasoning::default() };
     reasoning.effort = thinking.text("thinkingLevel").map(|level| Effort::from(level.to_ascii_lowercase()));
     match thinking.integer("thinkingBudget") {

@@ -9,12 +9,13 @@ use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
     GenerationConfig, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, FORMAT_NAME, enveloped};
+use super::{ENVELOPE, enveloped};
 use crate::history::made_up_call_id;
 use crate::neutral::{
     Block, Effort, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
+use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
@@ -310,12 +311,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     let effect = if strict { UNSAID } else { UNNOTED };
                     ctx.tell("no-strict", &at.field("strict"), effect, "functions have no `strict`");
                 }
-                let parameters = function.parameters.as_ref();
+                let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
                 functions.push(Declaration {
                     name: &function.name,
                     description: function.description.as_deref(),
-                    parameters_json_schema: parameters.filter(|_| !open_api),
-                    parameters: parameters.filter(|_| open_api),
+                    parameters_json_schema: json,
+                    parameters: open,
                     extra: ctx.extra(&at, &function.extra),
                 });
             }

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::neutral::SchemaRef;
 use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
@@ -153,9 +154,9 @@ pub(super) struct Declaration<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) parameters_json_schema: Option<&'a Value>,
+    pub(super) parameters_json_schema: Option<SchemaRef<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) parameters: Option<&'a Value>,
+    pub(super) parameters: Option<SchemaRef<'a>>,
     #[serde(flatten)]
     pub(super) extra: Rest<'a>,
 }

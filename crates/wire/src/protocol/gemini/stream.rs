@@ -17,7 +17,7 @@ use crate::frame::Frame;
 use crate::history::made_up_call_id;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
-use crate::protocol::{StreamReader, StreamWriter};
+use crate::protocol::{StreamReader, StreamWriter, ending};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -359,14 +359,9 @@ impl StreamWriter for Writer {
                     self.flush(*index, &block, out, changes);
                 }
             }
-            Event::Refusal { text } => self.said.refusal.get_or_insert_default().push_str(text),
-            Event::Stop { reason, sequence, extra } => {
-                self.stopped = true;
-                self.said.stop = reason.clone();
-                self.said.stop_sequence.clone_from(sequence);
-                self.said.extra.merge(extra.clone());
+            Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
+                self.stopped |= ending::hear(&mut self.said, event);
             }
-            Event::Usage(usage) => self.said.usage = Some(usage.clone()),
             Event::End => {
                 if self.stopped {
                     self.end(out, changes);

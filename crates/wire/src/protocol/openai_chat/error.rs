@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fault::{FaultKind, WireError};
+use crate::fault::{FOREIGN_CODE, FaultKind, WireError};
 use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
@@ -24,11 +24,18 @@ const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
 
 pub(in crate::protocol) fn encode(error: &WireError) -> EncodedError {
     let row = WORDS.iter().find(|(kind, ..)| *kind == error.kind);
-    let (kind, code) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
-    let code = error.code.as_deref().or(code);
+    let (kind, own) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
+    // Where the status tells another kind, only the protocol's own code tells this one.
+    let telling = own.filter(|_| FaultKind::of_status(error.status) != error.kind);
+    let code = telling.or(error.code.as_deref()).or(own);
     let mut body = json!({"message": error.message, "type": kind, "param": error.param, "code": code});
-    if let (Some(body), Some(Value::Object(details))) = (body.as_object_mut(), &error.details) {
-        body.extend(details.clone());
+    if let Some(body) = body.as_object_mut() {
+        if let Some(Value::Object(details)) = &error.details {
+            body.extend(details.clone());
+        }
+        if let Some(foreign) = error.code.as_deref().filter(|code| telling.is_some_and(|own| own != *code)) {
+            body.insert(FOREIGN_CODE.to_owned(), json!(foreign));
+        }
     }
     let body = super::super::json(&json!({"error": body}));
     let headers = error.request_id.iter().map(|id| ("x-request-id", id.clone())).collect();
@@ -58,10 +65,11 @@ pub(in crate::protocol) fn decode(status: u16, body: Value) -> Option<WireError>
     let implied =
         own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
     let param = error.text("param");
+    let foreign = error.text(FOREIGN_CODE);
     let rest = error.rest();
     Some(WireError {
         status,
-        code: if implied { None } else { code.or(kind) },
+        code: foreign.or_else(|| if implied { None } else { code.or(kind) }),
         param,
         details: (!rest.is_empty()).then_some(Value::Object(rest)),
         ..WireError::new(found, message)

@@ -215,6 +215,7 @@ fn read_tool(value: Value) -> Tool {
         name: function.text("name").unwrap_or_default(),
         description: function.text("description"),
         parameters: function.take("parameters"),
+        written: None,
         strict: function.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, function.rest()),

@@ -77,7 +77,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     function: FunctionShape {
                         name: &function.name,
                         description: function.description.as_deref(),
-                        parameters: function.parameters.as_ref(),
+                        parameters: function.schema(),
                         strict: strict(ctx, &at, function.strict, mixed),
                         extra: ctx.extra(&at, &function.extra),
                     },

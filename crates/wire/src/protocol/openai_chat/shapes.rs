@@ -7,6 +7,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::neutral::SchemaRef;
+
 type Rest<'a> = Option<&'a Map<String, Value>>;
 
 #[derive(Serialize)]
@@ -170,7 +172,7 @@ pub(super) struct FunctionShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) parameters: Option<&'a Value>,
+    pub(super) parameters: Option<SchemaRef<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) strict: Option<bool>,
     #[serde(flatten)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fault::WireError;
+use crate::fault::{FOREIGN_CODE, WireError};
 
 pub(super) use crate::protocol::openai_chat::error::{decode, encode};
 
@@ -10,12 +10,16 @@ pub(super) use crate::protocol::openai_chat::error::{decode, encode};
 pub(super) fn event(error: &WireError, sequence: u64) -> Value {
     let body: Value = serde_json::from_slice(&encode(error).body).unwrap_or_default();
     let field = |name: &str| body.pointer(&format!("/error/{name}")).cloned().unwrap_or_default();
-    json!({
+    let mut event = json!({
         "type": "error",
         "sequence_number": sequence,
         "code": field("code"),
         "message": field("message"),
         "param": field("param"),
         "error_type": field("type"),
-    })
+    });
+    if let (Some(event), foreign @ Value::String(_)) = (event.as_object_mut(), field(FOREIGN_CODE)) {
+        event.insert(FOREIGN_CODE.to_owned(), foreign);
+    }
+    event
 }

@@ -154,7 +154,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     r#type: "function",
                     name: &function.name,
                     description: function.description.as_deref(),
-                    parameters: function.parameters.as_ref(),
+                    parameters: function.schema(),
                     strict: strict && !refused,
                     extra: ctx.extra(&at, &function.extra),
                 });
@@ -289,6 +289,7 @@ fn read_tool(value: Value, index: usize, changes: &mut Changes) -> Tool {
         name: tool.text("name").unwrap_or_default(),
         description: tool.text("description"),
         parameters: tool.take("parameters"),
+        written: None,
         strict: strict.filter(|strict| *strict),
         cache: None,
         extra: Extra::of(OWN, tool.rest()),

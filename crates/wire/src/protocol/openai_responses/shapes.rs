@@ -7,6 +7,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::neutral::SchemaRef;
+
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
 
 #[derive(Serialize)]
@@ -179,7 +181,7 @@ pub(super) enum ToolShape<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
-        parameters: Option<&'a Value>,
+        parameters: Option<SchemaRef<'a>>,
         strict: bool,
         #[serde(flatten)]
         extra: Rest<'a>,
