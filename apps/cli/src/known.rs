@@ -101,13 +101,18 @@ impl Known {
         }
     }
 
-    /// Says so where requests go to an address, or with a key, that somebody else's configuration may name.
-    pub(crate) fn announce(&self, provider: &Provider) {
+    /// Whether requests go to an address, or with a key, that the configuration of the working directory names, and so perhaps
+    /// somebody else.
+    pub(crate) fn is_foreign(&self, provider: &Provider) -> bool {
         let usual = Catalog::built_in().provider(&provider.id);
         let same = usual.is_some_and(|row| row.base_url == provider.base_url && row.auth == provider.auth);
-        if let (Some(found), false) = (self.found.as_ref().filter(|found| found.local), same) {
-            let path = found.path.display();
-            note(&format!("{path} of this folder sends {} to {}", provider.id, provider.base_url));
+        !same && self.found.as_ref().is_some_and(|found| found.local)
+    }
+
+    /// Says so before anything is sent there.
+    pub(crate) fn announce(&self, provider: &Provider) {
+        if self.is_foreign(provider) {
+            note(&format!("{FILE} of this folder sends {} to {}", provider.id, provider.base_url));
         }
     }
 }

@@ -273,12 +273,16 @@ impl Asking {
         let mut open = Vec::new();
         for provider in providers {
             let place = address(provider).unwrap_or_default();
-            let ask = by_name || (provider.has_key() && provider.auth.style != AuthStyle::None);
+            let keyed = provider.has_key() && provider.auth.style != AuthStyle::None;
+            // A key goes to an address that somebody else may have written down only if the user names the provider.
+            let ask = by_name || (keyed && !known.is_foreign(provider));
             let silent = !ask || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
-            match store.wants(&known.base, provider, &place, &options) {
-                Some(found) => told.push((provider.id.clone(), found)),
-                None => open.push((provider, place)),
+            if let Some(found) = store.wants(&known.base, provider, &place, &options) {
+                told.push((provider.id.clone(), found));
+            } else {
+                known.announce(provider);
+                open.push((provider, place));
             }
         }
         if open.is_empty() && self.refresh.refresh && providers.iter().any(|provider| provider.list.is_some()) {

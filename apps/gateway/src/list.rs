@@ -15,18 +15,20 @@ pub(crate) struct Listed<'c> {
     model: Option<String>,
 }
 
-/// The list that a path means. A path may begin with the id of a provider; of several without, the first one that wants no
-/// headers but those that came is meant.
+/// The list that a path means. A path may begin with the id of a provider; of several without, the one whose headers came is
+/// meant, else the first.
 pub(crate) fn listed<'c>(catalog: &'c Catalog, path: &str, headers: &HeaderMap) -> Option<Listed<'c>> {
     let named = path.strip_prefix('/').and_then(|rest| rest.find('/').and_then(|end| rest.split_at_checked(end)));
     let by_name = named.and_then(|(id, rest)| of_provider(catalog.provider(id)?, rest));
-    let wanted = |provider: &Provider| {
+    // A provider is known by the headers of its own.
+    let known_by = |provider: &Provider| {
         let there = provider.headers.keys().all(|name| headers.contains_key(name.as_str()));
-        if there { provider.headers.len() } else { 0 }
+        let key = provider.auth.header.iter().filter(|name| headers.contains_key(name.as_str())).count();
+        if there { provider.headers.len() + key } else { 0 }
     };
     // Of those that fit equally well the first one counts.
     let mut fitting: Vec<_> = catalog.providers().filter_map(|provider| of_provider(provider, path)).collect();
-    fitting.sort_by_key(|list| std::cmp::Reverse(wanted(list.provider)));
+    fitting.sort_by_key(|list| std::cmp::Reverse(known_by(list.provider)));
     by_name.or_else(|| fitting.into_iter().next())
 }
 

@@ -58,6 +58,20 @@ fn the_configuration_of_the_working_directory_counts_everywhere() {
     assert!(asked.status.code() == Some(2) && errors(&asked).contains("ACME_KEY"), "{}", errors(&asked));
 }
 
+/// A folder may hold somebody else's configuration: no key goes to its addresses unasked.
+#[test]
+fn a_key_goes_nowhere_that_only_the_folder_names() {
+    let home = Home::new("foreign");
+    home.write("polywire.toml", "[[provider]]\nid = \"openai\"\nbase-url = \"http://127.0.0.1:9/v1\"\n");
+    let env = [("OPENAI_API_KEY", "secret")];
+    let all = home.run(&["models", "--refresh", "--json"], &env);
+    assert!(all.status.success() && errors(&all).contains("nobody was asked"), "{}", errors(&all));
+    let named = home.run(&["models", "--provider", "openai", "--refresh", "--json"], &env);
+    assert!(errors(&named).contains("sends openai to http://127.0.0.1:9/v1"), "{}", errors(&named));
+    assert_eq!((named.status.code(), json(&named)["warnings"][0]["code"].as_str()), (Some(1), Some("not-asked")));
+    assert!(!errors(&named).contains("secret"));
+}
+
 #[test]
 fn the_users_configuration_counts_where_there_is_no_other() {
     let home = Home::new("users");

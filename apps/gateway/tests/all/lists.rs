@@ -106,9 +106,13 @@ async fn pages_follow_each_other() {
 }
 
 async fn get(emulator: &Emulator, path: &str) -> (u16, String) {
+    get_with(emulator, path, "").await
+}
+
+async fn get_with(emulator: &Emulator, path: &str, headers: &str) -> (u16, String) {
     let host = emulator.url().replace("http://", "");
     let mut stream = TcpStream::connect(&host).await.expect("a connection");
-    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n");
     stream.write_all(head.as_bytes()).await.expect("a request");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("an answer");
@@ -122,6 +126,20 @@ async fn one_model_has_an_entry_and_an_unknown_one_an_error() {
     let (status, body) = get(&emulator, "/anthropic/v1/models/claude-sonnet-4-5").await;
     assert!(status == 200 && body.contains("structured_outputs"), "{body}");
     assert_eq!(get(&emulator, "/openai/v1/models/gpt-none").await.0, 404);
+}
+
+/// Several providers list their models at one path; the headers of the official clients tell them apart.
+#[tokio::test]
+async fn a_provider_is_known_by_its_headers() {
+    let emulator = Emulator::start(0).await.expect("a port");
+    let first = |headers: &'static str| {
+        let emulator = &emulator;
+        async move { get_with(emulator, "/v1/models?pageSize=1&limit=1", headers).await.1 }
+    };
+    assert!(first("authorization: Bearer x\r\n").await.contains("owned_by"));
+    assert!(first("anthropic-version: 2023-06-01\r\nauthorization: Bearer x\r\n").await.contains("max_input_tokens"));
+    assert!(first("anthropic-version: 2023-06-01\r\nx-api-key: x\r\n").await.contains("has_more"));
+    assert!(first("x-goog-api-key: x\r\n").await.contains("inputTokenLimit"));
 }
 
 /// What goes wrong with a list costs nothing of what was known.

@@ -71,11 +71,39 @@ impl Trouble {
     }
 }
 
-/// Opens a file of ours, and makes it where there is none.
+/// Opens a file of ours, and makes it where there is none. Files are made by one process at a time, so that nobody begins one
+/// while another sets the old one aside.
 pub(super) fn open(path: &Path) -> Result<Connection, Trouble> {
-    if let Some(folder) = path.parent() {
-        folder_of_ours(folder).map_err(|error| Trouble::of_io(&error))?;
+    if let Some(connection) = ready(path)? {
+        return Ok(connection);
     }
+    let _lock = lock(path)?;
+    create(path)
+}
+
+/// The file, if it exists and has its tables.
+fn ready(path: &Path) -> Result<Option<Connection>, Trouble> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.busy_timeout(PATIENCE)?;
+        Ok(connection)
+    });
+    let found =
+        opened.map_err(|error| Trouble::of(&error)).and_then(|connection| Ok((state(&connection)?, connection)));
+    match found {
+        Ok((State::Ready, connection)) => Ok(Some(connection)),
+        Ok((State::Empty, _)) => Ok(None),
+        // Another process has just set it aside.
+        Err(_) if !path.exists() => Ok(None),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// Makes the file or its tables, as far as they are missing. The lock is the caller's.
+fn create(path: &Path) -> Result<Connection, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| Trouble::of(&error))?;
     prepare(&mut connection)?;
@@ -117,15 +145,10 @@ fn state(connection: &Connection) -> Result<State, Trouble> {
     }
 }
 
-/// Makes the tables, unless another process did meanwhile.
+/// Makes the tables.
 fn make(connection: &mut Connection) -> Result<(), Trouble> {
-    // Readers do not wait for a writer then. A process that comes second may find it busy, and has it from the first one.
-    let wal = connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()));
-    if let Err(error) = wal
-        && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
-    {
-        return Err(Trouble::of(&error));
-    }
+    // Readers do not wait for a writer then.
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(|error| Trouble::of(&error))?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(|error| Trouble::of(&error))?;
     if matches!(state(&transaction)?, State::Empty) {
@@ -147,8 +170,8 @@ fn folder_of_ours(folder: &Path) -> io::Result<()> {
 /// Puts a new file in the place of one that is no use. Of several processes that try, the first one does it; only that one is
 /// told where the old file is.
 pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trouble> {
-    let _lock = lock(&sibling(path, ".lock")).map_err(|error| Trouble::of_io(&error))?;
-    match open(path) {
+    let _lock = lock(path)?;
+    match create(path) {
         Ok(connection) if is_sound(&connection) => return Ok((connection, None)),
         Ok(_) | Err(Trouble::Useless(_)) => {}
         Err(trouble) => return Err(trouble),
@@ -161,7 +184,7 @@ pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trou
         // There need not be any.
         let _ = fs::rename(sibling(path, part), sibling(&aside, part));
     }
-    Ok((open(path)?, Some(aside)))
+    Ok((create(path)?, Some(aside)))
 }
 
 /// Whether every page of a file is in order.
@@ -176,17 +199,22 @@ fn sibling(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn lock(path: &Path) -> io::Result<File> {
-    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+/// The right to make the file, in a folder that is made if need be.
+fn lock(path: &Path) -> Result<File, Trouble> {
+    let opened = path
+        .parent()
+        .map_or(Ok(()), folder_of_ours)
+        .and_then(|()| File::options().create(true).truncate(false).write(true).open(sibling(path, ".lock")));
+    let file = opened.map_err(|error| Trouble::of_io(&error))?;
     let tries = PATIENCE.as_millis() / PAUSE.as_millis().max(1);
     for _ in 0..tries {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::Error(error)) => return Err(Trouble::of_io(&error)),
         }
     }
-    Err(io::Error::new(io::ErrorKind::TimedOut, "another process is mending it"))
+    Err(Trouble::Place(format!("is being made by another process for more than {PATIENCE:?}")))
 }
 
 /// Copies what a file that cannot be written holds. Gives the number of lists.
