@@ -96,7 +96,11 @@ pub(crate) fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Resu
         let called = if tool.name == tool.wire_name { String::new() } else { format!(", called {}", tool.wire_name) };
         let strict = if tool.strict { "strict" } else { "not strict" };
         let shape = if tool.lens.is_some() { ", in another shape" } else { "" };
-        writeln!(out, "  tool {}{called}: {strict}{shape}", style.paint(Tone::Strong, &tool.name))?;
+        let shared = match tool.shared_by.as_slice() {
+            [] => String::new(),
+            names => format!(", for {}", names.join(", ")),
+        };
+        writeln!(out, "  tool {}{called}: {strict}{shape}{shared}", style.paint(Tone::Strong, &tool.name))?;
     }
     if let Some(output) = &plan.output {
         let strategy = channel(output.strategy);

@@ -1,19 +1,14 @@
 //! More tools than a provider takes: those that have no room of their own share an entry, which has their arguments as a choice. The
 //! fitter sees a tool like any other, and what the model calls comes back as the tool that was meant.
 
+use polywire_schema::{SharedEntry, ToolEntry};
 use polywire_wire::{Function, Tool, ToolChoice};
-use serde_json::{Value, json};
 
 use super::{Draft, change};
 use crate::change::{Change, Effect, Kind};
 
 /// Tools that share an entry, unless there are so many that more must.
 const SHARING: usize = 8;
-
-/// The fields of a shared entry.
-const CALL: &str = "call";
-const TOOL: &str = "tool";
-const ARGUMENTS: &str = "arguments";
 
 /// Where the functions that are sent come from, one for each.
 pub(super) enum Origin {
@@ -39,19 +34,13 @@ impl Origin {
                 told.extend(changes.iter().map(|change| Change::of_schema(Kind::Tools, &place, change)));
             }
             Self::Shared(members) => told.extend(changes.iter().map(|change| {
-                let place = branch(&change.at).and_then(|(number, rest)| Some((members.get(number)?.0, rest)));
+                let place = change.at.strip_prefix("/parameters").and_then(SharedEntry::place);
+                let place = place.and_then(|(number, rest)| Some((members.get(number)?.0, rest)));
                 let at = place.map_or("/tools".to_owned(), |(index, rest)| format!("/tools/{index}/parameters{rest}"));
                 Change { at, ..Change::of_schema(Kind::Tools, "", change) }
             })),
         }
     }
-}
-
-/// The tool and the place in its arguments, of a place in a shared entry.
-fn branch(at: &str) -> Option<(usize, &str)> {
-    let rest = at.strip_prefix("/parameters/properties/")?.strip_prefix(CALL)?.strip_prefix("/anyOf/")?;
-    let (number, rest) = rest.split_once('/')?;
-    Some((number.parse().ok()?, rest.strip_prefix("properties/")?.strip_prefix(ARGUMENTS)?))
 }
 
 /// Makes room for what the request must have beside the caller's tools, and says where each function comes from.
@@ -125,13 +114,7 @@ fn entry(name: String, members: &mut [(usize, Function)]) -> Function {
     let declined = members.iter().any(|(_, member)| member.strict == Some(false));
     let asked = members.iter().any(|(_, member)| member.strict == Some(true));
     let cache = members.iter_mut().rev().find_map(|(_, member)| member.cache.take());
-    let branches: Vec<Value> = members.iter_mut().map(|(_, member)| arguments_of(member)).collect();
-    let parameters = json!({
-        "type": "object",
-        "properties": {CALL: {"anyOf": branches}},
-        "required": [CALL],
-        "additionalProperties": false,
-    });
+    let parameters = SharedEntry::schema(members.iter_mut().map(|(_, member)| arguments_of(member)));
     let strict = if declined { Some(false) } else { asked.then_some(true) };
     Function {
         name,
@@ -143,40 +126,9 @@ fn entry(name: String, members: &mut [(usize, Function)]) -> Function {
     }
 }
 
-fn arguments_of(member: &mut Function) -> Value {
-    let mut schema = member.parameters.take().unwrap_or_else(super::tools::no_arguments);
-    if let Some(map) = schema.as_object_mut()
-        && !map.contains_key("$id")
-    {
-        // References of the schema are to its own root, wherever it stands.
-        map.insert("$id".to_owned(), json!(format!("urn:tool:{}", escaped(&member.name))));
-    }
-    let mut branch = json!({
-        "type": "object",
-        "properties": {TOOL: {"type": "string", "const": member.name}, ARGUMENTS: schema},
-        "required": [TOOL, ARGUMENTS],
-        "additionalProperties": false,
-    });
-    if let (Some(text), Some(branch)) = (member.description.take(), branch.as_object_mut()) {
-        branch.insert("description".to_owned(), Value::String(text));
-    }
-    branch
-}
-
-/// A name as a piece of an address.
-fn escaped(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
-}
-
-/// The arguments of a shared entry for a call of one of its tools.
-pub(super) fn shared(name: &str, arguments: &Value) -> Value {
-    json!({CALL: {TOOL: name, ARGUMENTS: arguments}})
-}
-
-/// The tool and its arguments in those of a shared entry.
-pub(crate) fn meant(mut value: Value) -> Option<(String, Value)> {
-    let call = value.get_mut(CALL)?.as_object_mut()?;
-    let name = call.get(TOOL)?.as_str()?.to_owned();
-    Some((name, call.remove(ARGUMENTS)?))
+fn arguments_of(member: &mut Function) -> ToolEntry {
+    let schema = member.parameters.take().unwrap_or_else(super::tools::no_arguments);
+    let mut entry = ToolEntry::new(member.name.as_str(), schema);
+    entry.description = member.description.take();
+    entry
 }

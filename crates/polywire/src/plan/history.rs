@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polywire_schema::{FitOptions, StrictMode, ToolEntry, ToolList};
+use polywire_schema::{FitOptions, SharedEntry, StrictMode, ToolEntry, ToolList};
 use polywire_wire::{Block, OUTPUT_TOOL, ToolCall};
 use serde_json::{Value, json};
 
-use super::{Draft, PlannedTool, bundle};
+use super::{Draft, PlannedTool};
 use crate::change::{Change, Effect, Kind};
 
 pub(super) fn settle(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
@@ -66,7 +66,7 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
         }
         Err(why) => {
             if let (false, Ok(value)) = (tool.shared_by.is_empty(), call.value()) {
-                call.arguments = bundle::shared(&name, &value).to_string();
+                call.arguments = SharedEntry::call(&name, &value).to_string();
             }
             let detail = format!("the arguments of `{name}` stay as they are: {why}");
             changes.push(Change::new(
@@ -83,7 +83,7 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
 /// The arguments as the model would have written them.
 fn carried(call: &ToolCall, tool: &PlannedTool) -> Result<Value, String> {
     let value = call.value().map_err(|error| error.to_string())?;
-    let value = if tool.shared_by.is_empty() { value } else { bundle::shared(&call.name, &value) };
+    let value = if tool.shared_by.is_empty() { value } else { SharedEntry::call(&call.name, &value) };
     match &tool.lens {
         Some(lens) => lens.encode(value).map_err(|error| error.to_string()),
         None => Ok(value),

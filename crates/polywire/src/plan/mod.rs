@@ -1,7 +1,7 @@
 //! The plan: everything about a request that is decided before bytes leave. Plain data: it can be printed, kept and replayed.
 
 mod body;
-pub(crate) mod bundle;
+mod bundle;
 mod history;
 mod options;
 mod output;

@@ -80,7 +80,7 @@ fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput
     let own = own.map(|function| own_tool(function, &none, draft.options.strict));
     let list: Vec<ToolRef<'_>> = answer.into_iter().chain(own).collect();
     let mode = if draft.options.strict == Strict::Off { StrictMode::Off } else { StrictMode::Auto };
-    let fitted = draft.cache.fit_list(&list, &dialect, &FitOptions::default().with_strict(mode));
+    let fitted = draft.cache.fit_list(&list, dialect, &FitOptions::default().with_strict(mode));
     draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
     let mut results = fitted.tools.iter();
     let answer = first.as_ref().and_then(|_| results.next());
@@ -100,12 +100,12 @@ enum Flag {
 }
 
 /// The dialect of the slot for tools, and whether the flag is said there.
-fn dialect(draft: &Draft<'_>) -> Option<(Cow<'static, Dialect>, Flag)> {
+fn dialect<'a>(draft: &Draft<'a>) -> Option<(&'a Dialect, Flag)> {
     let slots = draft.model.slots();
     let flag = if slots.tool_strict.is_some() { Flag::Said } else { Flag::Unknown };
     let strict = slots.tool_strict.as_ref();
     let strict = strict.filter(|_| draft.model.row().can(Ability::Strict) && draft.options.strict != Strict::Off);
-    Some((strict.or(slots.tool.as_ref())?.clone(), flag))
+    Some((strict.or(slots.tool.as_ref())?.as_ref(), flag))
 }
 
 /// A tool for the fitter. Places are told from the tool on; where the tool stands is added later.

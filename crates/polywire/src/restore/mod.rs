@@ -3,12 +3,12 @@
 
 mod events;
 
-use polywire_schema::Lens;
+use polywire_schema::{Lens, SharedEntry};
 use polywire_wire::{Block, Response, Strategy, ToolCall};
 use serde_json::Value;
 
 use crate::change::{Change, Effect, Kind};
-use crate::plan::{Plan, PlannedTool, bundle};
+use crate::plan::{Plan, PlannedTool};
 
 pub use events::RestoreEvents;
 
@@ -65,7 +65,8 @@ fn decode_arguments(call: &mut ToolCall, tool: &PlannedTool, index: usize) -> Op
             None
         }
         Err(why) => {
-            let shared = (!tool.shared_by.is_empty()).then(|| call.value().ok().and_then(bundle::meant)).flatten();
+            let shared =
+                (!tool.shared_by.is_empty()).then(|| call.value().ok().and_then(SharedEntry::called)).flatten();
             if let Some((name, value)) = shared.filter(|(name, _)| tool.stands_for(name)) {
                 call.name = name;
                 call.arguments = value.to_string();
@@ -87,7 +88,7 @@ fn meant(call: &ToolCall, tool: &PlannedTool) -> Result<(String, Value), String>
     if tool.shared_by.is_empty() {
         return Ok((tool.name.clone(), value));
     }
-    let known = bundle::meant(value).filter(|(name, _)| tool.stands_for(name));
+    let known = SharedEntry::called(value).filter(|(name, _)| tool.stands_for(name));
     known.ok_or_else(|| "no tool that shares this entry is called".to_owned())
 }
 

@@ -6,6 +6,7 @@ mod fit;
 mod names;
 mod output;
 mod shapes;
+mod shared;
 
 use serde_json::{Map, Value};
 
@@ -13,6 +14,7 @@ pub use check::check_tools;
 pub(crate) use fit::fit_tools_by;
 pub use fit::{FittedTool, FittedTools, fit_tools};
 pub use output::{OutputSchema, read_output};
+pub use shared::SharedEntry;
 
 use crate::ToolShape;
 
