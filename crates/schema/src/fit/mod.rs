@@ -249,6 +249,7 @@ fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tr
     } else if is_clean(&json, rung, options.slot) {
         None
     } else {
+        budget::drop_unused(&mut json, rung, options.slot);
         budget::soften_loops(&mut json, rung, options.slot, &mut changes);
         first_violation(&json, rung, options.slot)
     };
@@ -556,16 +557,15 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         Mark { changes: self.changes.len(), definitions: self.definitions.len() }
     }
 
-    /// Takes back what was printed since a mark, and with it everything whose changes would be missing. A definition that only
-    /// waits to be printed has none yet.
+    /// Takes back what was printed since a mark, and with it everything whose changes would be missing and the definitions
+    /// that nothing else refers to.
     fn take_back(&mut self, mark: Mark) {
         self.changes.truncate(mark.changes);
         self.inlined.clear();
-        if self.refs == Refs::Acyclic {
-            for taken in self.definitions.drain(mark.definitions..) {
-                self.defined.remove(&taken.node);
-                self.names.release(&taken.name);
-            }
+        self.queue.retain(|index| *index < mark.definitions);
+        for taken in self.definitions.drain(mark.definitions..) {
+            self.defined.remove(&taken.node);
+            self.names.release(&taken.name);
         }
     }
 

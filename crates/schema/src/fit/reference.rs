@@ -110,10 +110,10 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+        let mark = self.mark();
         let referred = self.refer(target, None);
         let mut own = Node::clone(node);
         own.target = None;
-        let mark = self.mark();
         let own = self.lower_merged_plain(&Rc::new(own), pos);
         let plain =
             self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
