@@ -158,9 +158,9 @@ impl Checker<'_, '_> {
 
     fn judge_use(&mut self) {
         let size = self.links.definitions.len() + 1;
-        let mut uses = vec![Vec::new(); size];
+        let mut targets = vec![Vec::new(); size];
         for edge in &self.links.edges {
-            if let Some(list) = uses.get_mut(edge.from) {
+            if let Some(list) = targets.get_mut(edge.from) {
                 list.push(edge.to);
             }
         }
@@ -170,7 +170,7 @@ impl Checker<'_, '_> {
             if used.get_mut(owner).is_none_or(|mark| std::mem::replace(mark, true)) {
                 continue;
             }
-            open.append(uses.get_mut(owner).unwrap_or(&mut Vec::new()));
+            open.append(targets.get_mut(owner).unwrap_or(&mut Vec::new()));
         }
         let mut unused: Vec<(Kw, &str, usize)> = Vec::new();
         for ((kw, name), number) in sorted(&self.links.definitions) {

@@ -336,12 +336,7 @@ pub(super) fn drop_unused(json: &mut Json<'_>, dialect: &Dialect, slot: Slot) {
     }
 }
 
-fn violations_of(
-    json: &Json<'_>,
-    dialect: &Dialect,
-    slot: Slot,
-    demand: Demand,
-) -> impl Iterator<Item = Violation> {
+fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand) -> impl Iterator<Item = Violation> {
     check_json(json, dialect, slot, &Subject::default()).into_iter().filter(move |violation| {
         dialect.rule_rows(slot).iter().any(|row| row.demand == demand && *row.code == *violation.code)
     })

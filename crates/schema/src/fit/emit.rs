@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Lowered, Lowerer, Pos, Relied, Spill, Trust, Wanting};
+use super::{Lowered, Lowerer, Pos, Spill, Trust, Wanting};
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
@@ -409,7 +409,14 @@ impl<'d> Lowerer<'d, '_> {
             if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);
-                self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "only one exclusion can be said");
+                self.change(
+                    &code,
+                    node.place,
+                    Kw::Not,
+                    Action::Dropped,
+                    Effect::Wider,
+                    "only one exclusion can be said",
+                );
                 break;
             }
             match self.lower_exactly(*not) {
@@ -478,11 +485,15 @@ impl<'d> Lowerer<'d, '_> {
     /// reference is not printed yet, so that this is taken for granted, or not.
     fn stays_exact(&mut self, printed: &[Json<'d>], changes: usize) -> bool {
         let reference = self.words.reference.name();
-        let refers = printed.iter().any(|json| json.holds_key(reference));
-        if refers && self.trust == Trust::Definitions {
-            self.relied = Relied::Meaning;
+        let mut meanings = Vec::new();
+        for json in printed {
+            json.each_text(reference, &mut |pointer| meanings.push(pointer.to_owned()));
         }
-        (!refers || self.trust == Trust::Definitions) && self.is_exact_since(changes)
+        if !meanings.is_empty() && self.trust == Trust::Nothing {
+            return false;
+        }
+        self.relied.meanings.append(&mut meanings);
+        self.is_exact_since(changes)
     }
 
     fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
