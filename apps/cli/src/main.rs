@@ -19,6 +19,7 @@ mod locate;
 mod markdown;
 mod neutral;
 mod parse;
+#[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
 mod prove;
 mod request;
 mod sarif;
