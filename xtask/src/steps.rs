@@ -21,7 +21,10 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "layering", run: layering::check },
     Step {
         name: "clippy",
-        run: || cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+        run: || {
+            cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])?;
+            cargo(&["clippy", "--package", "polywire-cli", "--no-default-features", "--", "-D", "warnings"])
+        },
     },
     Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
     Step { name: "interop", run: interop::check },

@@ -21,7 +21,7 @@ use crate::Verdict;
 use crate::args::{FitArgs, Json, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::unreadable;
-use crate::prove::{Proof, prove};
+use crate::prove::prove;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;
@@ -60,7 +60,8 @@ pub(crate) struct Audit {
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
-    #[arg(long)]
+    #[cfg_attr(feature = "prove", arg(long))]
+    #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
     how: FitArgs,
@@ -227,9 +228,7 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions, proves: Prove
     };
     let fates =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
-    // Canonical forms are another's code: what it panics on is undecided.
-    let proof = (proves == Prove::Yes)
-        .then(|| guarded(|| Ok(prove(&fitted, &sample.text, dialect.shape()))).unwrap_or_else(|_| Proof::undecided()));
+    let proof = (proves == Prove::Yes).then(|| prove(&fitted, &sample.text, dialect.shape()));
     (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
 }
 

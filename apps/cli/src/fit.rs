@@ -12,6 +12,7 @@ use crate::Verdict;
 use crate::args::{FitArgs, Json, read_target};
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
+use crate::prove::{Proof, prove};
 use crate::style::{Style, Tone};
 use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
@@ -22,9 +23,11 @@ Examples:
   polywire fit tools.json --to openai-strict,gemini-openapi   (what both accept)
   polywire fit tools.json --to ./acme.toml --output fitted.json
   polywire fit schema.json --to openai-strict --values samples.jsonl   (there and back)
+  polywire fit schema.json --to openai-strict --prove   (does it accept the same?)
   npx some-mcp-server list | polywire fit - --to anthropic --output -
 
-Exit codes: 0 fine, 1 a value of --values does not go through or strict was required in vain, 2 bad input.";
+Exit codes: 0 fine, 1 a value of --values does not go through, strict was required in vain or a \
+proof contradicts the changes, 2 bad input.";
 
 const ABOUT: &str = "\
 Fit a schema or a tool list to a provider.
@@ -50,6 +53,10 @@ pub(crate) struct Fit {
     /// tool list each is a call, {"name","arguments"}
     #[arg(long, value_name = "VALUES")]
     values: Option<String>,
+    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    #[cfg_attr(feature = "prove", arg(long))]
+    #[cfg_attr(not(feature = "prove"), arg(skip))]
+    prove: bool,
     #[command(flatten)]
     json: Json,
 }
@@ -65,6 +72,8 @@ struct Outcome {
     pairs: Vec<(String, Value, Value)>,
     /// What became of the sample values, where there are any.
     trips: Option<Vec<Trip>>,
+    /// How what each schema accepts compares, where that was asked for.
+    proofs: Vec<(String, Proof)>,
 }
 
 impl Fit {
@@ -73,10 +82,13 @@ impl Fit {
         let target = read_target(&self.to)?;
         let options = self.how.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;
-        let outcome = match input.tools() {
+        let mut outcome = match input.tools() {
             Some(list) => fit_list(&list, &target, &options, values),
             None => fit_schema(&input, &target, &options, values)?,
         };
+        if self.prove {
+            outcome.prove(&target, &options);
+        }
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{:#}", outcome.document)?,
             path => {
@@ -92,7 +104,8 @@ impl Fit {
         }
         let unmet = options.strict == StrictMode::Require && !outcome.strict;
         let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
-        Ok(if unmet || lost { Verdict::Findings } else { Verdict::Fine })
+        let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
+        Ok(if unmet || lost || unsaid { Verdict::Findings } else { Verdict::Fine })
     }
 }
 
@@ -106,6 +119,7 @@ fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions, calls: Opti
         changes: fitted.all_changes().cloned().collect(),
         pairs: pairs.map(|(entry, tool)| (tool.name.clone(), entry.schema.clone(), tool.schema.clone())).collect(),
         trips: calls.map(|calls| call_trips(&fitted, target.shape(), calls)),
+        proofs: Vec::new(),
     }
 }
 
@@ -124,15 +138,30 @@ fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions, values: Opt
         changes: fitted.changes,
         pairs: vec![(input.name.clone(), before, document)],
         trips,
+        proofs: Vec::new(),
     })
 }
 
 impl Outcome {
+    /// Compares what each schema accepts with what was asked for.
+    fn prove(&mut self, target: &Dialect, options: &FitOptions) {
+        let compare = |(name, before, _): &(String, Value, Value)| {
+            let asked = before.to_string();
+            let fitted = fit_text(&asked, target, options).ok()?;
+            Some((name.clone(), prove(&fitted, &asked, target.shape())))
+        };
+        self.proofs = self.pairs.iter().filter_map(compare).collect();
+    }
+
     fn to_json(&self, target: &str) -> Value {
         let mut told =
             json!({ "target": target, self.kind: self.document, "strict": self.strict, "changes": self.changes });
         if let (Some(trips), Some(told)) = (&self.trips, told.as_object_mut()) {
             told.insert("values".to_owned(), trips.iter().map(|trip| trip.told.clone()).collect());
+        }
+        if let (false, Some(told)) = (self.proofs.is_empty(), told.as_object_mut()) {
+            let proofs = self.proofs.iter().map(|(name, proof)| json!({ "name": name, "proof": proof }));
+            told.insert("proofs".to_owned(), proofs.collect());
         }
         told
     }
@@ -159,6 +188,9 @@ impl Outcome {
         }
         if let Some(trips) = &self.trips {
             write_trips(out, style, trips)?;
+        }
+        for (name, proof) in &self.proofs {
+            writeln!(out, "{}: {proof}", style.paint(Tone::Strong, name))?;
         }
         let strict = if self.strict { "strict" } else { "not strict" };
         let plural = if self.changes.len() == 1 { "" } else { "s" };

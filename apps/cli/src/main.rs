@@ -23,6 +23,7 @@ mod markdown;
 mod models;
 mod neutral;
 mod parse;
+#[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
 mod prove;
 mod request;
 mod sarif;

@@ -1,27 +1,32 @@
-//! Whether a fitted schema, seen through its lens, accepts what the caller's accepts: a proof where the canonical forms of the
-//! `jsonschema` crate give one, and a value that slips through where one can be found. Never our own code judges.
+//! Whether a fitted schema, seen through its lens, accepts what the caller's accepts: equal, wider, narrower, with a value that
+//! slips through. The feature `prove` brings the judge; the code here bounds the time it takes.
 
-use jsonschema::Validator;
-use jsonschema::canonical::{self, CanonicalSchema, Containment};
-use polywire::schema::{Effect, FittedText, ToolShape, sample};
+#[cfg(feature = "prove")]
+mod algebra;
+
+use std::fmt;
+use std::panic;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use polywire::schema::{Effect, FittedText, Lens, ToolShape};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
-use crate::values::{as_json_schema, shortened};
+/// How long one proof may take: canonical forms may grow with every union.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Schemas of more bytes than this are not tried: canonical forms may grow with every union.
-const MOST_BYTES: usize = 4_096;
+/// Proofs that took too long cannot be stopped. While so many are still at it, no other is begun.
+const MOST_OVERDUE: usize = 4;
 
-/// How many values are made up in search of one that slips through.
-const TRIED: u64 = 16;
-
-/// How many objects of a value are given a key that nobody declared.
-const MOST_PLACES: usize = 16;
+/// The stack of a proof: canonical forms are built by recursion.
+const STACK_BYTES: usize = 32 << 20;
 
 /// How what comes back compares with what was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Relation {
+pub(crate) enum Relation {
     Equal,
     Wider,
     Narrower,
@@ -55,13 +60,13 @@ impl Proofs {
 }
 
 /// What was proved of one schema.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Proof {
-    relation: Relation,
+    pub(crate) relation: Relation,
     /// What comes back and was not asked for: a small value, or the schema of such values.
-    gained: Option<String>,
+    pub(crate) gained: Option<String>,
     /// What was asked for and cannot come back.
-    lost: Option<String>,
+    pub(crate) lost: Option<String>,
     /// What contradicts the changes on record.
     pub(crate) silent: Option<String>,
 }
@@ -72,148 +77,87 @@ impl Proof {
     }
 }
 
-/// Compares what the caller asked for with what may come back.
+impl fmt::Display for Proof {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self.relation {
+            Relation::Equal => "proved equal: what comes back is what was asked for",
+            Relation::Wider => "proved wider",
+            Relation::Narrower => "proved narrower",
+            Relation::Neither => "proved neither wider nor narrower",
+            Relation::Undecided => "not decided",
+        })?;
+        if let Some(gained) = &self.gained {
+            write!(out, "; {gained} comes back and was not asked for")?;
+        }
+        if let Some(lost) = &self.lost {
+            write!(out, "; {lost} was asked for and cannot come back")?;
+        }
+        match &self.silent {
+            Some(silent) => write!(out, "; not on record: {silent}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is compared, on its own, so that a proof can be left behind.
+struct Question {
+    asked: String,
+    wire: String,
+    lens: Lens,
+    shape: ToolShape,
+    /// Effects that the changes on record have.
+    recorded: Vec<Effect>,
+}
+
+/// Compares what the caller asked for with what may come back, as far as that can be told in time.
 pub(crate) fn prove(fitted: &FittedText, asked: &str, shape: ToolShape) -> Proof {
-    compare(fitted, asked, shape).unwrap_or_else(Proof::undecided)
-}
-
-fn compare(fitted: &FittedText, asked: &str, shape: ToolShape) -> Option<Proof> {
-    if asked.len().max(fitted.schema.len()) > MOST_BYTES {
-        return None;
+    static OVERDUE: AtomicUsize = AtomicUsize::new(0);
+    if OVERDUE.load(Ordering::Relaxed) >= MOST_OVERDUE {
+        return Proof::undecided();
     }
-    let openapi = |schema: Value| if shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
-    let wire = openapi(serde_json::from_str(&fitted.schema).ok()?);
-    let image = fitted.lens().image(&wire)?;
-    let asked: Value = serde_json::from_str(asked).ok()?;
-    let asked = as_2020(if asked.get("$schema").is_none() { openapi(asked) } else { asked })?;
-    let (before, after) = (Side::of(asked)?, Side::of(as_2020(image)?)?);
-    let (lost, gained) = (left_over(&before, &after), left_over(&after, &before));
-    let relation = match (&lost, &gained) {
-        (LeftOver::Nothing, LeftOver::Nothing) => Relation::Equal,
-        (LeftOver::Nothing, LeftOver::Something(_)) => Relation::Wider,
-        (LeftOver::Something(_), LeftOver::Nothing) => Relation::Narrower,
-        (LeftOver::Something(_), LeftOver::Something(_)) => Relation::Neither,
-        (LeftOver::Unknown, _) | (_, LeftOver::Unknown) => Relation::Undecided,
+    let question = Question {
+        asked: asked.to_owned(),
+        wire: fitted.schema.clone(),
+        lens: fitted.lens().clone(),
+        shape,
+        recorded: fitted.changes.iter().map(|change| change.effect).collect(),
     };
-    let unsaid = |left: &LeftOver, effect: Effect, word: &str| match left {
-        LeftOver::Something(what) if !fitted.changes.iter().any(|change| change.effect == effect) => {
-            Some(format!("proved {word}, with no change that says so: {what}"))
+    let overdue = Arc::new(AtomicBool::new(false));
+    let (send, receive) = mpsc::sync_channel(1);
+    let late = Arc::clone(&overdue);
+    let work = move || {
+        let proof = panic::catch_unwind(|| decide(&question)).ok().flatten();
+        if late.swap(true, Ordering::Relaxed) {
+            OVERDUE.fetch_sub(1, Ordering::Relaxed);
         }
-        LeftOver::Something(_) | LeftOver::Nothing | LeftOver::Unknown => None,
+        // Nobody listens any more where the time has run out.
+        drop(send.send(proof));
     };
-    let silent = unsaid(&gained, Effect::Wider, "wider").or_else(|| unsaid(&lost, Effect::Narrower, "narrower"));
-    Some(Proof { relation, gained: gained.shown(), lost: lost.shown(), silent })
-}
-
-/// One of the two schemas: in canonical form, and as a judge of values.
-struct Side {
-    schema: Value,
-    form: Option<CanonicalSchema>,
-    judge: Validator,
-}
-
-/// What one schema accepts and another refuses.
-enum LeftOver {
-    Nothing,
-    /// A value, or the schema of such values.
-    Something(String),
-    Unknown,
-}
-
-impl LeftOver {
-    fn shown(self) -> Option<String> {
-        match self {
-            Self::Something(what) => Some(what),
-            Self::Nothing | Self::Unknown => None,
+    let begun = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
+    if begun.is_err() {
+        return Proof::undecided();
+    }
+    let proof = receive.recv_timeout(PATIENCE);
+    if proof.is_err() {
+        OVERDUE.fetch_add(1, Ordering::Relaxed);
+        if overdue.swap(true, Ordering::Relaxed) {
+            OVERDUE.fetch_sub(1, Ordering::Relaxed);
         }
     }
+    proof.ok().flatten().unwrap_or_else(Proof::undecided)
 }
 
-impl Side {
-    fn of(schema: Value) -> Option<Self> {
-        let draft = jsonschema::Draft::Draft202012;
-        let judge = jsonschema::options().with_draft(draft).should_validate_formats(true).build(&schema).ok()?;
-        let form = canonical::options().offline().with_draft(draft).should_validate_formats(true);
-        Some(Self { form: form.canonicalize(&schema).ok(), schema, judge })
-    }
+#[cfg(feature = "prove")]
+fn decide(question: &Question) -> Option<Proof> {
+    algebra::compare(question)
 }
 
-/// What `all` accepts and `most` refuses: proved by canonical form, or shown by a value.
-fn left_over(all: &Side, most: &Side) -> LeftOver {
-    let forms = all.form.as_ref().zip(most.form.as_ref());
-    let covers = forms.and_then(|(all, most)| most.covers(all).ok()).unwrap_or(Containment::Unknown);
-    if covers == Containment::Yes {
-        return LeftOver::Nothing;
-    }
-    let difference = forms.and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
-    let sources = difference.iter().chain([&all.schema]);
-    let values = sources.flat_map(|schema| (0..TRIED).filter_map(move |seed| sample(schema, seed)));
-    let values = values.flat_map(|value| with_more(&value).into_iter().chain([value]));
-    let slips = values.filter(|value| all.judge.is_valid(value) && !most.judge.is_valid(value));
-    match (slips.min_by_key(|value| value.to_string().len()), covers, difference) {
-        (Some(value), _, _) => LeftOver::Something(shortened(&value)),
-        (None, Containment::No, Some(schema)) => {
-            LeftOver::Something(format!("what is valid by {}", shortened(&schema)))
-        }
-        (None, Containment::No, None) => LeftOver::Something("no value of it was found".to_owned()),
-        (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown,
-    }
+#[cfg(not(feature = "prove"))]
+fn decide(_: &Question) -> Option<Proof> {
+    None
 }
 
-/// A value with a key that nobody declared, in each of its first objects in turn.
-fn with_more(value: &Value) -> Vec<Value> {
-    let mut places = vec![String::new()];
-    let mut out = Vec::new();
-    while let Some(place) = places.pop().filter(|_| out.len() < MOST_PLACES) {
-        match value.pointer(&place) {
-            Some(Value::Object(map)) => {
-                places.extend(map.keys().map(|key| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))));
-                let mut more = value.clone();
-                if let Some(own) = more.pointer_mut(&place).and_then(Value::as_object_mut) {
-                    own.insert("undeclared".to_owned(), Value::Bool(true));
-                }
-                out.push(more);
-            }
-            Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
-            _ => {}
-        }
-    }
-    out
-}
-
-/// The schema without the name of its draft, where it says the same in 2020-12: canonical forms compare within one draft.
-fn as_2020(mut schema: Value) -> Option<Value> {
-    if let Some(map) = schema.as_object_mut() {
-        let draft = map.remove("$schema");
-        let says = draft.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if !says.is_empty() && !says.contains("2020-12") && differs(&Value::Object(map.clone())) {
-            return None;
-        }
-    }
-    Some(schema)
-}
-
-/// Whether a schema has words that mean something else, or nothing, in 2020-12.
-fn differs(schema: &Value) -> bool {
-    let in_map = |map: &Map<String, Value>| {
-        map.iter().any(|(key, value)| match (key.as_str(), value) {
-            ("items", Value::Array(_))
-            | ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_))
-            | ("id", Value::String(_))
-            | ("additionalItems" | "dependencies" | "$recursiveRef", _) => true,
-            // Before 2019-09 a reference silences what stands beside it.
-            ("$ref", Value::String(_)) => map.len() > 1,
-            _ => differs(value),
-        })
-    };
-    match schema {
-        Value::Object(map) => in_map(map),
-        Value::Array(items) => items.iter().any(differs),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "prove"))]
 mod tests {
     use polywire::schema::{FitOptions, ToolShape, dialect, fit_text};
     use serde_json::json;

@@ -88,12 +88,19 @@ impl<'a> Json<'a> {
         self.as_obj()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Whether an object anywhere within has that key.
-    pub(crate) fn holds_key(&self, key: &str) -> bool {
+    /// Calls a function for every text that stands under a key anywhere within.
+    pub(crate) fn each_text(&self, key: &str, visit: &mut dyn FnMut(&str)) {
         match self {
-            Self::Obj(members) => members.iter().any(|(own, value)| own == key || value.holds_key(key)),
-            Self::Arr(items) => items.iter().any(|item| item.holds_key(key)),
-            Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) => false,
+            Self::Obj(members) => {
+                for (own, value) in members {
+                    match value.as_str().filter(|_| own == key) {
+                        Some(text) => visit(text),
+                        None => value.each_text(key, visit),
+                    }
+                }
+            }
+            Self::Arr(items) => items.iter().for_each(|item| item.each_text(key, visit)),
+            Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) => {}
         }
     }
 

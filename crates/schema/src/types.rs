@@ -1,10 +1,14 @@
 //! The set of JSON types a value may have. Numbers are two atoms, whole and fractional, so that `integer` is a part of
 //! `number` and intersection is exact.
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::json::Json;
 
-/// A set of JSON types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A set of JSON types. It is stored as the list of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "Vec<&'static str>", from = "Vec<String>")]
 pub(crate) struct Types(u8);
 
 impl Types {
@@ -61,6 +65,19 @@ impl Types {
             Json::Str(_) => Self::STRING,
             Json::Arr(_) => Self::ARRAY,
             Json::Obj(_) => Self::OBJECT,
+        }
+    }
+
+    /// [`Types::of`] for a value of another library.
+    pub(crate) fn of_value(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number.as_f64().is_some_and(|float| float.fract() != 0.0) => Self::FRACTION,
+            Value::Number(_) => Self::INTEGER,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
         }
     }
 
@@ -123,5 +140,17 @@ impl Types {
     /// How many names spell this set.
     pub(crate) fn count(self) -> usize {
         if self.name().is_some() { 1 } else { self.names().count() }
+    }
+}
+
+impl From<Types> for Vec<&'static str> {
+    fn from(types: Types) -> Self {
+        types.names().map(|(name, _)| name).collect()
+    }
+}
+
+impl From<Vec<String>> for Types {
+    fn from(names: Vec<String>) -> Self {
+        names.iter().filter_map(|name| Self::named(name)).fold(Self::NONE, Self::or)
     }
 }

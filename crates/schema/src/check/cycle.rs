@@ -157,13 +157,20 @@ impl Checker<'_, '_> {
     }
 
     fn judge_use(&mut self) {
-        let mut used = vec![false; self.links.definitions.len() + 1];
+        let size = self.links.definitions.len() + 1;
+        let mut targets = vec![Vec::new(); size];
+        for edge in &self.links.edges {
+            if let Some(list) = targets.get_mut(edge.from) {
+                list.push(edge.to);
+            }
+        }
+        let mut used = vec![false; size];
         let mut open = vec![0];
         while let Some(owner) = open.pop() {
             if used.get_mut(owner).is_none_or(|mark| std::mem::replace(mark, true)) {
                 continue;
             }
-            open.extend(self.links.edges.iter().filter(|edge| edge.from == owner).map(|edge| edge.to));
+            open.append(targets.get_mut(owner).unwrap_or(&mut Vec::new()));
         }
         let mut unused: Vec<(Kw, &str, usize)> = Vec::new();
         for ((kw, name), number) in sorted(&self.links.definitions) {

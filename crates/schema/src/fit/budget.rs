@@ -320,19 +320,36 @@ fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<
     });
 }
 
+/// Takes out the definitions that nothing refers to any more, where a dialect minds them.
+pub(super) fn drop_unused(json: &mut Json<'_>, dialect: &Dialect, slot: Slot) {
+    if !dialect.caps(slot).must(Demand::DefsUsed) {
+        return;
+    }
+    let name_of = |violation: Violation| pointer_tokens(&violation.at).last().map(Cow::into_owned);
+    let unused: foldhash::HashSet<String> =
+        violations_of(json, dialect, slot, Demand::DefsUsed).filter_map(name_of).collect();
+    let Json::Obj(members) = json else { return };
+    for (word, definitions) in members {
+        if let (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) = (Kw::of(word), definitions) {
+            map.retain(|(name, _)| !unused.contains(name.as_ref()));
+        }
+    }
+}
+
+fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand) -> impl Iterator<Item = Violation> {
+    check_json(json, dialect, slot, &Subject::default()).into_iter().filter(move |violation| {
+        dialect.rule_rows(slot).iter().any(|row| row.demand == demand && *row.code == *violation.code)
+    })
+}
+
 /// Gives every loop of required properties a way out, by making one of them optional.
 pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
     if !dialect.caps(slot).must(Demand::CycleOptional) {
         return;
     }
     for _ in 0..64 {
-        let broken = check_json(json, dialect, slot, &Subject::default()).into_iter().find(|violation| {
-            dialect
-                .rule_rows(slot)
-                .iter()
-                .any(|row| row.demand == Demand::CycleOptional && *row.code == *violation.code)
-                && violation.keyword == Kw::Ref.name()
-        });
+        let broken = violations_of(json, dialect, slot, Demand::CycleOptional)
+            .find(|violation| violation.keyword == Kw::Ref.name());
         let Some(violation) = broken else { return };
         let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
         let mut softened = false;

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Lowered, Lowerer, Pos, Relied, Spill, Trust, Wanting};
+use super::{Lowered, Lowerer, Pos, Spill, Trust, Wanting};
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
@@ -406,16 +406,23 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut nots: Vec<Json<'d>> = Vec::with_capacity(logic.nots.len());
         for not in &logic.nots {
+            if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
+                // What is excluded need not have a type, which the branches of a union must.
+                let code = self.demand_code(Demand::UnionTyped);
+                self.change(
+                    &code,
+                    node.place,
+                    Kw::Not,
+                    Action::Dropped,
+                    Effect::Wider,
+                    "only one exclusion can be said",
+                );
+                break;
+            }
             match self.lower_exactly(*not) {
                 Some(json) => nots.push(json),
                 None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
             }
-        }
-        if nots.len() > 1 && self.caps.must(Demand::UnionTyped) {
-            // What is excluded need not have a type, which the branches of a union must.
-            nots.truncate(1);
-            let code = self.demand_code(Demand::UnionTyped);
-            self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "only one exclusion can be said");
         }
         if nots.len() > 1 {
             // None of several is not any of them.
@@ -425,6 +432,7 @@ impl<'d> Lowerer<'d, '_> {
             sheet.put(Kw::Not, not);
         }
         for condition in &logic.conditions {
+            let mark = self.mark();
             let Some(when) = self.lower_exactly(condition.when) else {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
                 continue;
@@ -440,6 +448,7 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
             if !plain {
+                self.take_back(mark);
                 self.drop_exclusion(node.place, Kw::If, "what follows from the condition travels in another shape");
                 continue;
             }
@@ -449,6 +458,7 @@ impl<'d> Lowerer<'d, '_> {
             } else if self.caps.accepts(Kw::AllOf) {
                 all.push(Json::Obj(members));
             } else {
+                self.take_back(mark);
                 let code = self.refusal_code(Kw::AllOf);
                 self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, "one condition too many");
             }
@@ -475,11 +485,15 @@ impl<'d> Lowerer<'d, '_> {
     /// reference is not printed yet, so that this is taken for granted, or not.
     fn stays_exact(&mut self, printed: &[Json<'d>], changes: usize) -> bool {
         let reference = self.words.reference.name();
-        let refers = printed.iter().any(|json| json.holds_key(reference));
-        if refers && self.trust == Trust::Definitions {
-            self.relied = Relied::Meaning;
+        let mut meanings = Vec::new();
+        for json in printed {
+            json.each_text(reference, &mut |pointer| meanings.push(pointer.to_owned()));
         }
-        (!refers || self.trust == Trust::Definitions) && self.is_exact_since(changes)
+        if !meanings.is_empty() && self.trust == Trust::Nothing {
+            return false;
+        }
+        self.relied.meanings.append(&mut meanings);
+        self.is_exact_since(changes)
     }
 
     fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {

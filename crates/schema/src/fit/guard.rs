@@ -32,7 +32,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn fill(&mut self, node: &Rc<Node<'d>>, depth: usize) -> Guard {
         let mut guard = Guard {
-            types: node.types.map(|types| types.names().map(|(name, _)| name.to_owned()).collect()),
+            types: node.types,
             values: node.values.as_ref().map(|values| values.iter().map(|value| Json::to_value(value)).collect()),
             unsure: asks_more(node),
             ..Guard::default()
@@ -44,16 +44,16 @@ impl<'d> Lowerer<'d, '_> {
             (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
         }
         if let Some(rules) = &node.text {
-            guard.sizes.push((Sized::Text, rules.min, rules.max));
+            guard.bound(Sized::Text, rules.min, rules.max);
             guard.patterns = rules.patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
         }
         if let Some(rules) = &node.array {
-            guard.sizes.push((Sized::Array, rules.min, rules.max));
+            guard.bound(Sized::Array, rules.min, rules.max);
             guard.prefix = rules.prefix.iter().map(|id| self.guard_below(*id, depth)).collect();
             guard.items = rules.items.map(|id| self.guard_below(id, depth));
         }
         if let Some(rules) = &node.object {
-            guard.sizes.push((Sized::Object, rules.min, rules.max));
+            guard.bound(Sized::Object, rules.min, rules.max);
             guard.required = rules.required.iter().map(|name| name.clone().into_owned()).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
             guard.properties = rules.properties.iter().map(|(key, id)| (key.clone().into_owned(), below(id))).collect();

@@ -226,17 +226,29 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn lower_leaf(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        if node.types() == Types::OBJECT
-            && let Some(carried) = self.carried_object(node, pos)
-        {
-            return carried;
+        let carried = match node.types() {
+            Types::OBJECT => self.carried_object(node, pos),
+            Types::ARRAY => self.carried_tuple(node, pos),
+            _ => None,
+        };
+        let Some(carried) = carried else { return self.emit(node, pos) };
+        self.drop_logic(node);
+        carried
+    }
+
+    /// What is said of the caller's value cannot be said of one that travels in another shape.
+    fn drop_logic(&mut self, node: &Rc<Node<'d>>) {
+        let Some(logic) = &node.logic else { return };
+        if !logic.all.is_empty() || !logic.unions.is_empty() {
+            self.parts = Wanting::Several;
         }
-        if node.types() == Types::ARRAY
-            && let Some(carried) = self.carried_tuple(node, pos)
-        {
-            return carried;
+        for (kw, parts) in [(Kw::Not, logic.nots.len()), (Kw::If, logic.conditions.len())] {
+            if parts > 0 {
+                let code = self.refusal_code(kw);
+                let detail = "the value travels in another shape";
+                self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, detail);
+            }
         }
-        self.emit(node, pos)
     }
 
     /// A node that accepts anything.

@@ -289,14 +289,14 @@ impl<'d> Lowerer<'d, '_> {
 }
 
 impl Lowerer<'_, '_> {
-    /// Whether a key matches a pattern, as far as can be told. Compiling a pattern costs more than all else, so it is
+    /// Whether a text matches a pattern, as far as can be told. Compiling a pattern costs more than all else, so it is
     /// done once.
-    fn matches(&mut self, text: &str, key: &str) -> bool {
-        if !self.matchers.contains_key(text) {
-            self.matchers.insert(text.to_owned(), pattern::matcher(text));
+    pub(super) fn matches(&mut self, pattern: &str, text: &str) -> bool {
+        if !self.matchers.contains_key(pattern) {
+            self.matchers.insert(pattern.to_owned(), pattern::matcher(pattern));
         }
-        match self.matchers.get(text) {
-            Some(Some(matcher)) => matcher.is_match(key),
+        match self.matchers.get(pattern) {
+            Some(Some(matcher)) => matcher.is_match(text),
             Some(None) | None => true,
         }
     }

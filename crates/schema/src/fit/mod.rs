@@ -240,13 +240,14 @@ fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tr
     let size = read.graph.size();
     let graph = std::mem::take(&mut read.graph);
     let mut lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Definitions);
-    let (mut json, mut lens) = lowerer.run();
-    if lowerer.relied_in_vain(&lens) {
+    let mut printed = lowerer.run();
+    if printed.is_none() {
         let mut graph = lowerer.graph;
         graph.shrink_to(size);
         lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Nothing);
-        (json, lens) = lowerer.run();
+        printed = lowerer.run();
     }
+    let (json, lens) = printed.unwrap_or_else(|| (Json::Obj(Vec::new()), Lens::identity()));
     let mut changes = std::mem::take(&mut lowerer.changes);
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
@@ -254,6 +255,7 @@ fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tr
     } else if is_clean(&json, rung, options.slot) {
         None
     } else {
+        budget::drop_unused(&mut json, rung, options.slot);
         budget::soften_loops(&mut json, rung, options.slot, &mut changes);
         first_violation(&json, rung, options.slot)
     };
@@ -360,13 +362,12 @@ enum Trust {
 }
 
 /// What was taken for granted of definitions that were not printed yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Relied {
-    Nothing,
-    /// That their values travel as they are.
-    Shape,
-    /// That they accept exactly what the caller's schema does, too.
-    Meaning,
+#[derive(Debug, Default)]
+struct Relied {
+    /// Shapes in which values are to travel as they are.
+    shapes: Vec<LensId>,
+    /// Pointers to what is to accept exactly what the caller's schema does.
+    meanings: Vec<String>,
 }
 
 /// In how many shapes the parts of what is printed want the value.
@@ -381,6 +382,8 @@ enum Wanting {
 struct Mark {
     changes: usize,
     definitions: usize,
+    shapes: usize,
+    meanings: usize,
 }
 
 /// Counts of what was printed.
@@ -446,8 +449,6 @@ struct Lowerer<'d, 'c> {
     trust: Trust,
     parts: Wanting,
     relied: Relied,
-    /// A definition that accepts something else than the caller's schema.
-    inexact: Option<NodeId>,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -527,20 +528,22 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             root_in_place: false,
             trust,
             parts: Wanting::OneShape,
-            relied: Relied::Nothing,
-            inexact: None,
+            relied: Relied::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             told: Vec::new(),
         }
     }
 
-    /// Prints the whole schema.
-    fn run(&mut self) -> (Json<'d>, Lens) {
+    /// Prints the whole schema, unless something was taken for granted of definitions that does not hold.
+    fn run(&mut self) -> Option<(Json<'d>, Lens)> {
         let lowered = self.lower_root();
         let facts = std::mem::take(&mut self.root_facts);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
+        if self.misunderstood() {
+            return None;
+        }
         let mut json = lowered.json;
         if let Json::Obj(members) = &mut json
             && !self.definitions.is_empty()
@@ -550,33 +553,30 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             members.push((self.words.defs.name().into(), Json::Obj(map)));
         }
         let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens).settled();
-        (json, lens)
+        let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));
+        kept.then_some((json, lens))
     }
 
     fn mark(&self) -> Mark {
-        Mark { changes: self.changes.len(), definitions: self.definitions.len() }
-    }
-
-    /// Takes back what was printed since a mark, and with it everything whose changes would be missing. A definition that only
-    /// waits to be printed has none yet.
-    fn take_back(&mut self, mark: Mark) {
-        self.changes.truncate(mark.changes);
-        self.inlined.clear();
-        if self.refs == Refs::Acyclic {
-            for taken in self.definitions.drain(mark.definitions..) {
-                self.defined.remove(&taken.node);
-                self.names.release(&taken.name);
-            }
+        Mark {
+            changes: self.changes.len(),
+            definitions: self.definitions.len(),
+            shapes: self.relied.shapes.len(),
+            meanings: self.relied.meanings.len(),
         }
     }
 
-    /// Whether something was taken for granted of definitions that does not hold.
-    fn relied_in_vain(&self, lens: &Lens) -> bool {
-        let changes_shape = || self.definitions.iter().any(|own| !lens.keeps(own.lens));
-        match self.relied {
-            Relied::Nothing => false,
-            Relied::Shape => changes_shape(),
-            Relied::Meaning => self.inexact.is_some() || changes_shape(),
+    /// Takes back what was printed since a mark, and with it everything whose changes would be missing and the definitions
+    /// that nothing else refers to.
+    fn take_back(&mut self, mark: Mark) {
+        self.changes.truncate(mark.changes);
+        self.relied.shapes.truncate(mark.shapes);
+        self.relied.meanings.truncate(mark.meanings);
+        self.inlined.clear();
+        self.queue.retain(|index| *index < mark.definitions);
+        for taken in self.definitions.drain(mark.definitions..) {
+            self.defined.remove(&taken.node);
+            self.names.release(&taken.name);
         }
     }
 
@@ -585,7 +585,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let defined = self.trust == Trust::Definitions
             && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens));
         if defined && !lens.is_same() {
-            self.relied = self.relied.max(Relied::Shape);
+            self.relied.shapes.push(lens);
         }
         lens.is_same() || defined
     }

@@ -127,6 +127,15 @@ impl<'d> Lowerer<'d, '_> {
             let detail = "required keys of a map cannot be said of its entries".to_owned();
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         }
+        for (kw, said) in [
+            (Kw::DependentRequired, !rules.needs.is_empty()),
+            (Kw::DependentSchemas, !rules.dependents.is_empty()),
+            (Kw::UnevaluatedProperties, rules.unevaluated.is_some() && rules.additional.is_some()),
+        ] {
+            if said {
+                self.drop_rule(node, kw);
+            }
+        }
         sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
         sheet.lens = self.lens.add(Shape::Entries(lens));
         Some(self.finish(node, sheet))

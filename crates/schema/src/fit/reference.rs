@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use foldhash::HashMap;
+
 use super::{Lowered, Lowerer, Pos, Refs};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
@@ -16,6 +18,8 @@ pub(super) struct Definition<'d> {
     pub(super) name: String,
     pub(super) lens: LensId,
     pub(super) json: Option<Json<'d>>,
+    /// Whether it accepts something else than the caller's schema.
+    inexact: bool,
 }
 
 /// About how many bytes a value takes that is not counted.
@@ -110,10 +114,10 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+        let mark = self.mark();
         let referred = self.refer(target, None);
         let mut own = Node::clone(node);
         own.target = None;
-        let mark = self.mark();
         let own = self.lower_merged_plain(&Rc::new(own), pos);
         let plain =
             self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
@@ -132,12 +136,40 @@ impl<'d> Lowerer<'d, '_> {
             self.opened.push(target);
             let before = self.changes.len();
             let lowered = self.lower_definition(target, Pos::Other);
-            if !self.is_exact_since(before) {
-                self.inexact = Some(target);
-            }
+            let inexact = !self.is_exact_since(before);
             self.opened.pop();
             self.settle(index, lowered);
+            if let Some(own) = self.definitions.get_mut(index) {
+                own.inexact = inexact;
+            }
         }
+    }
+
+    /// Whether a definition that something relies on, or one behind it, accepts something else than the caller's schema. Behind
+    /// the root stands everything.
+    pub(super) fn misunderstood(&mut self) -> bool {
+        if self.relied.meanings.is_empty() || !self.definitions.iter().any(|own| own.inexact) {
+            return false;
+        }
+        let (reference, defs) = (self.words.reference.name(), self.words.defs.name());
+        let named: HashMap<String, &Definition<'d>> =
+            self.definitions.iter().map(|own| (format!("#/{defs}/{}", own.name), own)).collect();
+        let mut seen = foldhash::HashSet::default();
+        let mut open = std::mem::take(&mut self.relied.meanings);
+        while let Some(pointer) = open.pop() {
+            let Some(own) = named.get(&pointer) else { return true };
+            if own.inexact {
+                return true;
+            }
+            if let Some(json) = &own.json {
+                json.each_text(reference, &mut |next| {
+                    if seen.insert(next.to_owned()) {
+                        open.push(next.to_owned());
+                    }
+                });
+            }
+        }
+        false
     }
 
     /// Whether nothing that was changed since there were so many changes lets more or less through.
@@ -189,7 +221,7 @@ impl<'d> Lowerer<'d, '_> {
         let unique = self.names.unique(name);
         let index = self.definitions.len();
         let lens = self.lens.reserve();
-        self.definitions.push(Definition { node, name: unique, lens, json: None });
+        self.definitions.push(Definition { node, name: unique, lens, json: None, inexact: false });
         self.defined.insert(node, index);
         (index, true)
     }

@@ -30,14 +30,9 @@ impl<'d> Lowerer<'d, '_> {
         let mut told = std::mem::take(&mut self.told);
         self.root_facts.append(&mut told);
         let node = self.plain_root(&node);
-        if self.stands_in_place(&node) {
-            self.root_in_place = true;
-            self.root_lens = self.lens.reserve();
-            self.opened.push(root);
-            let lowered = self.lower_root_node(&node);
-            self.opened.pop();
-            let lens = self.root_lens;
-            self.lens.settle(lens, lowered.lens);
+        if self.stands_in_place(&node)
+            && let Some(lowered) = self.lower_in_place(&node)
+        {
             return lowered;
         }
         self.root_in_place = false;
@@ -48,9 +43,22 @@ impl<'d> Lowerer<'d, '_> {
         self.wrap(lowered)
     }
 
-    fn lower_root_node(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
-        // An `allOf` that the dialect takes at the root was flattened too: the root is one plain object.
-        self.lower_merged_plain(node, Pos::Root)
+    /// The root as one plain object, unless it can only be said as something else: an `allOf` that the dialect takes was
+    /// flattened, but the branches of a union may have taken another shape.
+    fn lower_in_place(&mut self, node: &Rc<Node<'d>>) -> Option<Lowered<'d>> {
+        let mark = self.mark();
+        self.root_in_place = true;
+        self.root_lens = self.lens.reserve();
+        self.opened.push(self.root);
+        let lowered = self.lower_merged_plain(node, Pos::Root);
+        self.opened.pop();
+        let object = lowered.json.get(Kw::Type.name()).is_some_and(|name| name.as_str() == Some("object"));
+        if !object && self.hopeless().is_none() {
+            self.take_back(mark);
+            return None;
+        }
+        self.lens.settle(self.root_lens, lowered.lens);
+        Some(lowered)
     }
 
     /// The root without a union that only says which keys are required together: the properties stay as they are, and the

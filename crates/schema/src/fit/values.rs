@@ -9,14 +9,13 @@ use crate::graph::Node;
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::Shape;
-use crate::pattern;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_values(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
         let values: Vec<&'d Json<'d>> =
-            node.values.iter().flatten().copied().filter(|value| satisfies(value, node)).collect();
+            node.values.iter().flatten().copied().filter(|value| self.satisfies(value, node)).collect();
         if values.is_empty() {
             return self.never(node);
         }
@@ -208,6 +207,31 @@ impl<'d> Lowerer<'d, '_> {
         let lowered = self.lower_merged_plain(&Rc::new(plain), pos);
         self.with_facts(lowered, &facts)
     }
+
+    /// Whether a listed value meets the other rules of its node, as far as they are simple to ask.
+    fn satisfies(&mut self, value: &Json<'_>, node: &Node<'_>) -> bool {
+        match value {
+            Json::Num(number) => node.number.as_ref().is_none_or(|rules| {
+                let at = number.as_f64().unwrap_or(0.0);
+                let above = rules.min.as_ref().is_none_or(|bound| {
+                    let least = bound.value.as_f64().unwrap_or(f64::MIN);
+                    at > least || (!bound.exclusive && at >= least)
+                });
+                let below = rules.max.as_ref().is_none_or(|bound| {
+                    let most = bound.value.as_f64().unwrap_or(f64::MAX);
+                    at < most || (!bound.exclusive && at <= most)
+                });
+                above && below
+            }),
+            Json::Str(text) => node.text.as_ref().is_none_or(|rules| {
+                let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+                length >= rules.min
+                    && rules.max.is_none_or(|max| length <= max)
+                    && rules.patterns.iter().all(|pattern| self.matches(pattern, text))
+            }),
+            Json::Null | Json::Bool(_) | Json::Arr(_) | Json::Obj(_) => true,
+        }
+    }
 }
 
 /// Values by type, in the order in which types first appear.
@@ -229,29 +253,4 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
         *kind = kind.names().fold(Types::NONE, |all, (_, one)| all.or(one));
     }
     kinds
-}
-
-/// Whether a listed value meets the other rules of its node, as far as they are simple to ask.
-fn satisfies(value: &Json<'_>, node: &Node<'_>) -> bool {
-    match value {
-        Json::Num(number) => node.number.as_ref().is_none_or(|rules| {
-            let at = number.as_f64().unwrap_or(0.0);
-            let above = rules.min.as_ref().is_none_or(|bound| {
-                let least = bound.value.as_f64().unwrap_or(f64::MIN);
-                at > least || (!bound.exclusive && at >= least)
-            });
-            let below = rules.max.as_ref().is_none_or(|bound| {
-                let most = bound.value.as_f64().unwrap_or(f64::MAX);
-                at < most || (!bound.exclusive && at <= most)
-            });
-            above && below
-        }),
-        Json::Str(text) => node.text.as_ref().is_none_or(|rules| {
-            let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-            length >= rules.min
-                && rules.max.is_none_or(|max| length <= max)
-                && rules.patterns.iter().all(|own| pattern::matcher(own).is_none_or(|matcher| matcher.is_match(text)))
-        }),
-        Json::Null | Json::Bool(_) | Json::Arr(_) | Json::Obj(_) => true,
-    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Lens;
+use crate::types::Types;
 
 /// A guard of a [`Lens`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,9 +19,9 @@ pub(crate) struct GuardId(u32);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct Guard {
-    /// Type names; a value of none of them is refused.
+    /// A value of none of these types is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) types: Option<Vec<String>>,
+    pub(crate) types: Option<Types>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) values: Option<Vec<Value>>,
     /// The least and the greatest number, `true` where the bound itself is out.
@@ -110,9 +111,16 @@ impl Reach {
 }
 
 impl Guard {
+    /// Sets the least and the greatest size, where they say something.
+    pub(crate) fn bound(&mut self, what: Sized, min: u64, max: Option<u64>) {
+        if min > 0 || max.is_some() {
+            self.sizes.push((what, min, max));
+        }
+    }
+
     /// Whether no value is admitted.
     pub(super) fn is_never(&self) -> bool {
-        self.types.as_ref().is_some_and(Vec::is_empty)
+        self.types.is_some_and(Types::is_none)
     }
 }
 
@@ -138,7 +146,7 @@ impl Lens {
 
     fn admits_below(&self, id: GuardId, value: &Value, reach: Reach, depth: usize) -> bool {
         let (Some(guard), Some(depth)) = (self.guard(id), depth.checked_sub(1)) else { return true };
-        guard.types.as_ref().is_none_or(|types| types.iter().any(|name| is_of(value, name)))
+        guard.types.is_none_or(|types| types.meets(Types::of_value(value)))
             && guard.values.as_ref().is_none_or(|values| values.iter().any(|own| same(own, value)))
             && sizes_hold(guard, value)
             && self.parts_hold(guard, value, reach, depth)
@@ -198,19 +206,6 @@ fn sizes_hold(guard: &Guard, value: &Value) -> bool {
     });
     let matches = |pattern: &Pattern| value.as_str().is_none_or(|text| pattern.matches(text));
     within && guard.sizes.iter().all(fits) && guard.patterns.iter().all(matches)
-}
-
-fn is_of(value: &Value, name: &str) -> bool {
-    match value {
-        Value::Null => name == "null",
-        Value::Bool(_) => name == "boolean",
-        Value::Number(number) => {
-            name == "number" || (name == "integer" && number.as_f64().is_none_or(|float| float.fract() == 0.0))
-        }
-        Value::String(_) => name == "string",
-        Value::Array(_) => name == "array",
-        Value::Object(_) => name == "object",
-    }
 }
 
 /// Whether two values are equal as JSON Schema sees it.

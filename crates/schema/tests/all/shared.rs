@@ -10,7 +10,8 @@ use std::thread;
 
 use flate2::read::MultiGzDecoder;
 use polywire_schema::{
-    Effect, FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_tools, read_tools, sample,
+    Action, Change, Effect, FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_text, fit_tools,
+    read_tools, sample,
 };
 use serde_json::{Value, json};
 
@@ -39,8 +40,15 @@ fn every_schema_of_the_corpus_fits_by_the_laws() {
         let sample: Value = serde_json::from_str(line).expect("a line of JSON");
         let schema = sample["schema"].to_string();
         let broken = MAIN.iter().filter_map(|id| {
-            let fault = fit_by_the_laws(&schema, dialect(id).expect("a dialect"), &FitOptions::default()).err()?;
-            Some(format!("{} for {id}: {}", sample["name"], shortened(&fault.to_string())))
+            let (dialect, options) = (dialect(id).expect("a dialect"), FitOptions::default());
+            let fault = fit_by_the_laws(&schema, dialect, &options).err().map(|fault| fault.to_string());
+            let fault = fault.or_else(|| {
+                // The last rung is for one dialect alone.
+                let changes = fit_text(&schema, dialect, &options).expect("a fit").changes;
+                let given_up = |change: &Change| change.action == Action::FellBack && change.effect == Effect::Wider;
+                (*id != "cca" && changes.iter().any(given_up)).then(|| "given up as a whole".to_owned())
+            })?;
+            Some(format!("{} for {id}: {}", sample["name"], shortened(&fault)))
         });
         broken.collect()
     });
