@@ -32,7 +32,8 @@ impl<'d> Lowerer<'d, '_> {
             // The next rung will be taken whatever else is printed.
             return Lowered { json: Json::Obj(Vec::new()), lens: LensId::SAME, null: false };
         }
-        let lowered = if self.depth > MAX_DEPTH || self.steps_left == 0 {
+        let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
+        let lowered = if exhausted && !self.graph[id].is_any() {
             let code = self.demand_code(Demand::MaxDepth);
             self.as_text(id, &code, "nested too deeply")
         } else {

@@ -27,6 +27,13 @@ enum Extra {
     Of(NodeId),
 }
 
+/// The properties that are declared, as they are printed.
+struct Declared<'d> {
+    fields: Vec<Field>,
+    properties: Vec<Member<'d>>,
+    required: Vec<Json<'d>>,
+}
+
 /// The key under which undeclared properties travel beside declared ones.
 const REST: &str = "additional_properties";
 
@@ -227,9 +234,11 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
         let extra = self.extra(&rules);
-        let mut fields = Vec::with_capacity(rules.properties.len());
-        let mut properties: Vec<Member<'d>> = Vec::with_capacity(rules.properties.len());
-        let mut required: Vec<Json<'d>> = Vec::with_capacity(rules.required.len());
+        let mut own = Declared {
+            fields: Vec::with_capacity(rules.properties.len()),
+            properties: Vec::with_capacity(rules.properties.len()),
+            required: Vec::with_capacity(rules.required.len()),
+        };
         let wanted = Wanted::new(&rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
@@ -247,16 +256,17 @@ impl<'d> Lowerer<'d, '_> {
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.property(*id, must);
             if needed {
-                required.push(Json::Str(wire.clone()));
+                own.required.push(Json::Str(wire.clone()));
             } else {
                 self.printed.optionals += 1;
             }
             let renamed = (wire != *key).then(|| wire.clone().into_owned());
-            fields.push(Field { name: key.clone().into_owned(), renamed, lens, absent });
+            own.fields.push(Field { name: key.clone().into_owned(), renamed, lens, absent });
             self.printed.properties += 1;
-            properties.push((wire, json));
+            own.properties.push((wire, json));
         }
-        let rest = self.put_rest(node, &rules, extra, &mut properties, &mut required, sheet);
+        let rest = self.put_rest(node, &rules, extra, &mut own, sheet);
+        let Declared { fields, properties, mut required } = own;
         self.objects -= 1;
         let carried = rest.carried.is_some();
         self.put_unknown_required(node, &rules, carried, &wanted, &gone, &mut required);
@@ -397,8 +407,7 @@ impl<'d> Lowerer<'d, '_> {
         node: &Rc<Node<'d>>,
         rules: &ObjectRules<'d>,
         extra: Extra,
-        properties: &mut Vec<Member<'d>>,
-        required: &mut Vec<Json<'d>>,
+        own: &mut Declared<'d>,
         sheet: &mut Sheet<'d>,
     ) -> RestOut<'d> {
         let closes = self.caps.must(Demand::Closed);
@@ -406,7 +415,7 @@ impl<'d> Lowerer<'d, '_> {
         let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
         let natural = !closes && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
-            return self.natural_rest(node, rules, extra);
+            return self.natural_rest(node, rules, extra, &own.fields);
         }
         let mut out = RestOut::default();
         let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
@@ -419,7 +428,7 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.map_code();
             let (json, lens) = self.entries(rules, extra, &code, node);
             let mut key = REST.to_owned();
-            while properties.iter().any(|(own, _)| *own == key) {
+            while own.properties.iter().any(|(taken, _)| *taken == key) {
                 key.push('_');
             }
             let Json::Obj(mut list) = json else { return out };
@@ -427,9 +436,9 @@ impl<'d> Lowerer<'d, '_> {
             if self.caps.accepts(Kw::Description) {
                 list.insert(1, (Kw::Description.name().into(), Json::str(what)));
             }
-            properties.push((Cow::Owned(key.clone()), Json::Obj(list)));
+            own.properties.push((Cow::Owned(key.clone()), Json::Obj(list)));
             if self.caps.must(Demand::AllRequired) {
-                required.push(Json::str(key.clone()));
+                own.required.push(Json::str(key.clone()));
             }
             out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
         } else if extra == Extra::Open && closes {
@@ -445,7 +454,13 @@ impl<'d> Lowerer<'d, '_> {
         out
     }
 
-    fn natural_rest(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, extra: Extra) -> RestOut<'d> {
+    fn natural_rest(
+        &mut self,
+        node: &Rc<Node<'d>>,
+        rules: &ObjectRules<'d>,
+        extra: Extra,
+        fields: &[Field],
+    ) -> RestOut<'d> {
         let mut out = RestOut::default();
         match extra {
             Extra::Closed => out.additional = Some(Json::Bool(false)),
@@ -477,8 +492,9 @@ impl<'d> Lowerer<'d, '_> {
             for (pattern, id) in &rules.patterns {
                 let lowered = self.lower(*id, Pos::Other);
                 let lowered = self.null_here(lowered);
-                if rules.patterns.len() > 1 && !self.keeps_values(lowered.lens) {
-                    // A key may match several patterns, and its value travel in one shape only.
+                let keeps = self.keeps_values(lowered.lens);
+                if (rules.patterns.len() > 1 && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
+                    // A key may match several patterns, or be declared, and its value travel in one shape only.
                     let code = self.refusal_code(Kw::PatternProperties);
                     let detail = format!("anything may stand under `{pattern}`, which would travel in another shape");
                     self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Wider, detail);
@@ -494,6 +510,15 @@ impl<'d> Lowerer<'d, '_> {
             out.patterns = Some(Json::Obj(map));
         }
         out
+    }
+
+    /// Whether a declared property matches a pattern, and the two want its value in different shapes.
+    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, fields: &[Field]) -> bool {
+        fields.iter().any(|field| {
+            let keeps = pattern_keeps && field.absent == Absent::Kept && self.keeps_values(field.lens);
+            let wire = field.renamed.as_ref().unwrap_or(&field.name);
+            (!keeps || field.renamed.is_some()) && (self.matches(pattern, &field.name) || self.matches(pattern, wire))
+        })
     }
 
     /// Names that are required but not declared.
