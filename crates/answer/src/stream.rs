@@ -35,6 +35,8 @@ pub struct Stream {
     told: usize,
     /// How much of the open text was told, and where it starts.
     told_text: (usize, usize),
+    /// The parent of what was told last, and its place.
+    above: Option<(Id, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,7 @@ impl Stream {
             sure: false,
             told: 0,
             told_text: (0, 0),
+            above: None,
         }
     }
 
@@ -149,6 +152,7 @@ impl Stream {
         if !self.sure && self.is_bracket() {
             self.parser = None;
             self.told = 0;
+            self.above = None;
             self.place = next.max(self.place + 1);
             self.state = State::Searching;
         } else {
@@ -285,7 +289,7 @@ impl Stream {
                 Kind::List(_) | Kind::Object(_) => None,
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => Some(parser.tree.value(*id)),
             };
-            events.push(Event::Completed { at: parser.tree.pointer(*id), value });
+            events.push(Event::Completed { at: parser.tree.pointer_near(*id, &mut self.above), value });
         }
         self.told = parser.completed.len();
         if let Some((parent, key, text)) = parser.open_text() {

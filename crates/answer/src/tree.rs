@@ -183,13 +183,23 @@ impl Tree {
         }
         let mut pointer = String::with_capacity(chain.len() * 12);
         for node in chain.into_iter().rev() {
-            pointer.push('/');
-            match &node.key {
-                Some(key) => push_step(&mut pointer, key),
-                // Writing to a text cannot fail.
-                None => drop(write!(pointer, "{}", node.index)),
-            }
+            node.push_step(&mut pointer);
         }
+        pointer
+    }
+
+    /// [`Tree::pointer`], with the pointer of the last parent at hand: what comes in is mostly inside one object.
+    pub(crate) fn pointer_near(&self, id: Id, last: &mut Option<(Id, String)>) -> String {
+        let Some((node, parent)) = self.get(id).and_then(|node| Some((node, node.parent?))) else {
+            return String::new();
+        };
+        let (_, above) = match last.take() {
+            Some(known) if known.0 == parent => last.insert(known),
+            _ => last.insert((parent, self.pointer(parent))),
+        };
+        let mut pointer = String::with_capacity(above.len() + 16);
+        pointer.push_str(above);
+        node.push_step(&mut pointer);
         pointer
     }
 
@@ -298,6 +308,18 @@ impl Tree {
             }
         }
         root
+    }
+}
+
+impl Node {
+    /// Adds the node's own step to the pointer of its parent.
+    fn push_step(&self, pointer: &mut String) {
+        pointer.push('/');
+        match &self.key {
+            Some(key) => push_step(pointer, key),
+            // Writing to a text cannot fail.
+            None => drop(write!(pointer, "{}", self.index)),
+        }
     }
 }
 
