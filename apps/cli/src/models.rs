@@ -29,9 +29,10 @@ Examples:
   polywire models --provider ollama --refresh
   polywire models show openai/gpt-5
 
-What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept in the
-platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are asked by
-name only.
+What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept \
+in the platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are \
+asked by name only.
+
 Exit codes: 0 fine, 1 a provider could not be asked or a model is not known, 2 bad input.";
 
 /// List the models and what they can do, or show one
