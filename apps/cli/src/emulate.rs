@@ -40,7 +40,8 @@ pub(crate) struct Emulate {
 impl Emulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
         if self.list && self.json.json {
-            let rows: Vec<_> = misbehaviours().iter().map(|row| json!({"name": row.name, "meaning": row.meaning})).collect();
+            let rows: Vec<_> =
+                misbehaviours().iter().map(|row| json!({"name": row.name, "meaning": row.meaning})).collect();
             writeln!(out, "{}", Value::from(rows))?;
             return Ok(Verdict::Fine);
         }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use polywire::wire::{OutputFormat, Strategy};
 use polywire::{ClientOptions, PlanOptions, Strict};
 
-use crate::args::no_strict;
+use crate::args::{PlainHttpArg, no_strict};
 use crate::input::{Failure, parse, read_text};
 use crate::request::{LossArgs, named};
 
@@ -35,6 +35,8 @@ pub(crate) struct How {
     deadline: u64,
     #[command(flatten)]
     loss: LossArgs,
+    #[command(flatten)]
+    plain_http: PlainHttpArg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -74,9 +76,10 @@ impl How {
     pub(crate) fn options(&self) -> ClientOptions {
         let strict = if no_strict() { Strict::Off } else { Strict::Auto };
         let plan = self.loss.apply(PlanOptions::default().with_strict(strict));
-        ClientOptions::default()
+        let options = ClientOptions::default()
             .with_plan(plan)
             .with_attempts(self.attempts)
-            .with_deadline(Duration::from_secs(self.deadline))
+            .with_deadline(Duration::from_secs(self.deadline));
+        self.plain_http.apply(options)
     }
 }
