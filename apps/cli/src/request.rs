@@ -88,10 +88,6 @@ impl RequestArgs {
     pub(crate) fn plan(&self, target: &str) -> Result<Result<Plan, Vec<Change>>> {
         let request = self.read()?;
         let whole = target.contains('/');
-        if !whole && request.model.is_empty() {
-            let next = format!("give {target}/MODEL, or a `model` in the request");
-            return Err(Failure::new("neither the request nor the target names a model", &self.request, &next).into());
-        }
         let name = if whole { target.to_owned() } else { format!("{target}/{}", request.model) };
         let model = resolve(&name)?;
         let planned = Planner::new(self.options()).plan(&request, &model);
@@ -130,6 +126,17 @@ pub(crate) fn resolve(name: &str) -> Result<Model> {
 
 /// The model of a name in a catalog.
 pub(crate) fn resolve_in(catalog: &Catalog, name: &str) -> Result<Model> {
+    let model = resolve_any(catalog, name)?;
+    if model.id().is_empty() {
+        let provider = &model.provider().id;
+        let next = format!("give {provider}/MODEL; `polywire models --provider {provider}` lists them");
+        return Err(Failure::new("no model is named", name, &next).into());
+    }
+    Ok(model)
+}
+
+/// The same where a provider is enough.
+pub(crate) fn resolve_any(catalog: &Catalog, name: &str) -> Result<Model> {
     catalog.resolve(name).map_err(|error| Failure::new(error, name, &meant(catalog, name)).into())
 }
 
@@ -138,6 +145,9 @@ fn meant(catalog: &Catalog, name: &str) -> String {
     let head = name.split(['/', ':']).next().unwrap_or_default();
     if EMULATOR.trim_end_matches('/') == head {
         return format!("`ask` and `batch` take `{EMULATOR}PROVIDER[/MODEL]`, such as `{EMULATOR}openai`");
+    }
+    if let Some(provider) = catalog.provider(head.trim()) {
+        return format!("`polywire models --provider {}` lists the models", provider.id);
     }
     let called = |row: &&ModelRow| {
         let mut names = [&row.id].into_iter().chain(&row.aliases).chain(&row.dated);

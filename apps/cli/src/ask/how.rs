@@ -1,5 +1,6 @@
 //! How to ask: what `ask` and `batch` have in common.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -67,10 +68,15 @@ impl How {
     /// The format of the answer, where a schema was given.
     pub(crate) fn format(&self) -> Result<Option<OutputFormat>> {
         let Some(path) = self.schema.as_deref() else { return Ok(None) };
-        let next = "expected: one JSON Schema that is an object";
-        let schema = parse(&read_text(path)?).map_err(|error| Failure::new(error, path, next))?;
-        let format = OutputFormat::strict("answer", schema).map_err(|error| Failure::new(error, path, next))?;
+        let schema = parse(&read_text(path)?).map_err(|error| self.bad_schema(&error))?;
+        let format = OutputFormat::strict("answer", schema).map_err(|error| self.bad_schema(&error))?;
         Ok(Some(format.with_strategy(self.strategy.strategy())))
+    }
+
+    /// Why the schema is none that values can be judged by.
+    pub(crate) fn bad_schema(&self, why: &dyn Display) -> anyhow::Error {
+        let path = self.schema.as_deref().unwrap_or_default();
+        Failure::new(why, path, "expected: one JSON Schema that is an object").into()
     }
 
     pub(crate) fn options(&self) -> ClientOptions {

@@ -219,6 +219,7 @@ impl Ask {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
                 return Err(no_answer(error, before.chain([why]), &self.how.models()?));
             }
+            AskFailure::Schema(_) => return Err(self.how.bad_schema(error)),
             // What the model wants is an answer too.
             AskFailure::ToolCalls(response) => {
                 if self.prints_json() {
@@ -231,8 +232,7 @@ impl Ask {
                 }
                 return Ok(Verdict::Fine);
             }
-            AskFailure::Schema(_)
-            | AskFailure::Refused(_)
+            AskFailure::Refused(_)
             | AskFailure::Truncated
             | AskFailure::Invalid
             | AskFailure::Typed(_)

@@ -9,7 +9,7 @@ use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
 
 use crate::input::Failure;
 use crate::known::Known;
-use crate::request::resolve_in;
+use crate::request::{resolve_any, resolve_in};
 
 /// The provider that needs no key.
 pub(crate) const EMULATOR: &str = "emulator/";
@@ -96,7 +96,7 @@ fn agreed(named: &[Named]) -> Result<BTreeMap<String, String>> {
 /// A model of a provider, on the surface that its name may have: the first row that is not on its way out, of those on the
 /// provider's first surface where there are any.
 fn first_model(catalog: &Catalog, name: &str) -> Result<Model> {
-    let unnamed = resolve_in(catalog, name)?;
+    let unnamed = resolve_any(catalog, name)?;
     let (provider, surface) = (unnamed.provider(), unnamed.surface());
     let rows = || catalog.models_of(&provider.id).filter(|row| row.deprecated.is_none());
     let served = |row: &&ModelRow| row.surfaces.is_empty() || row.surfaces.contains(&surface.id);

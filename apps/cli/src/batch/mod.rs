@@ -225,6 +225,10 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
             let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
+        Err(error) if matches!(error.why, AskFailure::Schema(_)) => {
+            let next = "expected: one JSON Schema that is an object";
+            Outcome::Hopeless(Failure::new(error, "--schema", next).into())
+        }
         Err(error) => {
             let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless));
             if let AskFailure::Send(why) = &error.why

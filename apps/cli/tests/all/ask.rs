@@ -117,6 +117,9 @@ fn the_prompt_may_come_from_a_pipe_and_losses_may_be_errors() {
     let refused: Value = serde_json::from_str(&told(&output(&line), 1)).expect("JSON");
     assert!(refused["refused"][0]["kind"] == json!("output"), "{refused}");
     told(&output(&[&line[..6], &["--on-loss", "error,output=record,tools=record"]].concat()), 0);
+    let broken = scratch.file("broken.json", r#"{"type": "nothing"}"#);
+    let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--schema", text(&broken)]), 2);
+    assert!(error.contains("the schema cannot be used") && error.contains("broken.json"), "{error}");
     let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--on-loss", "words=error"]), 2);
     assert!(error.contains("not a kind of loss"), "{error}");
 }
@@ -233,6 +236,9 @@ fn a_name_that_leads_nowhere_gets_a_hint_that_leads_somewhere() {
     for (model, hint) in [
         ("gpt-5", "did you mean openai/gpt-5, azure/gpt-5?"),
         ("opnai/gpt-5", "did you mean openai?"),
+        ("openai", "give openai/MODEL"),
+        ("openai/", "give openai/MODEL"),
+        ("openai:nowhere/gpt-5", "`polywire models --provider openai`"),
         ("emulator", "such as `emulator/openai`"),
         ("emulator/opnai", "did you mean openai?"),
         ("emulator/openai+upset", "`polywire emulate --list`"),
