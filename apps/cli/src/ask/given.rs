@@ -8,8 +8,11 @@ use polywire::wire::{Block, Document, Function, Image, Source, Tool};
 
 use crate::input::{Failure, Input};
 
+/// Bytes, each at a place.
+type Signs = &'static [(usize, &'static [u8])];
+
 /// The kinds of files that models look at, by the bytes that stand at certain places of them.
-const KINDS: &[(&[(usize, &[u8])], &str)] = &[
+const KINDS: &[(Signs, &str)] = &[
     (&[(0, b"\x89PNG\r\n\x1a\n")], "image/png"),
     (&[(0, b"\xff\xd8\xff")], "image/jpeg"),
     (&[(0, b"GIF8")], "image/gif"),
@@ -21,9 +24,7 @@ const KINDS: &[(&[(usize, &[u8])], &str)] = &[
 pub(super) fn image(path: &str) -> Result<Block> {
     let next = "give a PNG, JPEG, GIF or WebP image, or a PDF";
     let bytes = fs::read(path).map_err(|error| Failure::new(error, path, next))?;
-    let is = |signs: &[(usize, &[u8])]| {
-        signs.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)))
-    };
+    let is = |signs: Signs| signs.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
     let Some((_, kind)) = KINDS.iter().find(|(signs, _)| is(signs)) else {
         return Err(Failure::new("this is no image that models look at", path, next).into());
     };
