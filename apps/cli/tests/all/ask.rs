@@ -174,8 +174,8 @@ fn listener() -> (std::net::SocketAddr, std::thread::JoinHandle<String>) {
     (address, heard)
 }
 
-fn is_whole(heard: &str) -> bool {
-    let Some((head, body)) = heard.split_once("\r\n\r\n") else { return false };
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).and_then(|text| text.parse().ok());
     length.is_none_or(|length: usize| body.len() >= length)
 }
