@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode, dialect};
+use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode};
+use polywire::{ClientOptions, PlainHttp};
 
 use crate::input::{self, Failure};
 use crate::known::Known;
@@ -20,6 +21,20 @@ pub(crate) struct Json {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `--plain-http`.
+#[derive(Args)]
+pub(crate) struct PlainHttpArg {
+    /// Send without encryption to other machines too, such as a server of models in your own network
+    #[arg(long)]
+    plain_http: bool,
+}
+
+impl PlainHttpArg {
+    pub(crate) fn apply(&self, options: ClientOptions) -> ClientOptions {
+        if self.plain_http { options.with_plain_http(PlainHttp::Anywhere) } else { options }
+    }
 }
 
 /// How to fit.
@@ -149,6 +164,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
     if !names.split(',').any(is_path) {
         return Known::load()?.config.target(names).map_err(|error| unknown(&error.to_string(), names));
     }
+    let known = Known::load()?;
     let mut members = Vec::new();
     for name in names.split(',').map(str::trim) {
         members.push(if is_path(name) {
@@ -156,7 +172,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
             let read = Dialect::from_toml(&text);
             Cow::Owned(read.map_err(|error| Failure::new(error, name, "docs/dialects.md shows what a row needs"))?)
         } else {
-            Cow::Borrowed(dialect(name).ok_or_else(|| unknown("this is not a dialect", name))?)
+            known.config.target(name).map_err(|error| unknown(&error.to_string(), name))?
         });
     }
     match members.len() {

@@ -345,7 +345,7 @@ fn ask_prints_a_valid_value_and_how_it_came() {
         );
     }
     let out = fine(&["ask", "A town", "--model", "emulator/openai+wrong-1", "--schema", schema.path(), "--explain"]);
-    assert!(out.contains("attempt 2: POST") && out.contains("2 attempts"), "{out}");
+    assert!(out.contains("attempt 2\n") && out.contains("2 attempts"), "{out}");
 }
 
 #[test]

@@ -2,13 +2,16 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
-use polywire::Catalog;
-use polywire_gateway::{EMULATE_HEADER, Emulator, misbehaviours};
+use polywire::Provider;
+use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, misbehaviours};
+use serde_json::{Map, Value, json};
 
 use crate::Verdict;
 use crate::args::Json;
+use crate::input::Failure;
+use crate::known::Known;
 
 const HELP: &str = "\
 Examples:
@@ -17,8 +20,8 @@ Examples:
   ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any python agent.py
   curl 127.0.0.1:8080/groq/openai/v1/chat/completions -H 'x-polywire-emulate: 429-1' --json @body.json
 
-Paths are the providers' own; one that several have goes to the first, unless the provider's id stands before it. The header
-`x-polywire-emulate` or a suffix of the model (`gpt-5+fenced`) makes answers go wrong; `--list` says how.";
+Paths are the providers' own; one that several have goes to the first, unless the provider's id stands before it; providers \
+and models of polywire.toml are emulated too. The header `x-polywire-emulate` or a suffix of the model (`gpt-5+fenced`) makes answers go wrong; `--list` says how.";
 
 /// Speak every provider's protocol on this machine, without a key: for tests of agents and clients
 #[derive(Args)]
@@ -36,20 +39,32 @@ pub(crate) struct Emulate {
 
 impl Emulate {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
+        if self.list && self.json.json {
+            let rows: Vec<_> =
+                misbehaviours().iter().map(|row| json!({"name": row.name, "meaning": row.meaning})).collect();
+            writeln!(out, "{}", Value::from(rows))?;
+            return Ok(Verdict::Fine);
+        }
         if self.list {
             for row in misbehaviours() {
                 writeln!(out, "{:<10} {}", row.name, row.meaning)?;
             }
             return Ok(Verdict::Fine);
         }
+        let catalog = Known::load()?.catalog_for([]);
+        let providers: Vec<Provider> = catalog.providers().cloned().collect();
         runtime()?.block_on(async {
-            let started = Emulator::start(self.port).await;
-            let emulator = started.with_context(|| format!("port {} of this machine cannot be used", self.port))?;
+            let started = Emulator::start_with(self.port, EmulatorOptions::default().with_catalog(catalog)).await;
+            let place = format!("port {}", self.port);
+            let next = "give another --port, or none for any that is free";
+            let emulator = started.map_err(|error| Failure::new(error, &place, next))?;
             if self.json.json {
-                writeln!(out, "{}", serde_json::json!({"url": emulator.url()}))?;
+                let bases: Map<String, Value> =
+                    providers.iter().map(|row| (row.id.clone(), emulator.base_url(row).into())).collect();
+                writeln!(out, "{}", json!({"url": emulator.url(), "providers": bases}))?;
             } else {
                 writeln!(out, "listening on {}; ask for trouble with the header {EMULATE_HEADER}", emulator.url())?;
-                for provider in Catalog::built_in().providers() {
+                for provider in &providers {
                     writeln!(out, "  {:<12} {}", provider.id, emulator.base_url(provider))?;
                 }
             }

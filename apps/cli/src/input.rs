@@ -90,11 +90,52 @@ pub(crate) fn unreadable(error: &io::Error, path: &str) -> anyhow::Error {
     anyhow!(Failure::new(error, path, "give the path of a readable file in UTF-8, or `-` for standard input"))
 }
 
+/// Deeper than anything that the library reads, and shallow enough for the stack.
+const DEEPEST: usize = 1024;
+
 /// Reads JSON to any depth that the library's own limits allow.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
+    if is_deeper(text, DEEPEST) {
+        return Err(serde::de::Error::custom(format!("nested more than {DEEPEST} deep")));
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
     let value = Value::deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
+}
+
+/// Whether brackets are open to more than a depth anywhere.
+fn is_deeper(text: &str, most: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > most {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEEPEST, parse};
+
+    #[test]
+    fn depth_is_bounded_and_brackets_in_texts_do_not_count() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(&nested(DEEPEST)).is_ok());
+        let error = parse(&nested(200_000)).expect_err("too deep");
+        assert!(error.to_string().contains("nested more than 1024 deep"), "{error}");
+        assert!(parse(&"[".repeat(200_000)).is_err());
+        let text = format!(r#"["\"{}"]"#, "[".repeat(2 * DEEPEST));
+        assert!(parse(&text).is_ok());
+    }
 }

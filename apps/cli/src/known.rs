@@ -76,12 +76,20 @@ impl Known {
         Ok(Self { config, base, found })
     }
 
-    /// The catalog for the model of a name: with what its provider said when it was last asked, and the user's rows.
-    pub(crate) fn catalog_for(&self, name: &str) -> Catalog {
-        let head = name.split(['/', ':']).next().unwrap_or_default().trim();
+    /// The catalog for the models of these names: with what their providers said when they were last asked, and the user's rows.
+    pub(crate) fn catalog_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Catalog {
         let mut catalog = self.base.clone();
-        // Nothing is made on the way of a request: without a cache there is nothing to recall.
-        if let Some(provider) = self.base.provider(head)
+        for name in names {
+            self.recall(&mut catalog, name.split(['/', ':']).next().unwrap_or_default().trim());
+        }
+        self.config.over(&mut catalog);
+        catalog
+    }
+
+    /// Puts in what a provider said when it was last asked. Nothing is made on the way of a request: without a cache there is
+    /// nothing to recall.
+    fn recall(&self, catalog: &mut Catalog, provider: &str) {
+        if let Some(provider) = self.base.provider(provider)
             && let Some((address, path)) = address(provider).zip(cache_path().filter(|path| path.is_file()))
         {
             let options = self.options(Network::Never);
@@ -89,8 +97,6 @@ impl Known {
             warn(&found.warnings);
             catalog.put(&provider.id, found.rows);
         }
-        self.config.over(&mut catalog);
-        catalog
     }
 
     pub(crate) fn options(&self, network: Network) -> LookOptions {

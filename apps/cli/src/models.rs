@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::Verdict;
-use crate::args::Json;
+use crate::args::{Json, PlainHttpArg};
 use crate::changes::write_changes;
 use crate::emulate::runtime;
 use crate::input::Failure;
@@ -29,9 +29,10 @@ Examples:
   polywire models --provider ollama --refresh
   polywire models show openai/gpt-5
 
-What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept in the
-platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are asked by
-name only.
+What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept \
+in the platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are \
+asked by name only.
+
 Exit codes: 0 fine, 1 a provider could not be asked or a model is not known, 2 bad input.";
 
 /// List the models and what they can do, or show one
@@ -84,6 +85,8 @@ struct Asking {
     /// Hours for which a list is fresh
     #[arg(long, value_name = "HOURS")]
     ttl: Option<u64>,
+    #[command(flatten)]
+    plain_http: PlainHttpArg,
 }
 
 #[derive(Args)]
@@ -291,7 +294,9 @@ impl Asking {
             );
         }
         if !open.is_empty() {
-            let answers = runtime()?.block_on(fetch(open.iter().map(|(provider, _)| (*provider).clone()).collect()))?;
+            let client = self.client()?;
+            let asked = open.iter().map(|(provider, _)| (*provider).clone()).collect();
+            let answers = runtime()?.block_on(fetch(&client, asked));
             for ((provider, place), answer) in open.iter().zip(answers) {
                 let found = match answer {
                     Ok(listing) => {
@@ -304,6 +309,16 @@ impl Asking {
             }
         }
         Ok(collect(known, &mut store, told))
+    }
+
+    /// A client that is less patient than one for answers.
+    fn client(&self) -> Result<Client> {
+        let options = ClientOptions::default()
+            .with_timeout(Duration::from_secs(15))
+            .with_deadline(Duration::from_secs(30))
+            .with_retries(2)
+            .with_most_bytes(32 << 20);
+        Ok(Client::with_options(self.plain_http.apply(options))?)
     }
 }
 
@@ -321,13 +336,7 @@ fn collect(known: &Known, store: &mut Store, mut told: Vec<(String, Discovered)>
 }
 
 /// Asks several providers at once; the answers are in the order of the providers.
-async fn fetch(providers: Vec<Provider>) -> Result<Vec<Result<Listing, SendError>>> {
-    let options = ClientOptions::default()
-        .with_timeout(Duration::from_secs(15))
-        .with_deadline(Duration::from_secs(30))
-        .with_retries(2)
-        .with_most_bytes(32 << 20);
-    let client = Client::with_options(options)?;
+async fn fetch(client: &Client, providers: Vec<Provider>) -> Vec<Result<Listing, SendError>> {
     let mut asked = JoinSet::new();
     for (number, provider) in providers.into_iter().enumerate() {
         let client = client.clone();
@@ -335,7 +344,7 @@ async fn fetch(providers: Vec<Provider>) -> Result<Vec<Result<Listing, SendError
     }
     let mut answers = asked.join_all().await;
     answers.sort_by_key(|(number, _)| *number);
-    Ok(answers.into_iter().map(|(_, answer)| answer).collect())
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 fn source(provider: &str, found: &Discovered) -> Value {

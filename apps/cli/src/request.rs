@@ -5,11 +5,15 @@ use std::str::FromStr;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use polywire::wire::{Protocol, Request};
-use polywire::{Catalog, Change, Kind, Model, OnLoss, Plan, PlanOptions, Planner, Strict, decode_request};
+use polywire::{Catalog, Change, Kind, Model, ModelRow, OnLoss, Plan, PlanOptions, Planner, Strict, decode_request};
 
 use crate::args::no_strict;
+use crate::ask::EMULATOR;
 use crate::input::{Failure, parse, read_bytes, read_text};
 use crate::known::Known;
+
+/// The most names that are suggested for a wrong one.
+const SUGGESTED: usize = 3;
 
 /// A request and how to plan it.
 #[derive(Args)]
@@ -32,17 +36,13 @@ pub(crate) struct LossArgs {
     /// Fail instead of losing something: `error` for every kind, or `KIND=error` for model, tools, output, history or wishes
     #[arg(long, value_name = "[KIND=]error|record", value_delimiter = ',')]
     on_loss: Vec<LossArg>,
-    /// The same as `--on-loss KIND=error`
-    #[arg(long, value_enum, value_name = "KIND", hide = true)]
-    no_loss: Vec<KindArg>,
 }
 
 impl LossArgs {
     /// The options with what losses mean; what is said last counts.
     pub(crate) fn apply(&self, options: PlanOptions) -> PlanOptions {
-        let refused = self.no_loss.iter().flat_map(|kind| kind.kinds()).map(|kind| (kind, OnLoss::Refuse));
         let said = self.on_loss.iter().flat_map(|arg| arg.kinds.iter().map(|kind| (*kind, arg.meaning)));
-        refused.chain(said).fold(options, |options, (kind, meaning)| options.with_on_loss(kind, meaning))
+        said.fold(options, |options, (kind, meaning)| options.with_on_loss(kind, meaning))
     }
 }
 
@@ -83,29 +83,6 @@ enum StrictArg {
     Off,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum KindArg {
-    Model,
-    Tools,
-    Output,
-    History,
-    Wishes,
-    All,
-}
-
-impl KindArg {
-    fn kinds(self) -> Vec<Kind> {
-        match self {
-            Self::Model => vec![Kind::Model],
-            Self::Tools => vec![Kind::Tools],
-            Self::Output => vec![Kind::Output],
-            Self::History => vec![Kind::History],
-            Self::Wishes => vec![Kind::Wishes],
-            Self::All => Kind::ALL.to_vec(),
-        }
-    }
-}
-
 impl RequestArgs {
     /// The plan, or the losses that it would have and that were not allowed. A target without a model means the request's own.
     pub(crate) fn plan(&self, target: &str) -> Result<Result<Plan, Vec<Change>>> {
@@ -144,20 +121,52 @@ impl RequestArgs {
 
 /// The model of a name.
 pub(crate) fn resolve(name: &str) -> Result<Model> {
-    resolve_in(&Known::load()?.catalog_for(name), name)
+    resolve_in(&Known::load()?.catalog_for([name]), name)
 }
 
 /// The model of a name in a catalog.
 pub(crate) fn resolve_in(catalog: &Catalog, name: &str) -> Result<Model> {
-    catalog.resolve(name).map_err(|error| {
+    let model = resolve_any(catalog, name)?;
+    if model.id().is_empty() {
+        let provider = &model.provider().id;
+        let next = format!("give {provider}/MODEL; `polywire models --provider {provider}` lists them");
+        return Err(Failure::new("no model is named", name, &next).into());
+    }
+    Ok(model)
+}
+
+/// The same where a provider is enough.
+pub(crate) fn resolve_any(catalog: &Catalog, name: &str) -> Result<Model> {
+    catalog.resolve(name).map_err(|error| Failure::new(error, name, &meant(catalog, name)).into())
+}
+
+/// What somebody may have meant by a name that leads nowhere.
+fn meant(catalog: &Catalog, name: &str) -> String {
+    let head = name.split(['/', ':']).next().unwrap_or_default();
+    if EMULATOR.trim_end_matches('/') == head {
+        return format!("`ask` and `batch` take `{EMULATOR}PROVIDER[/MODEL]`, such as `{EMULATOR}openai`");
+    }
+    if let Some(provider) = catalog.provider(head.trim()) {
+        return format!("`polywire models --provider {}` lists the models", provider.id);
+    }
+    let called = |row: &&ModelRow| {
+        let mut names = [&row.id].into_iter().chain(&row.aliases).chain(&row.dated);
+        names.any(|known| known.eq_ignore_ascii_case(name.trim()))
+    };
+    let mut near: Vec<String> = catalog
+        .models()
+        .filter(called)
+        .map(|row| format!("{}/{}", row.provider, name.trim()))
+        .take(SUGGESTED)
+        .collect();
+    if near.is_empty() {
         let ids: Vec<&str> = catalog.providers().map(|provider| provider.id.as_str()).collect();
-        let head = name.split(['/', ':']).next().unwrap_or_default();
-        let next = match similar::get_close_matches(head, &ids, 3, 0.5).as_slice() {
-            [] => "give PROVIDER/MODEL, such as `anthropic/claude-sonnet-4-5`".to_owned(),
-            near => format!("did you mean {}?", near.join(", ")),
-        };
-        Failure::new(error, name, &next).into()
-    })
+        near = similar::get_close_matches(head, &ids, SUGGESTED, 0.7).into_iter().map(str::to_owned).collect();
+    }
+    match near.as_slice() {
+        [] => "give PROVIDER/MODEL, such as `anthropic/claude-sonnet-4-5`".to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    }
 }
 
 /// The name that was given, or the model of the configuration.

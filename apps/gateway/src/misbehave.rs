@@ -78,6 +78,13 @@ rows! {
     "endless", Act::Bytes(Manner::Endless), "a body without end";
 }
 
+impl Misbehaviour {
+    /// What a name such as `fenced` or `429-2` asks for.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Asked::read(name).map(|asked| asked.row)
+    }
+}
+
 /// Everything that can go wrong.
 pub fn misbehaviours() -> &'static [Misbehaviour] {
     ROWS

@@ -8,14 +8,17 @@ use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_TYPE;
+use polywire::Catalog;
 use polywire::wire::{FaultKind, WireError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-/// What an emulator takes from its clients.
+/// What an emulator takes from its clients, and whom it stands for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EmulatorOptions {
+    /// The providers that it emulates and their models; by default those that come with polywire.
+    pub catalog: Arc<Catalog>,
     /// The most bytes of one request.
     pub most_bytes: usize,
     /// The most bytes of all requests that are being read.
@@ -26,11 +29,23 @@ pub struct EmulatorOptions {
 
 impl Default for EmulatorOptions {
     fn default() -> Self {
-        Self { most_bytes: 32 << 20, most_bytes_at_once: 256 << 20, read_time: Duration::from_secs(30) }
+        Self {
+            catalog: Arc::new(Catalog::built_in().clone()),
+            most_bytes: 32 << 20,
+            most_bytes_at_once: 256 << 20,
+            read_time: Duration::from_secs(30),
+        }
     }
 }
 
 impl EmulatorOptions {
+    /// The same for the providers and models of a catalog, such as one with the rows of a configuration.
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: Catalog) -> Self {
+        self.catalog = Arc::new(catalog);
+        self
+    }
+
     /// The same with another bound on the bytes of one request.
     #[must_use]
     pub fn with_most_bytes(mut self, most: usize) -> Self {

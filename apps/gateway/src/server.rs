@@ -50,7 +50,7 @@ impl Emulator {
         Self::start_with(port, EmulatorOptions::default()).await
     }
 
-    /// Starts with bounds of its own on what it takes from clients.
+    /// Starts with providers of its own, or bounds of its own on what it takes from clients.
     pub async fn start_with(port: u16, options: EmulatorOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
@@ -83,24 +83,32 @@ impl Drop for Emulator {
 /// How often each request came, by its hash.
 type Seen = Arc<Mutex<BTreeMap<u64, usize>>>;
 
+/// What all connections share.
+#[derive(Clone)]
+struct Shared {
+    catalog: Arc<Catalog>,
+    receiver: Receiver,
+    seen: Seen,
+}
+
 async fn serve(listener: TcpListener, options: EmulatorOptions) {
-    let seen = Seen::default();
     let read_time = options.read_time;
-    let receiver = Receiver::new(options);
+    let catalog = Arc::clone(&options.catalog);
+    let shared = Shared { catalog, receiver: Receiver::new(options), seen: Seen::default() };
     // Connections end with the server.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         // A connection that failed before it began is nobody's loss.
         let Ok((stream, _)) = listener.accept().await else { continue };
-        connections.spawn(connection(stream, read_time, receiver.clone(), Arc::clone(&seen)));
+        connections.spawn(connection(stream, read_time, shared.clone()));
     }
 }
 
-async fn connection(stream: TcpStream, read_time: Duration, receiver: Receiver, seen: Seen) {
+async fn connection(stream: TcpStream, read_time: Duration, shared: Shared) {
     let service = service_fn(move |request| {
-        let (receiver, seen) = (receiver.clone(), Arc::clone(&seen));
-        async move { Ok::<_, Infallible>(respond(request, &receiver, &seen).await) }
+        let shared = shared.clone();
+        async move { Ok::<_, Infallible>(respond(request, &shared).await) }
     });
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(read_time);
@@ -110,14 +118,15 @@ async fn connection(stream: TcpStream, read_time: Duration, receiver: Receiver, 
 
 type Answered = hyper::Response<Sent>;
 
-async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &Seen) -> Answered {
+async fn respond(request: hyper::Request<Incoming>, shared: &Shared) -> Answered {
+    let Shared { catalog, receiver, seen } = shared;
     let (head, body) = request.into_parts();
     if head.method == Method::GET
-        && let Some(list) = listed(Catalog::built_in(), head.uri.path(), &head.headers)
+        && let Some(list) = listed(catalog, head.uri.path(), &head.headers)
     {
-        return models(&list, &head, seen);
+        return models(&list, &head, shared);
     }
-    let routes = routes(Catalog::built_in(), head.uri.path());
+    let routes = routes(catalog, head.uri.path());
     let Some(first) = routes.first() else {
         return plain(404, format!("no provider has the path {}", head.uri.path()));
     };
@@ -132,7 +141,7 @@ async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &
     };
     let body = &whole.bytes;
     let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match accepted(&routes, body, header) {
+    match accepted(catalog, &routes, body, header) {
         Ok(accepted) => {
             let key = hash(&[head.uri.path().as_bytes(), header.as_bytes(), body]);
             let before = count(seen, key);
@@ -143,18 +152,18 @@ async fn respond(request: hyper::Request<Incoming>, receiver: &Receiver, seen: &
 }
 
 /// The list of models, which goes wrong on demand too.
-fn models(list: &Listed<'_>, head: &Parts, seen: &Seen) -> Answered {
+fn models(list: &Listed<'_>, head: &Parts, shared: &Shared) -> Answered {
     let whole = list.provider.surfaces.first().map(|surface| (surface.protocol, &surface.wire));
     let Some((protocol, surface)) = whole else { return plain(404, "there is no such surface".to_owned()) };
     let header = head.headers.get(EMULATE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
-    let before = count(seen, hash(&[head.uri.path().as_bytes(), query.as_bytes(), header.as_bytes()]));
+    let before = count(&shared.seen, hash(&[head.uri.path().as_bytes(), query.as_bytes(), header.as_bytes()]));
     let asked = header.split(',').filter_map(Asked::read).filter(|asked| asked.happens(&Request::default(), before));
     let acts: Vec<&Act> = asked.map(|asked| &asked.row.act).collect();
     if let Some(error) = demanded(&acts) {
         return fault(protocol, surface, &error);
     }
-    match list.body(Catalog::built_in(), query) {
+    match list.body(&shared.catalog, query) {
         Err(error) => fault(protocol, surface, &error),
         Ok(body) => {
             let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
@@ -192,10 +201,10 @@ struct Accepted {
 }
 
 /// The request as the first surface that takes it sees it, or why the first one does not.
-fn accepted(routes: &[Route<'_>], body: &[u8], header: &str) -> Result<Accepted, Box<WireError>> {
+fn accepted(catalog: &Catalog, routes: &[Route<'_>], body: &[u8], header: &str) -> Result<Accepted, Box<WireError>> {
     let mut refusal = None;
     for route in routes {
-        match accept(route, body, header) {
+        match accept(catalog, route, body, header) {
             Ok(accepted) => return Ok(accepted),
             Err(error) => refusal = refusal.or(Some(error)),
         }
@@ -204,7 +213,7 @@ fn accepted(routes: &[Route<'_>], body: &[u8], header: &str) -> Result<Accepted,
     Err(refusal.unwrap_or_else(none))
 }
 
-fn accept(route: &Route<'_>, body: &[u8], header: &str) -> Result<Accepted, Box<WireError>> {
+fn accept(catalog: &Catalog, route: &Route<'_>, body: &[u8], header: &str) -> Result<Accepted, Box<WireError>> {
     let invalid = |what: &dyn std::fmt::Display| Box::new(WireError::new(FaultKind::InvalidRequest, what.to_string()));
     let mut request = decode_request(body, route.surface.protocol).map_err(|error| invalid(&error))?.value;
     if let Some(model) = &route.model {
@@ -216,7 +225,7 @@ fn accept(route: &Route<'_>, body: &[u8], header: &str) -> Result<Accepted, Box<
     let asked = names.map(|name| Asked::read(name).ok_or_else(|| invalid(&format!("`{name}` is no misbehaviour"))));
     let asked = asked.collect::<Result<Vec<_>, _>>()?;
     let name = format!("{}:{}/{id}", route.provider.id, route.surface.id);
-    let model = Catalog::built_in().resolve(&name);
+    let model = catalog.resolve(&name);
     let model = model.map_err(|error| Box::new(WireError::new(FaultKind::NotFound, error.to_string())))?;
     judge(&request, &model)?;
     Ok(Accepted { request, model, asked })

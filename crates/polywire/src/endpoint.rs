@@ -47,15 +47,43 @@ impl Auth {
         let variable = self.env.first()?;
         let bearer = |secret: String| ("authorization".to_owned(), format!("Bearer {secret}"));
         match self.style {
-            AuthStyle::None => None,
+            // A server that asks for no key may have been told to; without one in the environment the header is left out.
             // A key for the service is a bearer; without one the request is signed when it is sent.
-            AuthStyle::Bearer | AuthStyle::AwsSigv4 => Some(bearer(format!("{{env {variable}}}"))),
+            AuthStyle::None | AuthStyle::Bearer | AuthStyle::AwsSigv4 | AuthStyle::GoogleOauth => {
+                Some(bearer(format!("{{env {variable}}}")))
+            }
             AuthStyle::Header => {
                 let name = self.header.as_deref().unwrap_or("authorization");
                 Some((name.to_lowercase(), format!("{{env {variable}}}")))
             }
-            AuthStyle::GoogleOauth => Some(bearer(format!("{{token of {variable}}}"))),
         }
+    }
+}
+
+/// This machine, for those who name all of its addresses or none.
+const HERE: &str = "127.0.0.1";
+
+/// An address with the scheme that it may leave out, as servers are often told theirs (`0.0.0.0`, `:8080`, `host:8080`): that of a
+/// usual address, plain HTTP on this machine. Without a scheme the port is the usual one too.
+pub(crate) fn spelled_out(address: &str, usual: &str) -> String {
+    let (usual_scheme, usual_rest) = usual.split_once("://").unwrap_or(("https", usual));
+    let (scheme, rest) = address.split_once("://").map_or((None, address), |(scheme, rest)| (Some(scheme), rest));
+    let (authority, path) = rest.find('/').and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
+    let (host, port) = host_and_port(authority);
+    let host = if ["", "0.0.0.0", "[::]"].contains(&host) { HERE } else { host };
+    let near = [HERE, "localhost", "[::1]"].contains(&host);
+    let usual_port = || host_and_port(usual_rest.split('/').next().unwrap_or_default()).1;
+    let port = port.or_else(|| if scheme.is_none() { usual_port() } else { None });
+    let scheme = scheme.unwrap_or(if near { "http" } else { usual_scheme });
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{scheme}://{host}{port}{path}")
+}
+
+/// The two parts of `host:port`. An address of version 6 stands in brackets.
+fn host_and_port(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, Some(port)),
+        Some(_) | None => (authority, None),
     }
 }
 
@@ -71,4 +99,33 @@ fn escaped(id: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelled_out;
+
+    #[test]
+    fn what_an_address_leaves_out_is_as_usual() {
+        let rows = [
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+            ("http://0.0.0.0:8080/v1", "http://127.0.0.1:8080/v1"),
+            (":8080", "http://127.0.0.1:8080"),
+            ("localhost", "http://localhost:11434"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("[::1]", "http://[::1]:11434"),
+            ("[::]", "http://127.0.0.1:11434"),
+            ("llm.example/api", "http://llm.example:11434/api"),
+            ("http://llm.example", "http://llm.example"),
+            ("https://llm.example:444/v1", "https://llm.example:444/v1"),
+            ("https://me:word@llm.example", "https://me:word@llm.example"),
+        ];
+        for (given, meant) in rows {
+            assert_eq!(spelled_out(given, "http://localhost:11434/v1"), meant, "{given}");
+        }
+        let public = "https://api.example/v1";
+        assert_eq!(spelled_out("proxy.example/v1", public), "https://proxy.example/v1");
+        assert_eq!(spelled_out("localhost:4000", public), "http://localhost:4000");
+    }
 }

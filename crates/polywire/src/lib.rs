@@ -22,7 +22,7 @@ pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
 pub use client::{
     AskError, AskFailure, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
-    Listing, Partial, Record, Secret, SendError, SigningKey,
+    Listing, Partial, PlainHttp, Record, Secret, SendError, SigningKey,
 };
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};

@@ -8,6 +8,7 @@ use polywire_wire::{Protocol, Surface};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::CatalogError;
+use crate::endpoint::spelled_out;
 
 /// Someone who hosts one or several protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,6 +147,9 @@ pub struct Auth {
     pub header: Option<String>,
     /// The environment variables that hold what is needed, the first one found counting.
     pub env: Vec<String>,
+    /// Variables that hold a token which goes as a bearer, whatever the style, where there is no key.
+    #[serde(default)]
+    pub bearer_env: Vec<String>,
     /// What a signature is made with and for, where the style is one.
     #[serde(default)]
     pub signature: Option<SignatureRow>,
@@ -341,10 +345,17 @@ impl Provider {
         self.id.eq_ignore_ascii_case(name) || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
     }
 
-    /// The address that one from the environment means.
+    /// The address that one from the environment means: what it leaves out is as in the row.
+    ///
+    /// ```
+    /// let ollama = polywire::Catalog::built_in().provider("ollama").unwrap();
+    /// assert_eq!(ollama.address_from_env("0.0.0.0"), "http://127.0.0.1:11434/v1");
+    /// assert_eq!(ollama.address_from_env("https://llm.example"), "https://llm.example/v1");
+    /// ```
     pub fn address_from_env(&self, address: &str) -> String {
-        let (address, path) = (address.trim_end_matches('/'), self.base_url_env_path.as_str());
-        if address.ends_with(path) { address.to_owned() } else { format!("{address}{path}") }
+        let address = spelled_out(address.trim().trim_end_matches('/'), &self.base_url);
+        let path = self.base_url_env_path.as_str();
+        if address.ends_with(path) { address } else { format!("{address}{path}") }
     }
 
     /// The address of the list of models, where there is one, for what the base address is in truth.

@@ -164,7 +164,8 @@ impl WireError {
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}", self.message, self.kind)?;
+        let message = if self.message.is_empty() { "the provider gives no reason" } else { &self.message };
+        write!(f, "{message} ({}", self.kind)?;
         if self.status != 0 {
             write!(f, ", status {}", self.status)?;
         }

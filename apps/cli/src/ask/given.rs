@@ -1,26 +1,32 @@
 //! What is given beside the prompt: images, documents and tools.
 
+use std::fs;
+
 use anyhow::Result;
 use polywire::schema::ToolEntry;
 use polywire::wire::{Block, Document, Function, Image, Source, Tool};
 
-use crate::input::{Failure, Input, read_bytes};
+use crate::input::{Failure, Input};
 
-/// The first bytes of the kinds of files that models look at.
-const KINDS: &[(&[u8], &str)] = &[
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-    (b"%PDF-", "application/pdf"),
+/// Bytes, each at a place.
+type Signs = &'static [(usize, &'static [u8])];
+
+/// The kinds of files that models look at, by the bytes that stand at certain places of them.
+const KINDS: &[(Signs, &str)] = &[
+    (&[(0, b"\x89PNG\r\n\x1a\n")], "image/png"),
+    (&[(0, b"\xff\xd8\xff")], "image/jpeg"),
+    (&[(0, b"GIF8")], "image/gif"),
+    (&[(0, b"RIFF"), (8, b"WEBP")], "image/webp"),
+    (&[(0, b"%PDF-")], "application/pdf"),
 ];
 
 /// A file as a block of the prompt.
 pub(super) fn image(path: &str) -> Result<Block> {
-    let bytes = read_bytes(path)?;
-    let Some((_, kind)) = KINDS.iter().find(|(start, _)| bytes.starts_with(start)) else {
-        let what = "this is no image that models look at";
-        return Err(Failure::new(what, path, "give a PNG, JPEG, GIF or WebP image, or a PDF").into());
+    let next = "give a PNG, JPEG, GIF or WebP image, or a PDF";
+    let bytes = fs::read(path).map_err(|error| Failure::new(error, path, next))?;
+    let is = |signs: Signs| signs.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
+    let Some((_, kind)) = KINDS.iter().find(|(signs, _)| is(signs)) else {
+        return Err(Failure::new("this is no image that models look at", path, next).into());
     };
     let source = Source::bytes(*kind, &bytes);
     Ok(if kind.starts_with("image/") {

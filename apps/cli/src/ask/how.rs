@@ -1,5 +1,6 @@
 //! How to ask: what `ask` and `batch` have in common.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -7,7 +8,7 @@ use clap::{Args, ValueEnum};
 use polywire::wire::{OutputFormat, Strategy};
 use polywire::{ClientOptions, PlanOptions, Strict};
 
-use crate::args::no_strict;
+use crate::args::{PlainHttpArg, no_strict};
 use crate::input::{Failure, parse, read_text};
 use crate::request::{LossArgs, named};
 
@@ -35,6 +36,8 @@ pub(crate) struct How {
     deadline: u64,
     #[command(flatten)]
     loss: LossArgs,
+    #[command(flatten)]
+    plain_http: PlainHttpArg,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -65,18 +68,24 @@ impl How {
     /// The format of the answer, where a schema was given.
     pub(crate) fn format(&self) -> Result<Option<OutputFormat>> {
         let Some(path) = self.schema.as_deref() else { return Ok(None) };
-        let next = "expected: one JSON Schema that is an object";
-        let schema = parse(&read_text(path)?).map_err(|error| Failure::new(error, path, next))?;
-        let format = OutputFormat::strict("answer", schema).map_err(|error| Failure::new(error, path, next))?;
+        let schema = parse(&read_text(path)?).map_err(|error| self.bad_schema(&error))?;
+        let format = OutputFormat::strict("answer", schema).map_err(|error| self.bad_schema(&error))?;
         Ok(Some(format.with_strategy(self.strategy.strategy())))
+    }
+
+    /// Why the schema is none that values can be judged by.
+    pub(crate) fn bad_schema(&self, why: &dyn Display) -> anyhow::Error {
+        let path = self.schema.as_deref().unwrap_or_default();
+        Failure::new(why, path, "expected: one JSON Schema that is an object").into()
     }
 
     pub(crate) fn options(&self) -> ClientOptions {
         let strict = if no_strict() { Strict::Off } else { Strict::Auto };
         let plan = self.loss.apply(PlanOptions::default().with_strict(strict));
-        ClientOptions::default()
+        let options = ClientOptions::default()
             .with_plan(plan)
             .with_attempts(self.attempts)
-            .with_deadline(Duration::from_secs(self.deadline))
+            .with_deadline(Duration::from_secs(self.deadline));
+        self.plain_http.apply(options)
     }
 }

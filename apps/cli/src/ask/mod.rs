@@ -10,8 +10,8 @@ use std::io::{self, IsTerminal as _, Write};
 
 use anyhow::Result;
 use clap::Args;
-use polywire::wire::{Block, Message, OutputFormat, Request, Role, StopReason, Text};
-use polywire::{AskError, AskFailure, Asked, Completion, SendError};
+use polywire::wire::{Block, Message, Output, OutputFormat, Request, Role, StopReason, Text};
+use polywire::{AskError, AskFailure, Asked, Completion, Planner, SendError};
 use serde_json::Value;
 
 use crate::Verdict;
@@ -24,7 +24,7 @@ use crate::style::{Style, Tone};
 
 pub(crate) use how::How;
 use live::Live;
-pub(crate) use whom::{Whom, no_answer};
+pub(crate) use whom::{EMULATOR, Whom, no_answer};
 
 const HELP: &str = "\
 Examples:
@@ -89,11 +89,43 @@ impl Ask {
         let format = self.how.format()?;
         runtime()?.block_on(async {
             let whom = Whom::of(&self.how.models()?, self.how.options()).await?;
-            match format {
-                Some(format) => self.value(out, style, &whom, request, format).await,
-                None => self.words(out, style, &whom, request).await,
+            if !self.show.explain || self.prints_json() {
+                return self.answer(out, style, &whom, request, format).await;
             }
+            show::write_emulated(out, &whom.emulated)?;
+            let output = format.clone().map(Output::Schema);
+            let sent = Request { output, ..request.clone() };
+            let told = self.answer(out, style, &whom, request, format).await;
+            if told.is_err() {
+                self.tell_plans(out, style, &whom, &sent)?;
+            }
+            told
         })
+    }
+
+    async fn answer(
+        &self,
+        out: &mut dyn Write,
+        style: Style,
+        whom: &Whom,
+        request: Request,
+        format: Option<OutputFormat>,
+    ) -> Result<Verdict> {
+        match format {
+            Some(format) => self.value(out, style, whom, request, format).await,
+            None => self.words(out, style, whom, request).await,
+        }
+    }
+
+    /// What every model was sent, or would have been, where nobody answered.
+    fn tell_plans(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: &Request) -> Result<()> {
+        let planner = Planner::new(self.how.options().plan);
+        for plan in whom.models.iter().filter_map(|model| planner.plan(request, model).ok()) {
+            show::write_sent(out, style, &plan)?;
+            writeln!(out)?;
+        }
+        out.flush()?;
+        Ok(())
     }
 
     fn request(&self) -> Result<Request> {
@@ -187,6 +219,7 @@ impl Ask {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
                 return Err(no_answer(error, before.chain([why]), &self.how.models()?));
             }
+            AskFailure::Schema(_) => return Err(self.how.bad_schema(error)),
             // What the model wants is an answer too.
             AskFailure::ToolCalls(response) => {
                 if self.prints_json() {
@@ -199,12 +232,7 @@ impl Ask {
                 }
                 return Ok(Verdict::Fine);
             }
-            AskFailure::Schema(_)
-            | AskFailure::Refused(_)
-            | AskFailure::Truncated
-            | AskFailure::Invalid
-            | AskFailure::Typed(_)
-            | _ => {}
+            AskFailure::Refused(_) | AskFailure::Truncated | AskFailure::Invalid | AskFailure::Typed(_) | _ => {}
         }
         if self.prints_json() {
             writeln!(out, "{}", show::error_json(error))?;

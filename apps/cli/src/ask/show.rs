@@ -1,5 +1,6 @@
 //! What is shown of an answer: the value or the words, how they came, and on request every byte.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::Result;
@@ -97,11 +98,26 @@ pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Respo
 
 /// Everything about an exchange: what was decided, what was sent, what came.
 pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
-    let head = format!("attempt {number}: {} {}", plan.endpoint.method, plan.endpoint.url);
-    writeln!(out, "{}", style.paint(Tone::Strong, head))?;
-    write_plan(out, style, plan)?;
-    writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, "sent"), plan.body.get())?;
+    writeln!(out, "{}", style.paint(Tone::Strong, format!("attempt {number}")))?;
+    write_sent(out, style, plan)?;
     writeln!(out, "{}\n{raw}", style.paint(Tone::Strong, "answered"))?;
+    Ok(())
+}
+
+/// What was decided and sent.
+pub(super) fn write_sent(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
+    write_plan(out, style, plan)?;
+    let head = format!("sent by {} to {}", plan.endpoint.method, plan.endpoint.url);
+    writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, head), plan.body.get())?;
+    Ok(())
+}
+
+/// Which providers are not the real ones, whatever their plans say.
+pub(super) fn write_emulated(out: &mut dyn Write, emulated: &BTreeSet<String>) -> Result<()> {
+    if !emulated.is_empty() {
+        let names: Vec<&str> = emulated.iter().map(String::as_str).collect();
+        writeln!(out, "emulated on this machine: {}\n", names.join(", "))?;
+    }
     Ok(())
 }
 
@@ -114,7 +130,7 @@ pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Atte
             writeln!(out, "  not brought back: {why}")?;
         }
         for fault in &attempt.faults {
-            writeln!(out, "  wrong at `{}`: {}", fault.at, fault.detail)?;
+            writeln!(out, "  wrong at {}: {}", place(&fault.at), fault.detail)?;
         }
         writeln!(out)?;
     }
@@ -123,8 +139,12 @@ pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Atte
 
 fn write_repairs(out: &mut dyn Write, repairs: &[Repair]) -> Result<()> {
     for repair in repairs {
-        let at = if repair.at.is_empty() { "/" } else { &repair.at };
-        writeln!(out, "  repaired {at}: {}", repair.kind.meaning())?;
+        writeln!(out, "  repaired {}: {}", place(&repair.at), repair.kind.meaning())?;
     }
     Ok(())
+}
+
+/// A place in a value, for people: the whole value has an empty pointer.
+fn place(at: &str) -> &str {
+    if at.is_empty() { "/" } else { at }
 }

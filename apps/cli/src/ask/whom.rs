@@ -1,15 +1,15 @@
 //! Whom to ask: models by name, those of the emulator included, and the client that reaches them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use anyhow::Result;
-use polywire::{Catalog, Client, ClientOptions, Model, Secret, SendError};
-use polywire_gateway::{EMULATE_HEADER, Emulator};
+use polywire::{Catalog, Client, ClientOptions, Model, ModelRow, Secret, SendError};
+use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
 
 use crate::input::Failure;
 use crate::known::Known;
-use crate::request::{resolve, resolve_in};
+use crate::request::{resolve_any, resolve_in};
 
 /// The provider that needs no key.
 pub(crate) const EMULATOR: &str = "emulator/";
@@ -19,6 +19,8 @@ pub(crate) struct Whom {
     /// The first that answers is taken.
     pub(crate) models: Vec<Model>,
     pub(crate) client: Client,
+    /// The providers that are emulated.
+    pub(crate) emulated: BTreeSet<String>,
     /// Ends with the rest.
     _emulator: Option<Emulator>,
 }
@@ -33,9 +35,21 @@ struct Named {
 impl Whom {
     pub(crate) async fn of(names: &[String], options: ClientOptions) -> Result<Self> {
         let mut client = Client::with_options(options)?;
-        let read = names.iter().map(|name| read(name)).collect::<Result<Vec<_>>>()?;
+        let known = Known::load()?;
+        let catalog = known.catalog_for(names.iter().map(|name| {
+            let name = name.strip_prefix(EMULATOR).unwrap_or(name);
+            name.split_once('+').map_or(name, |(name, _)| name)
+        }));
+        let read = names.iter().map(|name| read(&catalog, name)).collect::<Result<Vec<_>>>()?;
+        for named in read.iter().filter(|named| named.trouble.is_none()) {
+            known.announce(named.model.provider());
+        }
         let emulated = agreed(&read)?;
-        let emulator = if emulated.is_empty() { None } else { Some(Emulator::start(0).await?) };
+        let emulator = if emulated.is_empty() {
+            None
+        } else {
+            Some(Emulator::start_with(0, EmulatorOptions::default().with_catalog(catalog)).await?)
+        };
         let models: Vec<Model> = read.into_iter().map(|named| named.model).collect();
         for (provider, trouble) in &emulated {
             let row = models.iter().map(Model::provider).find(|row| row.id == *provider);
@@ -46,19 +60,22 @@ impl Whom {
                 client = client.with_header_for(provider, EMULATE_HEADER, &trouble.replace('+', ","));
             }
         }
-        Ok(Self { models, client, _emulator: emulator })
+        Ok(Self { models, client, emulated: emulated.into_keys().collect(), _emulator: emulator })
     }
 }
 
-fn read(name: &str) -> Result<Named> {
+fn read(catalog: &Catalog, name: &str) -> Result<Named> {
     let Some(rest) = name.strip_prefix(EMULATOR) else {
-        let known = Known::load()?;
-        let model = resolve_in(&known.catalog_for(name), name)?;
-        known.announce(model.provider());
-        return Ok(Named { model, trouble: None });
+        return Ok(Named { model: resolve_in(catalog, name)?, trouble: None });
     };
     let (rest, trouble) = rest.split_once('+').unwrap_or((rest, ""));
-    let model = if rest.contains('/') { resolve(rest)? } else { first_model(rest)? };
+    for trouble in trouble.split('+').filter(|trouble| !trouble.is_empty()) {
+        if Misbehaviour::named(trouble).is_none() {
+            let what = format!("`{trouble}` is no trouble that can be asked for");
+            return Err(Failure::new(what, name, "`polywire emulate --list` lists what can go wrong").into());
+        }
+    }
+    let model = if rest.contains('/') { resolve_in(catalog, rest)? } else { first_model(catalog, rest)? };
     Ok(Named { model, trouble: Some(trouble.to_owned()) })
 }
 
@@ -76,18 +93,18 @@ fn agreed(named: &[Named]) -> Result<BTreeMap<String, String>> {
     Ok(found.into_iter().filter_map(|(provider, trouble)| Some((provider, trouble?))).collect())
 }
 
-/// A model of a provider, on the surface that its name may have: the first row that is not on its way out.
-fn first_model(name: &str) -> Result<Model> {
-    let unnamed = resolve(&format!("{name}/emulated"))?;
+/// A model of a provider, on the surface that its name may have: the first row that is not on its way out, of those on the
+/// provider's first surface where there are any.
+fn first_model(catalog: &Catalog, name: &str) -> Result<Model> {
+    let unnamed = resolve_any(catalog, name)?;
     let (provider, surface) = (unnamed.provider(), unnamed.surface());
-    let served = |row: &&polywire::ModelRow| {
-        row.provider == provider.id && (row.surfaces.is_empty() || row.surfaces.contains(&surface.id))
-    };
-    let row = Catalog::built_in().models().filter(|row| row.deprecated.is_none()).find(served);
-    match row {
-        Some(row) => resolve(&format!("{}:{}/{}", provider.id, surface.id, row.id)),
-        None => Ok(unnamed),
+    let rows = || catalog.models_of(&provider.id).filter(|row| row.deprecated.is_none());
+    let served = |row: &&ModelRow| row.surfaces.is_empty() || row.surfaces.contains(&surface.id);
+    if let Some(row) = rows().find(served) {
+        return resolve_in(catalog, &format!("{}:{}/{}", provider.id, surface.id, row.id));
     }
+    let other = rows().find(|_| !name.contains(':')).map_or("emulated", |row| row.id.as_str());
+    resolve_in(catalog, &format!("{name}/{other}"))
 }
 
 /// Why nobody answered, and what to do next.
@@ -98,7 +115,7 @@ pub(crate) fn no_answer<'e>(
 ) -> anyhow::Error {
     let next = match errors.into_iter().find_map(missing_key) {
         Some(provider) => format!("or try it without a key: --model {EMULATOR}{provider}"),
-        None => "`--explain` and `polywire plan` show what is sent".to_owned(),
+        None => "`--explain` shows what is sent".to_owned(),
     };
     Failure::new(what, &models.join(", "), &next).into()
 }

@@ -74,6 +74,12 @@ enum Outcome {
 impl Batch {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let format = self.how.format()?;
+        if let (Ok(input), Ok(output)) = (self.input.canonicalize(), self.output.canonicalize())
+            && input == output
+        {
+            let place = self.output.display().to_string();
+            return Err(Failure::new("the output is the input", &place, "give a file of its own for the values").into());
+        }
         let mut writer = Writer::open(&self.output)?;
         let done = writer.resume()?;
         let total = Lines::open(&self.input)?.count_checked(&done)?;
@@ -185,7 +191,10 @@ impl Failures {
 async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Option<String>) -> Outcome {
     let Line { number, id, fingerprint, request } = line;
     let failed = |why: &str, attempts: usize| {
-        Outcome::Failed(json!({"line": number, "id": id, "input": fingerprint, "error": why, "attempts": attempts}))
+        let id = id.iter().map(|id| ("id", id.clone()));
+        let told = [("line", json!(number))].into_iter().chain(id);
+        let told = told.chain([("input", json!(fingerprint)), ("error", json!(why)), ("attempts", json!(attempts))]);
+        Outcome::Failed(told.map(|(name, value)| (name.to_owned(), value)).collect())
     };
     let mut request = match request {
         Ok(request) => request,
@@ -215,6 +224,10 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
             let (usage, attempts) = (asked.usage(), asked.attempts.len());
             let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
+        }
+        Err(error) if matches!(error.why, AskFailure::Schema(_)) => {
+            let next = "expected: one JSON Schema that is an object";
+            Outcome::Hopeless(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
             let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless));

@@ -117,6 +117,9 @@ fn the_prompt_may_come_from_a_pipe_and_losses_may_be_errors() {
     let refused: Value = serde_json::from_str(&told(&output(&line), 1)).expect("JSON");
     assert!(refused["refused"][0]["kind"] == json!("output"), "{refused}");
     told(&output(&[&line[..6], &["--on-loss", "error,output=record,tools=record"]].concat()), 0);
+    let broken = scratch.file("broken.json", r#"{"type": "nothing"}"#);
+    let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--schema", text(&broken)]), 2);
+    assert!(error.contains("the schema cannot be used") && error.contains("broken.json"), "{error}");
     let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--on-loss", "words=error"]), 2);
     assert!(error.contains("not a kind of loss"), "{error}");
 }
@@ -141,24 +144,121 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
         polywire(&["ask", "Hi", "--model", "gemini-cli/gemini-2.5-pro"]).env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").output();
     let error = told(&error.expect("a process"), 2);
     assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is needed"), "{error}");
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!("http://{}/v1internal", listener.local_addr().expect("an address"));
-    let heard = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a connection");
-        let mut heard = vec![0; 1 << 16];
-        let mut length = 0;
-        while !heard.get(..length).is_some_and(|bytes| String::from_utf8_lossy(bytes).contains("}]}]}")) {
-            length += std::io::Read::read(&mut stream, heard.get_mut(length..).expect("room")).expect("bytes");
-        }
-        // Whatever is answered, what was heard is what counts.
-        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        String::from_utf8_lossy(heard.get(..length).unwrap_or_default()).into_owned()
-    });
+    let (address, heard) = listener();
+    let address = format!("http://{address}/v1internal");
     let mut command =
         polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
     command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
     told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
     let heard = heard.join().expect("a request");
     assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+}
+
+/// Somebody who hears one request and refuses it: where, and what was heard.
+fn listener() -> (std::net::SocketAddr, std::thread::JoinHandle<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let heard = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut heard = Vec::new();
+        while !is_whole(&String::from_utf8_lossy(&heard)) {
+            let mut piece = [0; 4096];
+            let length = std::io::Read::read(&mut stream, &mut piece).expect("bytes");
+            heard.extend_from_slice(piece.get(..length).expect("a length"));
+        }
+        // Whatever is answered, what was heard is what counts.
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        String::from_utf8_lossy(&heard).into_owned()
+    });
+    (address, heard)
+}
+
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).and_then(|text| text.parse().ok());
+    length.is_none_or(|length: usize| body.len() >= length)
+}
+
+/// A key goes in the header that its variable is for, also to a server that may do without one, and an address may leave out
+/// what servers are not told either.
+#[test]
+fn keys_and_addresses_of_the_environment_mean_what_the_providers_clients_take_them_for() {
+    let rows = [
+        ("vllm/some", "VLLM_API_KEY", "VLLM_BASE_URL", "", "authorization: Bearer t-0", "/v1/chat/completions"),
+        ("ollama/llama3.1", "OLLAMA_API_KEY", "OLLAMA_HOST", "", "authorization: Bearer t-0", "/v1/chat/completions"),
+        ("ollama/llama3.1", "NOTHING", "OLLAMA_HOST", "http://", "host: ", "/v1/chat/completions"),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "http://",
+            "authorization: Bearer t-0",
+            "/v1/messages",
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "http://",
+            "x-api-key: t-0",
+            "/v1/messages",
+        ),
+    ];
+    for (model, key, variable, scheme, header, path) in rows {
+        let (address, heard) = listener();
+        let address = if variable == "VLLM_BASE_URL" { format!("{address}/v1") } else { address.to_string() };
+        let mut command = polywire(&["ask", "Hi", "--model", model]);
+        let out = command.env(key, "t-0").env(variable, format!("{scheme}{address}")).output().expect("a process");
+        let error = told(&out, 2);
+        assert!(error.contains("gives no reason (invalid_request, status 400)"), "{model}: {error}");
+        let heard = heard.join().expect("a request");
+        assert!(heard.starts_with(&format!("POST {path} ")) && heard.contains(header), "{model} {key}: {heard}");
+        let ways = ["authorization: ", "x-api-key: "].iter().filter(|name| heard.contains(*name)).count();
+        assert_eq!(ways, usize::from(key != "NOTHING"), "{model} {key}: {heard}");
+    }
+}
+
+#[test]
+fn plain_http_goes_to_other_machines_only_where_it_is_allowed() {
+    let run = |more: &[&str]| {
+        let line = [&["ask", "Hi", "--model", "ollama/llama3.1", "--deadline", "1"][..], more].concat();
+        told(&polywire(&line).env("OLLAMA_HOST", "machine.invalid").output().expect("a process"), 2)
+    };
+    let refused = run(&[]);
+    assert!(refused.contains("`http://machine.invalid:11434/v1/chat/completions`: only https"), "{refused}");
+    let tried = run(&["--plain-http"]);
+    assert!(!tried.contains("only https"), "{tried}");
+}
+
+#[test]
+fn a_name_that_leads_nowhere_gets_a_hint_that_leads_somewhere() {
+    for (model, hint) in [
+        ("gpt-5", "did you mean openai/gpt-5, azure/gpt-5?"),
+        ("opnai/gpt-5", "did you mean openai?"),
+        ("openai", "give openai/MODEL"),
+        ("openai/", "give openai/MODEL"),
+        ("openai:nowhere/gpt-5", "`polywire models --provider openai`"),
+        ("emulator", "such as `emulator/openai`"),
+        ("emulator/opnai", "did you mean openai?"),
+        ("emulator/openai+upset", "`polywire emulate --list`"),
+        ("emulator/openai+429-x", "`polywire emulate --list`"),
+    ] {
+        let error = told(&output(&["ask", "Hi", "--model", model]), 2);
+        assert!(error.contains(hint), "{model}: {error}");
+    }
+}
+
+/// Where nobody answers, what was sent is shown all the same, and that it did not leave this machine.
+#[test]
+fn explain_shows_what_was_sent_in_vain() {
+    let scratch = Scratch::new("vain");
+    let schema = scratch.file("schema.json", ORDER);
+    let line = ["ask", "An order", "--model", "emulator/openai+401", "--schema", text(&schema), "--explain"];
+    let out = output(&line);
+    let shown = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(2));
+    for part in ["emulated on this machine: openai", "speaks openai-responses", "An order", "json_schema"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
 }

@@ -58,6 +58,30 @@ fn the_configuration_of_the_working_directory_counts_everywhere() {
     assert!(asked.status.code() == Some(2) && errors(&asked).contains("ACME_KEY"), "{}", errors(&asked));
 }
 
+/// A provider of one's own is emulated as those of the catalog are, because `ask` offers that to whom has no key.
+#[test]
+fn providers_of_the_configuration_are_emulated() {
+    let home = configured("emulated");
+    for model in ["emulator/acme", "emulator/acme/small"] {
+        let asked = json(&home.run(&["ask", "Hi", "--model", model, "--schema", "schema.json", "--json"], &[]));
+        assert_eq!((&asked["model"], &asked["strategy"]), (&"acme/small".into(), &"native".into()), "{asked}");
+    }
+}
+
+#[test]
+fn config_show_tells_what_counts_and_no_key() {
+    let home = configured("show");
+    let shown = home.run(&["config", "show", "--json"], &[("ACME_KEY", "very-secret"), ("OPENAI_API_KEY", "")]);
+    let told = json(&shown);
+    assert_eq!((&told["model"], &told["ttl-hours"]), (&"acme/small".into(), &24.into()));
+    assert_eq!(told["providers"], serde_json::json!({"acme": "https://acme.example/v1"}));
+    assert_eq!((&told["models"][0], &told["dialects"][0]), (&"acme/small".into(), &"acme-strict".into()));
+    assert_eq!(told["keys"], serde_json::json!({"acme": ["ACME_KEY"]}));
+    let words = home.run(&["config", "show"], &[("ACME_KEY", "very-secret")]);
+    let words = String::from_utf8_lossy(&words.stdout).into_owned();
+    assert!(words.contains("acme (ACME_KEY)") && !words.contains("very-secret"), "{words}");
+}
+
 /// A folder may hold somebody else's configuration: no key goes to its addresses unasked.
 #[test]
 fn a_key_goes_nowhere_that_only_the_folder_names() {

@@ -276,7 +276,10 @@ async fn nobody_there_is_a_connection_error_without_the_key() {
     let client = client.with_header("proxy-authorization", "Basic very-secret");
     let client = client.with_base_url("openai", "http://me:very-secret@example.com/v1");
     let error = client.complete(&hello(), &chat()).await.expect_err("in the clear");
-    assert_eq!(error.to_string(), "`example.com/v1/chat/completions`: only https, or http to this machine");
+    assert_eq!(
+        error.to_string(),
+        "`example.com/v1/chat/completions`: only https, or http to this machine, unless `plain-http` allows more"
+    );
     assert!(!format!("{error:?}").contains("very-secret"));
     assert!(!format!("{client:?}").contains("very-secret"));
 }

@@ -114,6 +114,16 @@ impl Config {
         target_with(ids, &self.dialects).map_err(CatalogError)
     }
 
+    /// The ids of the providers that it adds or changes, in its order.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(|placed| placed.row.id.as_str())
+    }
+
+    /// The models that it adds or changes, as provider and id, in its order.
+    pub fn models(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.models.iter().map(|placed| (placed.row.provider.as_str(), placed.row.id.as_str()))
+    }
+
     /// How many rows there are: providers, families, models.
     pub fn counts(&self) -> (usize, usize, usize) {
         (self.providers.len(), self.families.len(), self.models.len())

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::SendError;
 use super::sign::{SigningKey, settle_path};
-use super::{Client, Secret};
+use super::{Client, PlainHttp, Secret};
 use crate::catalog::Model;
 use crate::plan::Plan;
 use crate::provider::{AuthStyle, Provider, SignatureRow};
@@ -30,7 +30,10 @@ pub(super) struct Destination {
 
 /// How a request says who sends it.
 enum Access {
+    /// In the header of the row, where there is one.
     Key(Option<Secret>),
+    /// As a bearer, whatever the row says of keys.
+    Bearer(Secret),
     Signature(SigningKey, String),
 }
 
@@ -70,17 +73,22 @@ impl Client {
         };
         let mut url = Url::parse(address).map_err(|error| refused(&error))?;
         let near = is_loopback(&url);
-        if url.scheme() != "https" && !(near && url.scheme() == "http") {
-            return Err(refused(&"only https, or http to this machine"));
+        let plain = near || self.options.plain_http == PlainHttp::Anywhere;
+        if url.scheme() != "https" && !(plain && url.scheme() == "http") {
+            return Err(refused(&"only https, or http to this machine, unless `plain-http` allows more"));
         }
+        let mut headers = HeaderMap::new();
         let (key, signer) = match self.access(provider)? {
             Access::Key(key) => (key, None),
+            Access::Bearer(token) => {
+                insert(&mut headers, "authorization", &format!("Bearer {}", token.expose()), Show::Never)?;
+                (None, None)
+            }
             Access::Signature(key, service) => {
                 settle_path(&mut url);
                 (None, Some((key, service)))
             }
         };
-        let mut headers = HeaderMap::new();
         let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
         let own = own.map(|((_, name), value)| (name, value));
         for (name, value) in template {
@@ -123,6 +131,9 @@ impl Client {
         if let Some(key) = variables.iter().find_map(|name| variable(name)) {
             return Ok(Access::Key(Some(Secret::new(key))));
         }
+        if let Some(token) = provider.auth.bearer_env.iter().find_map(|name| variable(name)) {
+            return Ok(Access::Bearer(Secret::new(token)));
+        }
         if let Some(key) = signature.map(signing_key).transpose()?.flatten() {
             return Ok(Access::Signature(key, service()));
         }
@@ -130,7 +141,7 @@ impl Client {
             return Ok(Access::Key(None));
         }
         let parts = signature.map(|row| format!("{} and {}", row.id_env, row.secret_env));
-        let variables = variables.iter().cloned().chain(parts).collect();
+        let variables = variables.iter().chain(&provider.auth.bearer_env).cloned().chain(parts).collect();
         Err(SendError::MissingKey { provider: provider.id.clone(), variables })
     }
 }
@@ -190,7 +201,13 @@ impl Provider {
 
     /// Whether the environment holds a key, or none is needed.
     pub fn has_key(&self) -> bool {
-        self.auth.style == AuthStyle::None || self.auth.env.iter().any(|name| variable(name).is_some())
+        self.auth.style == AuthStyle::None || !self.key_variables().is_empty()
+    }
+
+    /// The environment variables that hold something to sign in with.
+    pub fn key_variables(&self) -> Vec<String> {
+        let names = self.auth.env.iter().chain(&self.auth.bearer_env);
+        names.filter(|name| variable(name).is_some()).cloned().collect()
     }
 }
 

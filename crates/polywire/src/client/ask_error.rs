@@ -52,7 +52,11 @@ impl fmt::Display for AskError {
                 let plural = if times == 1 { "" } else { "s" };
                 write!(f, "no value that fits the schema in {times} attempt{plural}")?;
                 let first = self.attempts.last().and_then(|attempt| attempt.faults.first());
-                first.map_or(Ok(()), |fault| write!(f, "; at `{}`: {}", fault.at, fault.detail))
+                match first {
+                    None => Ok(()),
+                    Some(fault) if fault.at.is_empty() => write!(f, "; the whole value: {}", fault.detail),
+                    Some(fault) => write!(f, "; at `{}`: {}", fault.at, fault.detail),
+                }
             }
             AskFailure::Typed(why) => write!(f, "the value is valid, but not one of the type: {why}"),
         }?;

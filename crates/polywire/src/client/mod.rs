@@ -26,7 +26,7 @@ pub use ask::{AskStream, Asked, Attempt};
 pub use ask_error::{AskError, AskFailure};
 pub use error::{Failed, SendError};
 pub use list::Listing;
-pub use options::{ClientOptions, Record};
+pub use options::{ClientOptions, PlainHttp, Record};
 pub use partial::Partial;
 pub use secret::Secret;
 pub use sign::SigningKey;

@@ -51,6 +51,8 @@ options! {
     deadline / with_deadline: Duration = Duration::from_mins(15);
     /// The most bytes of an answer.
     most_bytes / with_most_bytes: usize = 64 << 20;
+    /// Where requests, keys among them, may go without encryption.
+    plain_http / with_plain_http: PlainHttp = PlainHttp::ThisMachine;
     /// What spans tell beside names and figures.
     record / with_record: Record = Record::Figures;
 }
@@ -64,4 +66,15 @@ pub enum Record {
     Figures,
     /// What was said and answered too.
     Content,
+}
+
+/// Where plain HTTP may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PlainHttp {
+    /// To this machine alone.
+    #[default]
+    ThisMachine,
+    /// Anywhere: whoever is on the way reads what is sent.
+    Anywhere,
 }
