@@ -58,6 +58,8 @@ pub(super) struct Context<'a> {
     pub(super) protocol: Protocol,
     pub(super) surface: &'a Surface,
     pub(super) changes: Changes,
+    /// What is said beside the body.
+    pub(super) headers: Vec<(&'static str, String)>,
 }
 
 /// What a change did, and to what effect.
@@ -71,7 +73,7 @@ pub(super) const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 impl<'a> Context<'a> {
     pub(super) fn new(protocol: Protocol, surface: &'a Surface) -> Self {
-        Self { protocol, surface, changes: Changes::default() }
+        Self { protocol, surface, changes: Changes::default(), headers: Vec::new() }
     }
 
     pub(super) fn has(&self, quirk: Quirk) -> bool {
@@ -182,19 +184,26 @@ impl<'a> Context<'a> {
         self.tell("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
     }
 
-    /// The effort, or the nearest one that the surface takes.
+    /// The effort, or the nearest one that the surface takes. No effort at all and words that nobody knows are the surface's
+    /// business: a protocol takes them as they are.
     pub(super) fn effort<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let effort = request.reasoning.as_ref()?.effort.as_ref()?;
-        let taken = &self.surface.efforts;
-        if taken.is_empty() || taken.contains(effort) {
+        let listed = self.surface.efforts.as_slice();
+        let taken = if listed.is_empty() { efforts(self.protocol) } else { listed };
+        let open = listed.is_empty() && matches!(effort, Effort::None | Effort::Other(_));
+        if open || taken.contains(effort) {
             return Some(Cow::Borrowed(effort));
         }
-        let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
-        let wanted = rank(effort)?;
-        let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
         let at = At::ROOT.field("reasoning");
+        let at = at.field("effort");
+        let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
+        let Some(wanted) = rank(effort) else {
+            self.tell("effort", &at, UNSAID, format!("effort `{effort}` does not exist here"));
+            return None;
+        };
+        let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
         let detail = format!("effort `{effort}` does not exist here; `{nearest}` is the nearest");
-        self.tell("effort", &at.field("effort"), (Action::Rewritten, Effect::Wider), detail);
+        self.tell("effort", &at, (Action::Rewritten, Effect::Wider), detail);
         Some(Cow::Owned(nearest.clone()))
     }
 
@@ -412,6 +421,17 @@ impl<'a> Context<'a> {
 /// Efforts from none to most.
 const EFFORTS: [Effort; 7] =
     [Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max];
+
+/// The efforts that a protocol has words for.
+fn efforts(protocol: Protocol) -> &'static [Effort] {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => &EFFORTS,
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => {
+            &[Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max]
+        }
+        Protocol::Gemini => &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High],
+    }
+}
 
 /// JSON inside of a body.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -62,6 +62,8 @@ const NAMES: [(Protocol, &str); 5] = [
 pub struct Encoded {
     /// The body: JSON in UTF-8.
     pub body: Vec<u8>,
+    /// What is said beside the body: headers, names in lower case.
+    pub headers: Vec<(&'static str, String)>,
     /// What could not be said as it was given, in order.
     pub changes: Vec<Change>,
 }
@@ -121,7 +123,7 @@ impl Protocol {
     pub fn encode_request(self, request: &Request, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_request(&mut ctx, request);
-        Encoded { body, changes: ctx.changes.into_vec() }
+        Encoded { body, headers: ctx.headers, changes: ctx.changes.into_vec() }
     }
 
     /// Reads a request, in any of the protocol's envelopes.
@@ -135,7 +137,7 @@ impl Protocol {
     pub fn encode_response(self, response: &Response, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_response(&mut ctx, response);
-        Encoded { body, changes: ctx.changes.into_vec() }
+        Encoded { body, headers: ctx.headers, changes: ctx.changes.into_vec() }
     }
 
     /// Reads an answer, in any of the protocol's envelopes.

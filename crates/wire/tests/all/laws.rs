@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::generate::{fault, plain_request, plain_response, request_with_one_more, wild_request, wild_response};
+use crate::words::{REQUEST_WORDS, RESPONSE_WORDS, Word, dice};
 
 fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
@@ -77,6 +78,58 @@ fn what_every_protocol_can_say_comes_back_without_a_change() {
             Ok(())
         });
     }
+}
+
+/// Rows that are not true: a protocol that has no word but tells nothing, or has one and does not use it.
+fn untrue<T: Clone + std::fmt::Debug + PartialEq>(
+    words: &[Word<T>],
+    plain: &BoxedStrategy<T>,
+    trip: impl Fn(Protocol, T) -> (T, T, Vec<Change>),
+) -> Vec<String> {
+    let mut untrue = Vec::new();
+    for (word, protocol) in words.iter().flat_map(|word| Protocol::ALL.map(|protocol| (word, protocol))) {
+        let told = std::cell::Cell::new(0);
+        let cases = 25;
+        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let outcome = runner.run(&(plain.clone(), dice(protocol)), |(mut value, dice)| {
+            word.add(&mut value, &dice);
+            let (value, back, changes) = trip(protocol, value);
+            told.set(told.get() + u32::from(!changes.is_empty()));
+            if word.is_said_by(protocol) {
+                prop_assert_eq!(&changes, &[]);
+            }
+            if changes.is_empty() {
+                prop_assert_eq!(back, value);
+            }
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            untrue.push(format!("{protocol}: {}: {error}", word.name));
+        } else if !word.is_said_by(protocol) && told.get() == 0 {
+            untrue.push(format!("{protocol}: {}: it is said, and the row does not know", word.name));
+        }
+    }
+    untrue
+}
+
+#[test]
+fn the_rows_of_words_are_true_for_requests() {
+    let untrue = untrue(REQUEST_WORDS, &plain_request().boxed(), |protocol, request| {
+        let request = without_url(protocol, request);
+        let (back, changes) = request_trip(protocol, &request);
+        (request, back, changes)
+    });
+    assert!(untrue.is_empty(), "{}", untrue.join("\n"));
+}
+
+#[test]
+fn the_rows_of_words_are_true_for_answers() {
+    let untrue = untrue(RESPONSE_WORDS, &plain_response().boxed(), |protocol, response| {
+        let response = without_headers(protocol, response);
+        let (back, changes) = response_trip(protocol, &response);
+        (response, back, changes)
+    });
+    assert!(untrue.is_empty(), "{}", untrue.join("\n"));
 }
 
 #[test]

@@ -15,3 +15,4 @@ mod interop;
 mod laws;
 mod linear;
 mod requirements;
+mod words;
