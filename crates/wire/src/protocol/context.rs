@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::Protocol;
+use super::{Encoded, Protocol, merge};
 use crate::neutral::{
     Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
     ToolChoice, ToolResult,
@@ -60,6 +60,8 @@ pub(super) struct Context<'a> {
     pub(super) changes: Changes,
     /// What is said beside the body.
     pub(super) headers: Vec<(&'static str, String)>,
+    /// Whether some fields without a neutral name are the rest of an object, so that its name may be written twice.
+    halves: bool,
 }
 
 /// What a change did, and to what effect.
@@ -73,7 +75,7 @@ pub(super) const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 impl<'a> Context<'a> {
     pub(super) fn new(protocol: Protocol, surface: &'a Surface) -> Self {
-        Self { protocol, surface, changes: Changes::default(), headers: Vec::new() }
+        Self { protocol, surface, changes: Changes::default(), headers: Vec::new(), halves: false }
     }
 
     pub(super) fn has(&self, quirk: Quirk) -> bool {
@@ -112,7 +114,15 @@ impl<'a> Context<'a> {
             let detail = format!("fields of {foreign} are not said to {}", self.protocol);
             self.tell("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
         }
-        extra.get(self.protocol)
+        let own = extra.get(self.protocol)?;
+        self.halves |= own.values().any(Value::is_object);
+        Some(own)
+    }
+
+    /// What was encoded, with every name said once.
+    pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
+        let body = if self.halves { merge::merged(body) } else { body };
+        Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 
     /// Fields that cannot be said where they stand, not even to their own protocol.
@@ -416,6 +426,14 @@ impl<'a> Context<'a> {
         let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
         if told { text } else { Cow::Owned(format!("Error: {text}")) }
     }
+}
+
+/// Why a signature is not streamed by a protocol that signs thoughts alone, if it is not.
+pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> Option<(&'static str, String)> {
+    if signature.from != own {
+        return Some(("foreign-signature", format!("a signature of {} means nothing to {own}", signature.from)));
+    }
+    (!thought).then(|| ("no-signature", format!("{own} has no signatures here")))
 }
 
 /// Efforts from none to most.

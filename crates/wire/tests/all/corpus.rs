@@ -13,21 +13,21 @@ use crate::history::broken_rules;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-struct Case {
+pub(crate) struct Case {
     why: String,
     kind: Kind,
     #[serde(default)]
     status: u16,
     #[serde(default)]
     headers: Map<String, Value>,
-    body: Value,
+    pub(crate) body: Value,
     /// Values that stand at places of what is read.
     expect: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     Request,
     Response,
     Stream,
@@ -50,7 +50,7 @@ fn cases(protocol: Protocol) -> Vec<(PathBuf, Case)> {
     paths.into_iter().map(read).collect()
 }
 
-fn of_kind(protocol: Protocol, kind: Kind) -> impl Iterator<Item = (PathBuf, Case)> {
+pub(crate) fn of_kind(protocol: Protocol, kind: Kind) -> impl Iterator<Item = (PathBuf, Case)> {
     cases(protocol).into_iter().filter(move |(_, case)| case.kind == kind)
 }
 

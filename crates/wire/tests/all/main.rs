@@ -15,4 +15,5 @@ mod interop;
 mod laws;
 mod linear;
 mod requirements;
+mod unknown;
 mod words;

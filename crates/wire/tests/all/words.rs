@@ -2,6 +2,8 @@
 //! the values that law 5 compares, and the law holds the rows to the truth: who is in a row says it without a change, who is
 //! not tells that it gave.
 
+use std::collections::BTreeMap;
+
 use polywire_wire::{
     Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Protocol,
     Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason, Text, Thinking,
@@ -241,7 +243,12 @@ words! { REQUEST_WORDS: Request {
 
 fn stop(response: &mut Response, stop: StopReason) {
     response.content.retain(|block| block.as_call().is_none());
-    response.stop = stop;
+    (response.stop, response.stop_sequence, response.refusal) = (stop, None, None);
+}
+
+fn call(response: &mut Response, call: ToolCall) {
+    (response.stop, response.stop_sequence, response.refusal) = (StopReason::ToolUse, None, None);
+    response.content.push(Block::ToolCall(call));
 }
 
 words! { RESPONSE_WORDS: Response {
@@ -261,28 +268,41 @@ words! { RESPONSE_WORDS: Response {
     "tokens of thought" [C R A G] |r, d| if let Some(usage) = &mut r.usage { usage.output_tokens += d.count; usage.reasoning_tokens = d.count };
     "fields of the answer" [C R A G B] |r, d| r.extra = d.fields();
     "two texts" [R A G B] |r, d| r.content.splice(0..0, [Block::Text(Text { extra: Extra::default(), ..d.text() }), Block::text(&d.other_text)]);
-    "a plain thought" [C R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), ..Thinking::default() }));
-    "a signed thought" [R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: d.signature(), ..Thinking::default() }));
-    "a sealed thought" [A B] |r, d| r.content.insert(0, Block::RedactedThinking(RedactedThinking { signature: d.signature().unwrap() }));
     "a signed text" [G] |r, d| r.content.insert(0, Block::Text(Text { signature: d.signature(), ..d.text() }));
-    "a signed call" [G] |r, d| { r.stop = StopReason::ToolUse; r.content.push(Block::ToolCall(ToolCall { signature: d.signature(), ..d.call() })) };
-    "fields of a call" [C R A G B] |r, d| { r.stop = StopReason::ToolUse; r.content.push(Block::ToolCall(ToolCall { extra: d.fields(), ..d.call() })) };
+    "a signed call" [G] |r, d| call(r, ToolCall { signature: d.signature(), ..d.call() });
+    "fields of a call" [C R A G B] |r, d| call(r, ToolCall { extra: d.fields(), ..d.call() });
     "fields of a text" [C R A G] |r, d| r.content.insert(0, Block::Text(Text { extra: d.fields(), ..d.text() }));
     "an image" [G B] |r, d| r.content.insert(0, Block::Image(d.image()));
     "another block" [C R A G B] |r, d| r.content.insert(0, Block::Other(d.other()));
+    "a plain thought" [C R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), ..Thinking::default() }));
+    "a signed thought" [R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: d.signature(), ..Thinking::default() }));
+    "a sealed thought" [A B] |r, d| r.content.insert(0, Block::RedactedThinking(RedactedThinking { signature: d.signature().unwrap() }));
 } }
+
+/// Words of an answer that a protocol says in a whole body and not in a stream.
+const NOT_STREAMED: &[(&str, &[Protocol])] =
+    &[("fields of a text", &[C]), ("another block", &[C, B]), ("two texts", &[G]), ("an image", &[B])];
+
+/// Whether a protocol says a word in a stream.
+pub(crate) fn is_streamed(word: &Word<Response>, protocol: Protocol) -> bool {
+    let not = NOT_STREAMED.iter().any(|(name, by)| *name == word.name && by.contains(&protocol));
+    word.is_said_by(protocol) && !not
+}
 
 /// A value with some of the words that the protocol says exactly.
 fn said<T: Clone + std::fmt::Debug>(
     protocol: Protocol,
     plain: impl Strategy<Value = T>,
     words: &'static [Word<T>],
+    says: fn(&Word<T>, Protocol) -> bool,
 ) -> impl Strategy<Value = T> {
-    let words: Vec<_> = words.iter().filter(|word| word.is_said_by(protocol)).collect();
+    let words: Vec<_> = words.iter().filter(|word| says(word, protocol)).collect();
     let some = vec((0..words.len(), dice(protocol)), 0..9);
     (plain, some).prop_map(move |(mut value, some)| {
-        for (which, dice) in &some {
-            words[*which].add(&mut value, dice);
+        // Every word once, in the order of the rows: some protocols have thoughts before texts and texts before calls.
+        let some: BTreeMap<_, _> = some.into_iter().collect();
+        for (which, dice) in some {
+            words[which].add(&mut value, &dice);
         }
         value
     })
@@ -290,10 +310,15 @@ fn said<T: Clone + std::fmt::Debug>(
 
 /// A request that the protocol can say exactly.
 pub(crate) fn said_request(protocol: Protocol) -> impl Strategy<Value = Request> {
-    said(protocol, plain_request(), REQUEST_WORDS)
+    said(protocol, plain_request(), REQUEST_WORDS, Word::is_said_by)
 }
 
 /// An answer that the protocol can say exactly.
 pub(crate) fn said_response(protocol: Protocol) -> impl Strategy<Value = Response> {
-    said(protocol, plain_response(), RESPONSE_WORDS)
+    said(protocol, plain_response(), RESPONSE_WORDS, Word::is_said_by)
+}
+
+/// An answer that the protocol can stream exactly.
+pub(crate) fn streamed_response(protocol: Protocol) -> impl Strategy<Value = Response> {
+    said(protocol, plain_response(), RESPONSE_WORDS, is_streamed)
 }

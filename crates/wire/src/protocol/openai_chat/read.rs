@@ -239,6 +239,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     };
     if known.is_none() {
         fields.put("tool_choice", choice);
+    } else if choice.is_object() {
+        let read = ["/type", "/function/name", "/allowed_tools/mode", "/allowed_tools/tools"];
+        fields.put_unread("tool_choice", choice, &read);
     }
     known
 }
@@ -265,6 +268,10 @@ fn read_format(fields: &mut Fields) -> Option<Output> {
     };
     if known.is_none() {
         fields.put("response_format", format);
+    } else {
+        let inner = ["name", "schema", "strict", "description"].map(|name| format!("/json_schema/{name}"));
+        let read: Vec<&str> = inner.iter().map(String::as_str).chain(["/type"]).collect();
+        fields.put_unread("response_format", format, &read);
     }
     known
 }
