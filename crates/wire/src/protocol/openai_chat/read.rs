@@ -1,6 +1,6 @@
 //! Requests of `openai-chat`, read.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
@@ -277,9 +277,6 @@ fn read_format(fields: &mut Fields) -> Option<Output> {
 }
 
 fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let known = ["name", "schema", "strict", "description"];
-    let format: &Map<String, Value> =
-        format.as_object().filter(|map| map.keys().all(|key| known.contains(&key.as_str())))?;
     let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
     let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
     let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
