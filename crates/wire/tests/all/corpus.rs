@@ -67,10 +67,11 @@ pub(crate) fn stream_bytes(framing: Framing, events: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     let events = events.as_array().unwrap();
     let bodies = || events.iter().map(|event| &event["data"]).filter(|data| !data.is_string());
-    match framing {
-        Framing::JsonArray => return json!(bodies().collect::<Vec<_>>()).to_string().into_bytes(),
-        Framing::Ndjson => return bodies().flat_map(|data| format!("{data}\n").into_bytes()).collect(),
-        _ => {}
+    if framing == Framing::JsonArray {
+        return json!(bodies().collect::<Vec<_>>()).to_string().into_bytes();
+    }
+    if framing == Framing::Ndjson {
+        return bodies().flat_map(|data| format!("{data}\n").into_bytes()).collect();
     }
     for event in events {
         let name = event["event"].as_str().unwrap_or_default();

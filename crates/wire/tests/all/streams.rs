@@ -31,7 +31,9 @@ fn events(protocol: Protocol, framing: Framing, bytes: &[u8], step: usize) -> (V
 
 fn assembled(events: Vec<Event>) -> Result<Response, Box<StreamCut>> {
     let mut assembler = Assembler::default();
-    events.into_iter().for_each(|event| assembler.push(event));
+    for event in events {
+        assembler.push(event);
+    }
     assembler.finish()
 }
 

@@ -72,12 +72,12 @@ pub(crate) fn dice(protocol: Protocol) -> impl Strategy<Value = Dice> {
 }
 
 impl Dice {
-    fn signature(&self) -> Option<Signature> {
-        Some(Signature { from: self.protocol, data: self.base64.clone() })
+    fn signature(&self) -> Signature {
+        Signature { from: self.protocol, data: self.base64.clone() }
     }
 
-    fn cache(&self) -> Option<Cache> {
-        Some(Cache { ttl: self.coin.then(|| "1h".to_owned()) })
+    fn cache(&self) -> Cache {
+        Cache { ttl: self.coin.then(|| "1h".to_owned()) }
     }
 
     fn fields(&self) -> Extra {
@@ -203,19 +203,19 @@ words! { REQUEST_WORDS: Request {
     "a tool without words" [C R A G B] |r, d| tool(r, |tool| tool.description = None, d);
     "a strict tool" [C R A B] |r, d| tool(r, |tool| tool.strict = Some(true), d);
     "a loose tool" [C A B] |r, d| tool(r, |tool| tool.strict = Some(false), d);
-    "a remembered tool" [A B] |r, d| tool(r, |tool| tool.cache = d.cache(), d);
+    "a remembered tool" [A B] |r, d| tool(r, |tool| tool.cache = Some(d.cache()), d);
     "fields of a tool" [C R A G B] |r, d| tool(r, |tool| tool.extra = d.fields(), d);
     "another tool" [C R A G B] |r, d| r.tools.push(Tool::Other(d.other()));
     "two instructions" [A G B] |r, d| r.system = vec![d.text(), Text { text: d.other_text.clone(), ..Text::default() }];
-    "a remembered instruction" [A B] |r, d| r.system = vec![Text { cache: d.cache(), ..d.text() }];
+    "a remembered instruction" [A B] |r, d| r.system = vec![Text { cache: Some(d.cache()), ..d.text() }];
     "fields of a turn" [C R A G B] |r, d| r.messages.last_mut().unwrap().extra = d.fields();
-    "a remembered text" [A B] |r, d| ask(r, Block::Text(Text { cache: d.cache(), ..d.text() }));
+    "a remembered text" [A B] |r, d| ask(r, Block::Text(Text { cache: Some(d.cache()), ..d.text() }));
     "fields of a text" [C R A G] |r, d| ask(r, Block::Text(Text { extra: d.fields(), ..d.text() }));
     "an image" [C R A G B] |r, d| ask(r, Block::Image(d.image()));
     "an image at an address" [C R A G] |r, d| ask(r, Block::Image(Image { source: d.address(), ..Image::default() }));
     "a stored image" [R A] |r, d| ask(r, Block::Image(Image { source: Source::File { id: d.id.clone() }, ..Image::default() }));
     "an image with detail" [C R] |r, d| ask(r, Block::Image(Image { detail: Some("low".to_owned()), ..d.image() }));
-    "a remembered image" [A B] |r, d| ask(r, Block::Image(Image { cache: d.cache(), ..d.image() }));
+    "a remembered image" [A B] |r, d| ask(r, Block::Image(Image { cache: Some(d.cache()), ..d.image() }));
     "fields of an image" [C R A G B] |r, d| ask(r, Block::Image(Image { extra: d.fields(), ..d.image() }));
     "a document" [C R A G B] |r, d| ask(r, d.document(d.pdf()));
     "a document at an address" [R A] |r, d| ask(r, d.document(d.address()));
@@ -226,14 +226,14 @@ words! { REQUEST_WORDS: Request {
     "another block of the model" [C R A G B] |r, d| round(r, vec![Block::Other(d.other())], d.call(), d.result());
     "words before a call" [C R A G B] |r, d| round(r, vec![Block::Text(d.text())], d.call(), d.result());
     "a plain thought" [C G B] |r, d| round(r, vec![Block::Thinking(Thinking { text: d.text.clone(), ..Thinking::default() })], d.call(), d.result());
-    "a signed thought" [R A G B] |r, d| round(r, vec![Block::Thinking(Thinking { text: d.text.clone(), signature: d.signature(), ..Thinking::default() })], d.call(), d.result());
-    "a sealed thought" [A B] |r, d| round(r, vec![Block::RedactedThinking(RedactedThinking { signature: d.signature().unwrap() })], d.call(), d.result());
-    "a signed text" [G] |r, d| round(r, vec![Block::Text(Text { signature: d.signature(), ..d.text() })], d.call(), d.result());
-    "a signed call" [G] |r, d| round(r, Vec::new(), ToolCall { signature: d.signature(), ..d.call() }, d.result());
+    "a signed thought" [R A G B] |r, d| round(r, vec![Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), ..Thinking::default() })], d.call(), d.result());
+    "a sealed thought" [A B] |r, d| round(r, vec![Block::RedactedThinking(RedactedThinking { signature: d.signature() })], d.call(), d.result());
+    "a signed text" [G] |r, d| round(r, vec![Block::Text(Text { signature: Some(d.signature()), ..d.text() })], d.call(), d.result());
+    "a signed call" [G] |r, d| round(r, Vec::new(), ToolCall { signature: Some(d.signature()), ..d.call() }, d.result());
     "fields of a call" [C R A G B] |r, d| round(r, Vec::new(), ToolCall { extra: d.fields(), ..d.call() }, d.result());
-    "a remembered call" [A B] |r, d| round(r, Vec::new(), ToolCall { cache: d.cache(), ..d.call() }, d.result());
+    "a remembered call" [A B] |r, d| round(r, Vec::new(), ToolCall { cache: Some(d.cache()), ..d.call() }, d.result());
     "a failed result" [A G B] |r, d| round(r, Vec::new(), d.call(), ToolResult { is_error: true, ..d.result() });
-    "a remembered result" [A B] |r, d| round(r, Vec::new(), d.call(), ToolResult { cache: d.cache(), ..d.result() });
+    "a remembered result" [A B] |r, d| round(r, Vec::new(), d.call(), ToolResult { cache: Some(d.cache()), ..d.result() });
     "fields of a result" [C R A G B] |r, d| round(r, Vec::new(), d.call(), ToolResult { extra: d.fields(), ..d.result() });
     "a result of two texts" [R A B] |r, d| round(r, Vec::new(), d.call(), ToolResult { content: vec![ResultBlock::text(&d.text), ResultBlock::text(&d.other_text)], ..d.result() });
     "a result of json" [G B] |r, d| round(r, Vec::new(), d.call(), ToolResult { content: vec![ResultBlock::Json { value: d.object.clone() }], ..d.result() });
@@ -268,15 +268,15 @@ words! { RESPONSE_WORDS: Response {
     "tokens of thought" [C R A G] |r, d| if let Some(usage) = &mut r.usage { usage.output_tokens += d.count; usage.reasoning_tokens = d.count };
     "fields of the answer" [C R A G B] |r, d| r.extra = d.fields();
     "two texts" [R A G B] |r, d| r.content.splice(0..0, [Block::Text(Text { extra: Extra::default(), ..d.text() }), Block::text(&d.other_text)]);
-    "a signed text" [G] |r, d| r.content.insert(0, Block::Text(Text { signature: d.signature(), ..d.text() }));
-    "a signed call" [G] |r, d| call(r, ToolCall { signature: d.signature(), ..d.call() });
+    "a signed text" [G] |r, d| r.content.insert(0, Block::Text(Text { signature: Some(d.signature()), ..d.text() }));
+    "a signed call" [G] |r, d| call(r, ToolCall { signature: Some(d.signature()), ..d.call() });
     "fields of a call" [C R A G B] |r, d| call(r, ToolCall { extra: d.fields(), ..d.call() });
     "fields of a text" [C R A G] |r, d| r.content.insert(0, Block::Text(Text { extra: d.fields(), ..d.text() }));
     "an image" [G B] |r, d| r.content.insert(0, Block::Image(d.image()));
     "another block" [C R A G B] |r, d| r.content.insert(0, Block::Other(d.other()));
     "a plain thought" [C R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), ..Thinking::default() }));
-    "a signed thought" [R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: d.signature(), ..Thinking::default() }));
-    "a sealed thought" [A B] |r, d| r.content.insert(0, Block::RedactedThinking(RedactedThinking { signature: d.signature().unwrap() }));
+    "a signed thought" [R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), ..Thinking::default() }));
+    "a sealed thought" [A B] |r, d| r.content.insert(0, Block::RedactedThinking(RedactedThinking { signature: d.signature() }));
 } }
 
 /// Words of an answer that a protocol says in a whole body and not in a stream.

@@ -87,14 +87,14 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 
 /// Features that an envelope says in its body are said in a header without one.
 fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
-    let named = |value: &Value| match value {
+    let listed = |value: &Value| match value {
         Value::Array(names) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
         Value::String(names) => Some(vec![names.clone()]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
     let speakable =
         |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    let names: Option<Vec<String>> = extra.get(FEATURES).and_then(named);
+    let names: Option<Vec<String>> = extra.get(FEATURES).and_then(listed);
     if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
         extra.shift_remove(FEATURES);
         let at = At::ROOT.field("extra");
