@@ -31,6 +31,15 @@ impl Endpoint {
         headers.insert("content-type".to_owned(), "application/json".to_owned());
         Self { method: "POST".to_owned(), url, headers }
     }
+
+    /// The same with what an encoder says beside the body; a header that is there already says both.
+    pub(crate) fn with_headers(mut self, more: Vec<(&'static str, String)>) -> Self {
+        for (name, value) in more {
+            let said = self.headers.entry(name.to_owned()).or_default();
+            *said = if said.is_empty() { value } else { format!("{said},{value}") };
+        }
+        self
+    }
 }
 
 impl Provider {

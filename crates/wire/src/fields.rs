@@ -132,6 +132,20 @@ impl Fields {
         }
     }
 
+    /// Puts back what is left of a value that was read at these places.
+    pub(crate) fn put_unread(&mut self, name: &str, mut value: Value, read: &[&str]) {
+        for place in read {
+            let Some((outer, field)) = place.rsplit_once('/') else { continue };
+            if let Some(Value::Object(object)) = value.pointer_mut(outer) {
+                object.shift_remove(field);
+            }
+        }
+        prune(&mut value);
+        if value.as_object().is_some_and(|rest| !rest.is_empty()) {
+            self.put(name, value);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -140,6 +154,14 @@ impl Fields {
     pub(crate) fn rest(mut self) -> Map<String, Value> {
         self.0.retain(|_, value| !value.is_null());
         self.0
+    }
+}
+
+/// Takes away objects that nothing is left of, and nulls, outside of lists.
+fn prune(value: &mut Value) {
+    if let Value::Object(object) = value {
+        object.values_mut().for_each(prune);
+        object.retain(|_, value| !value.is_null() && value.as_object().is_none_or(|inner| !inner.is_empty()));
     }
 }
 

@@ -245,11 +245,12 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
     changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
     let encoded = model.protocol().encode_request(&request, &surface);
     changes.extend(encoded.changes.into_iter().map(Change::from));
+    let endpoint = Endpoint::of(model, request.stream).with_headers(encoded.headers);
     Plan {
         provider: model.provider().id.clone(),
         model: model.id().to_owned(),
         protocol: model.protocol(),
-        endpoint: Endpoint::of(model, request.stream),
+        endpoint,
         surface,
         tools: fitted.tools,
         output: fitted.output,

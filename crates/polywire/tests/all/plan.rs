@@ -257,3 +257,13 @@ fn a_model_that_calls_no_tools_gets_none() {
     assert!(body(&plan).get("tools").is_none());
     assert!(plan.losses().any(|change| change.code == "no-tools"));
 }
+
+#[test]
+fn features_of_an_envelope_are_a_header_of_the_owner_and_stay_in_the_body_elsewhere() {
+    let mut request = question(Vec::new());
+    request.extra.insert(polywire::wire::Protocol::AnthropicMessages, "anthropic_beta", json!(["one-1", "two-2"]));
+    let plan = plan(&request, &model("anthropic/claude-sonnet-4-5"));
+    assert_eq!(plan.endpoint.headers.get("anthropic-beta").map(String::as_str), Some("one-1,two-2"));
+    assert_eq!(body(&plan).get("anthropic_beta"), None);
+    assert!(has(&plan, "feature-header"));
+}

@@ -138,6 +138,22 @@ impl Block {
         }
     }
 
+    /// What the provider wants to see again beside it.
+    pub fn signature(&self) -> Option<&Signature> {
+        match self {
+            Self::Text(text) => text.signature.as_ref(),
+            Self::Thinking(thinking) => thinking.signature.as_ref(),
+            Self::ToolCall(call) => call.signature.as_ref(),
+            Self::RedactedThinking(redacted) => Some(&redacted.signature),
+            Self::Image(_)
+            | Self::Audio(_)
+            | Self::Document(_)
+            | Self::ToolResult(_)
+            | Self::ToolResultReference(_)
+            | Self::Other(_) => None,
+        }
+    }
+
     /// The hint that everything up to it is worth remembering.
     pub fn cache(&self) -> Option<&Cache> {
         match self {

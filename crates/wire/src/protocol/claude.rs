@@ -1,9 +1,106 @@
 //! How hard to think and which shape the answer has, in the fields of Anthropic's models: at the top of their own protocol, and passed
 //! on to the model by Converse.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::context::{ADDED, At, Context, REWRITTEN, UNNOTED, UNSAID};
 use crate::fields::Fields;
 use crate::neutral::{Effort, Output, OutputFormat, Reasoning, Request, ThinkingMode};
 use crate::protocol::FORMAT_NAME;
+use crate::surface::Quirk;
+
+/// When to think.
+#[derive(Serialize)]
+pub(super) struct ThinkingShape<'a> {
+    r#type: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display: Option<&'static str>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+/// When to think, with the fields that have no neutral name. Where nothing says when, `unsaid` does.
+pub(super) fn thinking<'r>(
+    ctx: &mut Context<'_>,
+    reasoning: &'r Reasoning,
+    unsaid: Option<ThinkingMode>,
+    limit: u64,
+    extra: Map<String, Value>,
+) -> Option<ThinkingShape<'r>> {
+    let at = At::ROOT.field("reasoning");
+    let mode = if let Some(mode) = &reasoning.mode {
+        Cow::Borrowed(mode)
+    } else {
+        let mode = match (&reasoning.effort, reasoning.budget_tokens) {
+            (Some(Effort::None), _) => Some(ThinkingMode::Disabled),
+            (_, Some(_)) => Some(ThinkingMode::Enabled),
+            (_, None) => unsaid,
+        };
+        let Some(mode) = mode else {
+            if reasoning.visible.is_some() {
+                ctx.tell("no-word", &at.field("visible"), UNSAID, "thoughts are shown or hidden beside a mode alone");
+            }
+            return None;
+        };
+        ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        Cow::Owned(mode)
+    };
+    let budget_tokens = budget(ctx, reasoning, &mode, limit);
+    let visible = reasoning.visible.filter(|_| {
+        let said = *mode != ThinkingMode::Disabled;
+        if !said {
+            ctx.tell("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
+        }
+        said
+    });
+    let display = visible.map(|visible| if visible { "summarized" } else { "omitted" });
+    let kind = match mode {
+        Cow::Borrowed(mode) => Cow::Borrowed(mode.word()),
+        Cow::Owned(mode) => Cow::Owned(mode.into()),
+    };
+    Some(ThinkingShape { r#type: kind, budget_tokens, display, extra })
+}
+
+fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, limit: u64) -> Option<u64> {
+    let at = At::ROOT.field("reasoning");
+    if *mode != ThinkingMode::Enabled {
+        if reasoning.budget_tokens.is_some() {
+            ctx.tell("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
+        }
+        return None;
+    }
+    reasoning.budget_tokens.or_else(|| {
+        let wanted = match reasoning.effort {
+            Some(Effort::None | Effort::Minimal | Effort::Low) => 2048,
+            Some(Effort::Medium) | None => 8192,
+            Some(Effort::High) => 16_384,
+            Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
+        };
+        // A budget is at least 1,024 and below the limit.
+        let budget = wanted.min(limit.saturating_sub(1)).max(1024);
+        ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+        Some(budget)
+    })
+}
+
+/// How hard to think. No effort is no thinking, which is a matter of when.
+pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
+    let effort = ctx.effort(request)?;
+    if *effort == Effort::None {
+        let at = At::ROOT.field("reasoning");
+        ctx.tell("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
+        return None;
+    }
+    Some(match ctx.wish("reasoning", Some(effort), Quirk::NoEffort)? {
+        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
+        Cow::Owned(effort) => Cow::Owned(effort.into()),
+    })
+}
 
 /// Takes `thinking` and `output_config` into a request.
 pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request) {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::Protocol;
+use super::{Encoded, Protocol, merge};
 use crate::neutral::{
     Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
     ToolChoice, ToolResult,
@@ -58,6 +58,10 @@ pub(super) struct Context<'a> {
     pub(super) protocol: Protocol,
     pub(super) surface: &'a Surface,
     pub(super) changes: Changes,
+    /// What is said beside the body.
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// Whether some fields without a neutral name are the rest of an object, so that its name may be written twice.
+    halves: bool,
 }
 
 /// What a change did, and to what effect.
@@ -71,7 +75,7 @@ pub(super) const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 impl<'a> Context<'a> {
     pub(super) fn new(protocol: Protocol, surface: &'a Surface) -> Self {
-        Self { protocol, surface, changes: Changes::default() }
+        Self { protocol, surface, changes: Changes::default(), headers: Vec::new(), halves: false }
     }
 
     pub(super) fn has(&self, quirk: Quirk) -> bool {
@@ -110,7 +114,15 @@ impl<'a> Context<'a> {
             let detail = format!("fields of {foreign} are not said to {}", self.protocol);
             self.tell("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
         }
-        extra.get(self.protocol)
+        let own = extra.get(self.protocol)?;
+        self.halves |= own.values().any(Value::is_object);
+        Some(own)
+    }
+
+    /// What was encoded, with every name said once.
+    pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
+        let body = if self.halves { merge::merged(body) } else { body };
+        Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 
     /// Fields that cannot be said where they stand, not even to their own protocol.
@@ -182,19 +194,26 @@ impl<'a> Context<'a> {
         self.tell("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
     }
 
-    /// The effort, or the nearest one that the surface takes.
+    /// The effort, or the nearest one that the surface takes. No effort at all and words that nobody knows are the surface's
+    /// business: a protocol takes them as they are.
     pub(super) fn effort<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let effort = request.reasoning.as_ref()?.effort.as_ref()?;
-        let taken = &self.surface.efforts;
-        if taken.is_empty() || taken.contains(effort) {
+        let listed = self.surface.efforts.as_slice();
+        let taken = if listed.is_empty() { efforts(self.protocol) } else { listed };
+        let open = listed.is_empty() && matches!(effort, Effort::None | Effort::Other(_));
+        if open || taken.contains(effort) {
             return Some(Cow::Borrowed(effort));
         }
-        let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
-        let wanted = rank(effort)?;
-        let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
         let at = At::ROOT.field("reasoning");
+        let at = at.field("effort");
+        let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
+        let Some(wanted) = rank(effort) else {
+            self.tell("effort", &at, UNSAID, format!("effort `{effort}` does not exist here"));
+            return None;
+        };
+        let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
         let detail = format!("effort `{effort}` does not exist here; `{nearest}` is the nearest");
-        self.tell("effort", &at.field("effort"), (Action::Rewritten, Effect::Wider), detail);
+        self.tell("effort", &at, (Action::Rewritten, Effect::Wider), detail);
         Some(Cow::Owned(nearest.clone()))
     }
 
@@ -409,9 +428,28 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Why a signature is not streamed by a protocol that signs thoughts alone, if it is not.
+pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> Option<(&'static str, String)> {
+    if signature.from != own {
+        return Some(("foreign-signature", format!("a signature of {} means nothing to {own}", signature.from)));
+    }
+    (!thought).then(|| ("no-signature", format!("{own} has no signatures here")))
+}
+
 /// Efforts from none to most.
 const EFFORTS: [Effort; 7] =
     [Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max];
+
+/// The efforts that a protocol has words for.
+fn efforts(protocol: Protocol) -> &'static [Effort] {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => &EFFORTS,
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => {
+            &[Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max]
+        }
+        Protocol::Gemini => &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High],
+    }
+}
 
 /// JSON inside of a body.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -7,6 +7,7 @@ mod claude;
 mod context;
 mod ending;
 mod gemini;
+mod merge;
 mod openai_chat;
 mod openai_responses;
 mod openai_usage;
@@ -62,6 +63,8 @@ const NAMES: [(Protocol, &str); 5] = [
 pub struct Encoded {
     /// The body: JSON in UTF-8.
     pub body: Vec<u8>,
+    /// What is said beside the body: headers, names in lower case.
+    pub headers: Vec<(&'static str, String)>,
     /// What could not be said as it was given, in order.
     pub changes: Vec<Change>,
 }
@@ -121,7 +124,7 @@ impl Protocol {
     pub fn encode_request(self, request: &Request, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_request(&mut ctx, request);
-        Encoded { body, changes: ctx.changes.into_vec() }
+        ctx.encoded(body)
     }
 
     /// Reads a request, in any of the protocol's envelopes.
@@ -135,7 +138,7 @@ impl Protocol {
     pub fn encode_response(self, response: &Response, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_response(&mut ctx, response);
-        Encoded { body, changes: ctx.changes.into_vec() }
+        ctx.encoded(body)
     }
 
     /// Reads an answer, in any of the protocol's envelopes.
@@ -245,6 +248,11 @@ pub(crate) trait StreamWriter: Send + std::fmt::Debug {
 /// JSON of something that has only text keys and no broken numbers, so that writing cannot fail.
 fn json<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// The same with every name said once, where some may be the name of two halves.
+fn json_once<T: Serialize>(value: &T, halves: bool) -> Vec<u8> {
+    if halves { merge::merged(json(value)) } else { json(value) }
 }
 
 /// One server-sent event.

@@ -1,10 +1,12 @@
 //! Our own bodies, written from the providers' documents: read as they should be, read again as they were written, and
 //! translated from every protocol into every other.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use polywire_wire::{
-    Assembler, Event, Framing, Headers, Protocol, Quirk, Request, Response, StreamCut, Surface, events_of,
+    Assembler, Block, Event, Framing, Headers, Message, Protocol, Quirk, Request, Response, ResultBlock, Role,
+    StopReason, StreamCut, Surface, WireError, events_of,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,21 +15,21 @@ use crate::history::broken_rules;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-struct Case {
+pub(crate) struct Case {
     why: String,
     kind: Kind,
     #[serde(default)]
     status: u16,
     #[serde(default)]
     headers: Map<String, Value>,
-    body: Value,
+    pub(crate) body: Value,
     /// Values that stand at places of what is read.
     expect: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+pub(crate) enum Kind {
     Request,
     Response,
     Stream,
@@ -50,7 +52,7 @@ fn cases(protocol: Protocol) -> Vec<(PathBuf, Case)> {
     paths.into_iter().map(read).collect()
 }
 
-fn of_kind(protocol: Protocol, kind: Kind) -> impl Iterator<Item = (PathBuf, Case)> {
+pub(crate) fn of_kind(protocol: Protocol, kind: Kind) -> impl Iterator<Item = (PathBuf, Case)> {
     cases(protocol).into_iter().filter(move |(_, case)| case.kind == kind)
 }
 
@@ -61,9 +63,17 @@ fn expect(path: &Path, case: &Case, found: &Value) {
 }
 
 /// The bytes of a stream that is written down as its events.
-fn stream_bytes(framing: Framing, events: &Value) -> Vec<u8> {
+pub(crate) fn stream_bytes(framing: Framing, events: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for event in events.as_array().unwrap() {
+    let events = events.as_array().unwrap();
+    let bodies = || events.iter().map(|event| &event["data"]).filter(|data| !data.is_string());
+    if framing == Framing::JsonArray {
+        return json!(bodies().collect::<Vec<_>>()).to_string().into_bytes();
+    }
+    if framing == Framing::Ndjson {
+        return bodies().flat_map(|data| format!("{data}\n").into_bytes()).collect();
+    }
+    for event in events {
         let name = event["event"].as_str().unwrap_or_default();
         let data = event["data"].as_str().map_or_else(|| event["data"].to_string(), str::to_owned);
         if framing == Framing::Aws {
@@ -116,6 +126,12 @@ fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
 
 fn read_request(protocol: Protocol, case: &Case) -> Request {
     protocol.decode_request(case.body.clone()).unwrap().value
+}
+
+fn read_error(protocol: Protocol, case: &Case) -> WireError {
+    let headers: Vec<(&str, &str)> =
+        case.headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
+    protocol.decode_error(case.status, Headers(&headers), case.body.to_string().as_bytes())
 }
 
 #[test]
@@ -189,9 +205,7 @@ fn bodies_are_read_as_they_should_be_and_again_as_they_were_written() {
                     assert!(cut.response.calls().next().is_none(), "{name}: a cut call looks complete");
                 }
                 Kind::Error => {
-                    let headers: Vec<(&str, &str)> =
-                        case.headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
-                    let error = protocol.decode_error(case.status, Headers(&headers), case.body.to_string().as_bytes());
+                    let error = read_error(protocol, &case);
                     expect(&path, &case, &json!(error));
                     assert_eq!(error.status, case.status, "{name}");
                 }
@@ -228,6 +242,97 @@ fn requests_translate_between_all_protocols() {
                 assert!(told, "{from} to {to}: {}: fields are lost in silence", path.display());
             }
         }
+    }
+}
+
+/// All 20 pairs: what went wrong, how long to wait and in which words reach the other side.
+#[test]
+fn errors_translate_between_all_protocols() {
+    for (from, to) in pairs() {
+        for (path, case) in of_kind(from, Kind::Error) {
+            let error = read_error(from, &case);
+            let encoded = to.encode_error(&error, &Surface::default());
+            let headers: Vec<_> = encoded.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let there = to.decode_error(encoded.status, Headers(&headers), &encoded.body);
+            let told = |error: &WireError| {
+                (error.kind.clone(), error.message.clone(), error.retry_after_ms, error.retryable(), error.status)
+            };
+            assert_eq!(told(&there), told(&error), "{from} to {to}: {}", path.display());
+        }
+    }
+}
+
+/// What the cases of every protocol must be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    ParallelCalls,
+    Thinking,
+    ImageInResult,
+    Declined,
+    Truncated,
+    Error,
+    Streamed,
+    CutStream,
+}
+
+const SUBJECTS: [Subject; 8] = [
+    Subject::ParallelCalls,
+    Subject::Thinking,
+    Subject::ImageInResult,
+    Subject::Declined,
+    Subject::Truncated,
+    Subject::Error,
+    Subject::Streamed,
+    Subject::CutStream,
+];
+
+/// What a case is about, by what is read from it and not by its name.
+fn subjects(protocol: Protocol, case: &Case) -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    let mut see = |subject, seen: bool| subjects.extend(seen.then_some(subject));
+    let thinks = |blocks: &[Block]| blocks.iter().any(|block| matches!(block, Block::Thinking(_)));
+    match case.kind {
+        Kind::Request => {
+            let request = read_request(protocol, case);
+            let images = |block: &Block| {
+                let content = block.as_result().map_or(&[][..], |result| &result.content);
+                content.iter().any(|block| matches!(block, ResultBlock::Image(_)))
+            };
+            see(Subject::ParallelCalls, request.messages.iter().any(|message| message.calls().count() > 1));
+            see(Subject::Thinking, request.messages.iter().any(|message| thinks(&message.content)));
+            // Where a result takes no image, the image follows it in a user's turn.
+            let follows = request.messages.windows(2).any(|pair| {
+                let image = |message: &Message| message.content.iter().any(|block| matches!(block, Block::Image(_)));
+                pair[0].role == Role::Tool && pair[1].role == Role::User && image(&pair[1])
+            });
+            let inside = request.messages.iter().flat_map(|message| &message.content).any(images);
+            see(Subject::ImageInResult, inside || follows);
+        }
+        Kind::Response | Kind::Stream => {
+            let response = if case.kind == Kind::Response {
+                protocol.decode_response(case.body.clone()).unwrap().value
+            } else {
+                let framing = protocol.framing(&Surface::default());
+                assembled(&events(protocol, framing, &stream_bytes(framing, &case.body))).unwrap()
+            };
+            see(Subject::Streamed, case.kind == Kind::Stream);
+            see(Subject::ParallelCalls, response.calls().count() > 1);
+            see(Subject::Thinking, thinks(&response.content));
+            see(Subject::Declined, matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter));
+            see(Subject::Truncated, response.stop == StopReason::MaxTokens);
+        }
+        Kind::Cut => see(Subject::CutStream, true),
+        Kind::Error => see(Subject::Error, true),
+    }
+    subjects
+}
+
+#[test]
+fn the_cases_of_every_protocol_are_about_everything() {
+    for protocol in Protocol::ALL {
+        let seen: BTreeSet<Subject> = cases(protocol).iter().flat_map(|(_, case)| subjects(protocol, case)).collect();
+        let missing: Vec<_> = SUBJECTS.iter().filter(|subject| !seen.contains(subject)).collect();
+        assert!(missing.is_empty(), "{protocol}: no case about {missing:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof![4 => "[a-zA-Z0-9 .,!?]{1,24}".prop_map(|text| format!("t{text}t")), 1 => "\\PC{1,12}", 1 => Just("\"{}\n\\é𝄞\u{2028}".to_owned())]
 }
 
@@ -18,11 +18,11 @@ fn maybe_empty() -> impl Strategy<Value = String> {
     prop_oneof![8 => text(), 1 => Just(String::new()), 1 => Just("  \n".to_owned())]
 }
 
-fn id() -> impl Strategy<Value = String> {
+pub(crate) fn id() -> impl Strategy<Value = String> {
     "[a-zA-Z0-9_-]{1,20}"
 }
 
-fn name() -> impl Strategy<Value = String> {
+pub(crate) fn name() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9_]{0,12}"
 }
 
@@ -51,7 +51,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn json_object() -> impl Strategy<Value = Value> {
+pub(crate) fn json_object() -> impl Strategy<Value = Value> {
     vec((name(), json_value()), 0..4).prop_map(|fields| Value::Object(fields.into_iter().collect()))
 }
 
@@ -65,7 +65,7 @@ fn cache() -> impl Strategy<Value = Option<Cache>> {
     option::weighted(0.1, ttl.prop_map(|ttl| Cache { ttl }))
 }
 
-fn base64() -> impl Strategy<Value = String> {
+pub(crate) fn base64() -> impl Strategy<Value = String> {
     "([a-zA-Z0-9+/]{4}){1,6}"
 }
 
@@ -228,7 +228,7 @@ fn reasoning() -> impl Strategy<Value = Reasoning> {
         .prop_map(|(effort, budget_tokens, mode, visible)| Reasoning { effort, budget_tokens, mode, visible })
 }
 
-fn eighth() -> impl Strategy<Value = f64> {
+pub(crate) fn eighth() -> impl Strategy<Value = f64> {
     (0..16_i32).prop_map(|number| f64::from(number) / 8.0)
 }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
+use crate::corpus::{Kind, of_kind};
 use crate::generate::{plain_request, wild_request};
 
 /// The protocol and the surface of a provider of the shared cases.
@@ -282,6 +283,7 @@ fn rejected_histories_are_accepted_after_repair() {
         let broken = broken_rules(protocol, &surface, &body);
         assert_eq!(broken, Vec::<String>::new(), "{id}: {changes:#?}\n{body:#}");
     }
+    println!("{count} histories are accepted after repair");
     assert!(count > 0, "the cases have histories");
 }
 
@@ -299,6 +301,28 @@ fn a_history_that_needs_no_repair_is_not_touched() {
                 Ok(())
             })
             .unwrap();
+    }
+}
+
+/// A body of ours that breaks no rule is written, after repair, byte for byte as without.
+#[test]
+fn bodies_that_break_no_rule_pass_byte_for_byte() {
+    for protocol in Protocol::ALL {
+        let mut passed = 0;
+        for (path, case) in of_kind(protocol, Kind::Request) {
+            let surface = Surface::default();
+            let request = protocol.decode_request(case.body).unwrap().value;
+            let before = protocol.encode_request(&request, &surface);
+            if !broken_rules(protocol, &surface, &before.value()).is_empty() {
+                continue;
+            }
+            let mut after = request.clone();
+            let changes = protocol.repair_history(&mut after, &surface);
+            assert_eq!(changes, [], "{}", path.display());
+            assert_eq!(protocol.encode_request(&after, &surface).body, before.body, "{}", path.display());
+            passed += 1;
+        }
+        assert!(passed >= 4, "{protocol}: {passed} bodies need no repair");
     }
 }
 

@@ -15,3 +15,6 @@ mod interop;
 mod laws;
 mod linear;
 mod requirements;
+mod streams;
+mod unknown;
+mod words;

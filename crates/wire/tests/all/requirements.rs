@@ -259,3 +259,53 @@ fn broken_frames_are_refused_by_name() {
     bytes[14] ^= 1;
     assert!(decoder().push(&bytes).unwrap_err().to_string().contains("checksum"));
 }
+
+/// Efforts that do not exist are the nearest ones, with the place and the effect; words that nobody knows are told.
+#[test]
+fn efforts_that_do_not_exist_are_the_nearest() {
+    let asked = |effort: Effort| Request {
+        reasoning: Some(Reasoning { effort: Some(effort), ..Reasoning::default() }),
+        max_tokens: Some(9000),
+        ..Request::new("m", vec![Message::user("go")])
+    };
+    let rows = [
+        (Protocol::AnthropicMessages, Effort::Minimal, "/output_config/effort", "low"),
+        (Protocol::BedrockConverse, Effort::Minimal, "/outputConfig/effort", "low"),
+        (Protocol::BedrockConverse, Effort::None, "/additionalModelRequestFields/thinking/type", "disabled"),
+        (Protocol::AnthropicMessages, Effort::None, "/thinking/type", "disabled"),
+        (Protocol::Gemini, Effort::XHigh, "/generationConfig/thinkingConfig/thinkingLevel", "HIGH"),
+        (Protocol::Gemini, Effort::Max, "/generationConfig/thinkingConfig/thinkingLevel", "HIGH"),
+    ];
+    for (protocol, effort, place, wanted) in rows {
+        let encoded = protocol.encode_request(&asked(effort.clone()), &Surface::default());
+        assert_eq!(encoded.value().pointer(place), Some(&json!(wanted)), "{protocol}: {effort}");
+        let told = encoded.changes.iter().any(|change| change.code == "effort" && change.at.starts_with("/reasoning"));
+        assert!(told, "{protocol}: {effort}: {:?}", encoded.changes);
+    }
+    let surface = Surface { efforts: vec![Effort::Low, Effort::High], ..Surface::default() };
+    for protocol in Protocol::ALL {
+        for effort in [Effort::Max, Effort::Other("ultra".to_owned())] {
+            let encoded = protocol.encode_request(&asked(effort.clone()), &surface);
+            let change = encoded.changes.iter().find(|change| change.at == "/reasoning/effort");
+            assert_eq!(change.map(|change| change.effect), Some(Effect::Wider), "{protocol}: {effort}");
+        }
+    }
+}
+
+/// Features that an envelope says in its body are said in a header without one.
+#[test]
+fn features_go_to_the_header_without_an_envelope() {
+    let own = Protocol::AnthropicMessages;
+    let mut request = Request { max_tokens: Some(9), ..Request::new("m", vec![Message::user("go")]) };
+    request.extra.insert(own, "anthropic_beta", json!(["one-1", "two-2"]));
+    let plain = own.encode_request(&request, &Surface::default());
+    assert_eq!(plain.headers, [("anthropic-beta", "one-1,two-2".to_owned())]);
+    assert_eq!(plain.value().get("anthropic_beta"), None);
+    assert_eq!(plain.changes[0].at, "/extra/anthropic-messages/anthropic_beta");
+    let invoke = own.encode_request(&request, &Surface::default().with_envelope(Envelope::Invoke));
+    assert_eq!((invoke.headers.len(), invoke.value()["anthropic_beta"].clone()), (0, json!(["one-1", "two-2"])));
+    // What cannot stand in a header is told and not sent.
+    request.extra.insert(own, "anthropic_beta", json!(["one\r\nx-evil: 1"]));
+    let refused = own.encode_request(&request, &Surface::default());
+    assert_eq!((refused.headers.len(), refused.changes[0].action), (0, Action::Dropped));
+}

@@ -86,7 +86,7 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
         "text" => text("text"),
         "image" | "document" => value.get("source").is_some_and(source_is_known),
         "thinking" => text("thinking"),
-        "redacted_thinking" => text("data"),
+        "redacted_thinking" => text("data") && value.as_object().is_some_and(|block| block.len() == 2),
         "tool_use" => text("name"),
         "tool_result" => true,
         _ => false,

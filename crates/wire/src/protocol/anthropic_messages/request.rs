@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::shapes::{
-    BlockShape, Body, CacheShape, Choice, Content, FormatShape, OutputConfig, Piece, SourceShape, ThinkingShape,
-    ToolShape, Turn,
+    BlockShape, Body, CacheShape, Choice, Content, FormatShape, OutputConfig, Piece, SourceShape, ToolShape, Turn,
 };
 use crate::neutral::{
-    Block, Document, Effort, Image, Message, Output, Reasoning, Request, ResultBlock, Role, SchemaRef, Source, Text,
-    Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+    Block, Document, Image, Message, Output, Request, ResultBlock, Role, SchemaRef, Source, Text, Thinking,
+    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
 };
 use crate::protocol::FORMAT_NAME;
+use crate::protocol::claude::{self, ThinkingShape};
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Quirk};
@@ -25,8 +25,14 @@ const LIMIT: u64 = 4096;
 const VERSIONS: &[(Envelope, &str)] =
     &[(Envelope::ModelInUrl, "vertex-2023-10-16"), (Envelope::Invoke, "bedrock-2023-05-31")];
 
-/// Fields that stand in the body of an envelope and are headers without one.
-const ENVELOPE_FIELDS: &[&str] = &["anthropic_version", "anthropic_beta"];
+/// Fields that stand in the body of an envelope and are headers without one. The surface has a version of its own.
+const ENVELOPE_FIELDS: &[&str] = &["anthropic_version", FEATURES];
+
+/// The features that are asked for, in an envelope.
+const FEATURES: &str = "anthropic_beta";
+
+/// The same, without one.
+const FEATURES_HEADER: &str = "anthropic-beta";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
@@ -34,13 +40,14 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         ctx.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
         LIMIT
     });
-    let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config"]);
+    let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config", "thinking"]);
     if surface.envelope == Envelope::Plain {
+        features(ctx, &mut extra);
         ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
     }
     let tools = tools(ctx, request);
     let tool_choice = choice(ctx, request, !tools.is_empty());
-    let (thinking, effort) = thinking(ctx, request, limit);
+    let (thinking, effort) = thinking(ctx, request, limit, inner.shift_remove("thinking"));
     let format = format(ctx, request);
     let config = object(inner.shift_remove("output_config"));
     let said = effort.is_some() || format.is_some() || !config.is_empty();
@@ -76,6 +83,24 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
         extra,
     })
+}
+
+/// Features that an envelope says in its body are said in a header without one.
+fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
+    let listed = |value: &Value| match value {
+        Value::Array(names) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
+        Value::String(names) => Some(vec![names.clone()]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    };
+    let speakable =
+        |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let names: Option<Vec<String>> = extra.get(FEATURES).and_then(listed);
+    if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
+        extra.shift_remove(FEATURES);
+        let at = At::ROOT.field("extra");
+        ctx.tell("feature-header", &at.field(OWN.name()).field(FEATURES), MOVED, "features are said in a header");
+        ctx.headers.push((FEATURES_HEADER, names.join(",")));
+    }
 }
 
 fn object(value: Option<Value>) -> Map<String, Value> {
@@ -197,89 +222,21 @@ fn thinking<'r>(
     ctx: &mut Context<'_>,
     request: &'r Request,
     limit: u64,
+    extra: Option<Value>,
 ) -> (Option<ThinkingShape<'r>>, Option<Cow<'r, str>>) {
     let Some(reasoning) = &request.reasoning else { return (None, None) };
     let at = At::ROOT.field("reasoning");
-    let effort = effort(ctx, request);
-    let off = reasoning.effort == Some(Effort::None);
+    let effort = claude::effort(ctx, request);
     let budgeted = ctx.has(Quirk::ThinkingBudget);
-    let mode = if let Some(mode) = &reasoning.mode {
-        Cow::Borrowed(mode)
-    } else {
-        let mode = match (off, reasoning.budget_tokens) {
-            (true, _) => ThinkingMode::Disabled,
-            (false, Some(_)) => ThinkingMode::Enabled,
-            (false, None) if budgeted => ThinkingMode::Enabled,
-            (false, None) => ThinkingMode::Adaptive,
-        };
-        ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
-        Cow::Owned(mode)
-    };
-    let enabled = *mode == ThinkingMode::Enabled;
-    let budget = budget(ctx, reasoning, enabled, limit);
-    let visible = reasoning.visible.filter(|_| {
-        let said = *mode != ThinkingMode::Disabled;
-        if !said {
-            ctx.tell("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
-        }
-        said
-    });
-    let display = visible.map(|visible| if visible { "summarized" } else { "omitted" });
-    let kind = match mode {
-        Cow::Borrowed(mode) => Cow::Borrowed(mode.word()),
-        Cow::Owned(mode) => Cow::Owned(mode.into()),
-    };
+    let unsaid = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
+    let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
     let effort = effort.filter(|_| {
         if budgeted {
             ctx.tell("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
         }
         !budgeted
     });
-    (Some(ThinkingShape { r#type: kind, budget_tokens: budget, display }), effort)
-}
-
-fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, enabled: bool, limit: u64) -> Option<u64> {
-    let at = At::ROOT.field("reasoning");
-    if !enabled {
-        if reasoning.budget_tokens.is_some() {
-            ctx.tell("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
-        }
-        return None;
-    }
-    reasoning.budget_tokens.or_else(|| {
-        let wanted = match reasoning.effort {
-            Some(Effort::None | Effort::Minimal | Effort::Low) => 2048,
-            Some(Effort::Medium) | None => 8192,
-            Some(Effort::High) => 16_384,
-            Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
-        };
-        // A budget is at least 1,024 and below the limit.
-        let budget = wanted.min(limit.saturating_sub(1)).max(1024);
-        ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
-        Some(budget)
-    })
-}
-
-fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
-    let at = At::ROOT.field("reasoning");
-    let effort = ctx.effort(request)?;
-    match effort.as_ref() {
-        Effort::None => {
-            ctx.tell("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
-            None
-        }
-        Effort::Minimal => {
-            ctx.tell("effort", &at.field("effort"), (Action::Rewritten, Effect::Wider), "`low` is the least effort");
-            Some(Cow::Borrowed("low"))
-        }
-        Effort::Low | Effort::Medium | Effort::High | Effort::XHigh | Effort::Max | Effort::Other(_) => {
-            let effort = ctx.wish("reasoning", Some(effort), Quirk::NoEffort)?;
-            Some(match effort {
-                Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
-                Cow::Owned(effort) => Cow::Owned(effort.into()),
-            })
-        }
-    }
+    (thinking, effort)
 }
 
 /// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.

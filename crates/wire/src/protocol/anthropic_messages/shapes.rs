@@ -1,5 +1,6 @@
 //! The bodies of `anthropic-messages` as they stand on the wire. Shapes to write borrow from the neutral value.
 
+use crate::protocol::claude::ThinkingShape;
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
@@ -181,15 +182,6 @@ pub(super) struct Choice<'a> {
     pub(super) name: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) disable_parallel_tool_use: Option<bool>,
-}
-
-#[derive(Serialize)]
-pub(super) struct ThinkingShape<'a> {
-    pub(super) r#type: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) budget_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) display: Option<&'static str>,
 }
 
 #[derive(Serialize)]

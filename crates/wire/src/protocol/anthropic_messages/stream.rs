@@ -1,6 +1,6 @@
 //! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, ToolCall, Usage};
-use crate::protocol::context::{At, Context, DROPPED, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
 use crate::protocol::{StreamReader, StreamWriter, aws_error, ending, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
@@ -187,12 +187,20 @@ pub(super) struct Writer {
     said: Response,
     /// The numbers of the blocks on the wire.
     places: HashMap<usize, usize>,
+    /// The blocks that are thoughts: no others are signed.
+    thoughts: HashSet<usize>,
     stopped: bool,
 }
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self { surface: surface.clone(), said: Response::default(), places: HashMap::new(), stopped: false }
+        Self {
+            surface: surface.clone(),
+            said: Response::default(),
+            places: HashMap::new(),
+            thoughts: HashSet::new(),
+            stopped: false,
+        }
     }
 
     fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
@@ -246,6 +254,9 @@ impl Writer {
         };
         let place = self.places.len();
         self.places.insert(index, place);
+        if matches!(block, Block::Thinking(_)) {
+            self.thoughts.insert(index);
+        }
         let kind = "content_block_start";
         self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
         if !arguments.is_empty() {
@@ -290,13 +301,12 @@ impl StreamWriter for Writer {
                     Delta::Text(text) => json!({"type": "text_delta", "text": text}),
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
-                    Delta::Signature(signature) if signature.from == OWN => {
-                        json!({"type": "signature_delta", "signature": signature.data})
-                    }
                     Delta::Signature(signature) => {
-                        let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
-                        changes.push("foreign-signature", format!("/content/{index}/signature"), UNNOTED, detail);
-                        return;
+                        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(index)) {
+                            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+                            return;
+                        }
+                        json!({"type": "signature_delta", "signature": signature.data})
                     }
                 };
                 self.delta(*index, &delta, out);

@@ -108,7 +108,7 @@ fn cache_of(block: &mut Block) -> Option<&mut Option<Cache>> {
 }
 
 fn read_cache(value: &Value) -> Option<Cache> {
-    let point = value.get("cachePoint")?.as_object()?;
+    let point = value.as_object().filter(|block| block.len() == 1)?.get("cachePoint")?.as_object()?;
     let plain = point.keys().all(|key| matches!(key.as_str(), "type" | "ttl"));
     let ttl = point.get("ttl").and_then(Value::as_str).map(str::to_owned);
     (plain && point.get("type").and_then(Value::as_str) == Some("default")).then_some(Cache { ttl })
@@ -150,13 +150,11 @@ pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
             if let Some(data) = fields.text("redactedContent") {
                 return Ok(Block::RedactedThinking(RedactedThinking { signature: Signature { from: OWN, data } }));
             }
-            let mut text = fields.object("reasoningText").unwrap_or_default();
-            let signature = text.text("signature").map(|data| Signature { from: OWN, data });
-            Block::Thinking(Thinking {
-                text: text.text("text").unwrap_or_default(),
-                signature,
-                extra: Extra::default(),
-            })
+            let mut inner = fields.object("reasoningText").unwrap_or_default();
+            let signature = inner.text("signature").map(|data| Signature { from: OWN, data });
+            let text = inner.text("text").unwrap_or_default();
+            fields.put_rest("reasoningText", inner);
+            Block::Thinking(Thinking { text, signature, extra: Extra::of(OWN, fields.rest()) })
         }
     })
 }
@@ -168,7 +166,10 @@ fn is_known(kind: &str, value: Option<&Value>) -> bool {
         "image" | "audio" | "document" => has("/source/bytes") || has("/source/text") || has("/source/s3Location/uri"),
         "toolUse" => has("/name"),
         "toolResult" => value.is_some_and(Value::is_object),
-        "reasoningContent" => has("/redactedContent") || has("/reasoningText/text"),
+        "reasoningContent" => {
+            has("/redactedContent") && value.and_then(Value::as_object).is_some_and(|block| block.len() == 1)
+                || has("/reasoningText/text")
+        }
         _ => false,
     }
 }
@@ -182,14 +183,18 @@ fn read_source(fields: &mut Fields, family: &str) -> Source {
     let listed = FORMATS.iter().find(|(_, known)| *known == format && family == "application");
     let media_type = listed.map_or_else(|| format!("{family}/{format}"), |(kind, _)| (*kind).to_owned());
     let mut source = fields.object("source").unwrap_or_default();
-    if let Some(data) = source.text("bytes") {
-        return Source::Base64 { media_type, data };
-    }
-    if let Some(text) = source.text("text") {
-        return Source::Text { text };
-    }
-    let url = source.object("s3Location").and_then(|mut location| location.text("uri")).unwrap_or_default();
-    Source::Url { url, media_type: Some(media_type) }
+    let read = if let Some(data) = source.text("bytes") {
+        Source::Base64 { media_type, data }
+    } else if let Some(text) = source.text("text") {
+        Source::Text { text }
+    } else {
+        let mut location = source.object("s3Location").unwrap_or_default();
+        let url = location.text("uri").unwrap_or_default();
+        source.put_rest("s3Location", location);
+        Source::Url { url, media_type: Some(media_type) }
+    };
+    fields.put_rest("source", source);
+    read
 }
 
 fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
@@ -214,17 +219,20 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
         last.cache = Some(cache);
         return;
     }
-    if !value.pointer("/toolSpec/name").is_some_and(Value::is_string) {
+    let alone = value.as_object().is_some_and(|tool| tool.len() == 1);
+    if !alone || !value.pointer("/toolSpec/name").is_some_and(Value::is_string) {
         tools.push(Tool::Other(Other { protocol: OWN, value }));
         return;
     }
     let Ok(mut outer) = Fields::of(value) else { return };
     let mut spec = outer.object("toolSpec").unwrap_or_default();
     let mut schema = spec.object("inputSchema").unwrap_or_default();
+    let parameters = schema.take("json");
+    spec.put_rest("inputSchema", schema);
     tools.push(Tool::Function(Function {
         name: spec.text("name").unwrap_or_default(),
         description: spec.text("description"),
-        parameters: schema.take("json"),
+        parameters,
         written: None,
         strict: spec.flag("strict"),
         cache: None,
@@ -234,17 +242,20 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
 
 fn read_choice(config: &mut Fields) -> Option<ToolChoice> {
     let choice = config.take("toolChoice")?;
-    if choice.get("auto").is_some() {
-        return Some(ToolChoice::Auto);
-    }
-    if choice.get("any").is_some() {
-        return Some(ToolChoice::Required);
-    }
     let name = choice.pointer("/tool/name").and_then(Value::as_str).map(str::to_owned);
-    if name.is_none() {
+    let (known, read) = if choice.get("auto").is_some() {
+        (Some(ToolChoice::Auto), "/auto")
+    } else if choice.get("any").is_some() {
+        (Some(ToolChoice::Required), "/any")
+    } else {
+        (name.map(ToolChoice::Tool), "/tool/name")
+    };
+    if known.is_none() {
         config.put("toolChoice", choice);
+    } else {
+        config.put_unread("toolChoice", choice, &[read]);
     }
-    name.map(ToolChoice::Tool)
+    known
 }
 
 fn read_thinking(fields: &mut Fields, request: &mut Request) {
@@ -259,7 +270,12 @@ fn read_thinking(fields: &mut Fields, request: &mut Request) {
     }
     if let Some(format) = config.take("textFormat") {
         match read_format(&format) {
-            Some(made) => request.output = Some(Output::Schema(made)),
+            Some(made) => {
+                request.output = Some(Output::Schema(made));
+                let inner = ["schema", "name", "description"].map(|name| format!("/structure/jsonSchema/{name}"));
+                let read: Vec<&str> = inner.iter().map(String::as_str).chain(["/type"]).collect();
+                config.put_unread("textFormat", format, &read);
+            }
             None => config.put("textFormat", format),
         }
     }

@@ -11,9 +11,10 @@ use super::shapes::{
     ToolSpec, ToolUse, Turn,
 };
 use crate::neutral::{
-    self, Cache, Document, Effort, Extra, Image, Message, Output, Request, ResultBlock, Role, SchemaRef, Source, Text,
-    Tool, ToolChoice, ToolResult,
+    self, Cache, Document, Extra, Image, Message, Output, Request, ResultBlock, Role, SchemaRef, Source, Text, Tool,
+    ToolChoice, ToolResult,
 };
+use crate::protocol::claude;
 use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
 use crate::surface::Quirk;
@@ -33,6 +34,9 @@ pub(super) const FORMATS: &[(&str, &str)] = &[
 
 /// Fields of the extra that stand inside of something else that is written.
 const NESTED: [&str; 4] = ["inferenceConfig", "toolConfig", "outputConfig", "additionalModelRequestFields"];
+
+/// The model's own field that says when to think.
+const THINKING: &str = "thinking";
 
 /// The name of a document that has none, because the protocol asks for one.
 const DOCUMENT: &str = "document";
@@ -90,36 +94,19 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 /// When to think stands among the model's own fields, how hard beside the format.
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
-    let at = At::ROOT.field("reasoning");
-    let mode = match (&reasoning.mode, reasoning.budget_tokens) {
-        (Some(mode), _) => Some(mode.word()),
-        (None, Some(_)) => {
-            ctx.tell("thinking-mode", &at.field("mode"), ADDED, "thinking with a budget is enabled");
-            Some("enabled")
-        }
-        (None, None) => None,
-    };
-    if let Some(mode) = mode {
-        let mut thinking = Map::from_iter([("type".to_owned(), json!(mode))]);
-        if let Some(budget) = reasoning.budget_tokens {
-            thinking.insert("budget_tokens".to_owned(), json!(budget));
-        }
-        if let Some(visible) = reasoning.visible {
-            thinking.insert("display".to_owned(), json!(if visible { "summarized" } else { "omitted" }));
-        }
-        fields.insert("thinking".to_owned(), Value::Object(thinking));
-    } else if reasoning.visible.is_some() {
-        ctx.tell("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown is said beside a mode alone");
+    if *reasoning == neutral::Reasoning::default() {
+        ctx.tell("no-word", &At::ROOT.field("reasoning"), UNNOTED, "of thinking, nothing is said");
     }
-    let effort = ctx.effort(request);
-    if effort.is_none() && mode.is_none() && reasoning.visible.is_none() {
-        ctx.tell("no-word", &at, UNNOTED, "of thinking, nothing is said");
+    let effort = claude::effort(ctx, request);
+    let limit = request.max_tokens.or(ctx.surface.max_tokens).unwrap_or(u64::MAX);
+    let extra = if let Some(Value::Object(rest)) = fields.shift_remove(THINKING) { rest } else { Map::new() };
+    let kept = extra.clone();
+    if let Some(thinking) = claude::thinking(ctx, reasoning, None, limit, extra) {
+        fields.insert(THINKING.to_owned(), json!(thinking));
+    } else if !kept.is_empty() {
+        fields.insert(THINKING.to_owned(), Value::Object(kept));
     }
-    let effort: Cow<'r, Effort> = ctx.wish("reasoning", effort, Quirk::NoEffort)?;
-    Some(match effort {
-        Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
-        Cow::Owned(effort) => Cow::Owned(effort.into()),
-    })
+    effort
 }
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<'r>> {

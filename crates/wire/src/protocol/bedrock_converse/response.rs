@@ -88,6 +88,9 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut message = output.object("message").unwrap_or_default();
     let list = message.list("content").unwrap_or_default();
     let content = blocks("content", list).within("message").within("output")?;
+    message.take("role");
+    output.put_rest("message", message);
+    fields.put_rest("output", output);
     let mut response = Response { content, ..Response::default() };
     let word = fields.text("stopReason").unwrap_or_default();
     let (reason, kept) = read_stop(&word, response.calls().next().is_some());

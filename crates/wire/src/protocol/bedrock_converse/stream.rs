@@ -1,6 +1,6 @@
 //! Streams of `bedrock-converse`, in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Response, Signature, Thinking, ToolCall, Usage};
-use crate::protocol::context::{Context, DROPPED, UNNOTED};
+use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
 use crate::protocol::{StreamReader, StreamWriter, ending, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -155,12 +155,20 @@ pub(super) struct Writer {
     surface: Surface,
     said: Response,
     places: HashMap<usize, usize>,
+    /// The blocks that are thoughts: no others are signed.
+    thoughts: HashSet<usize>,
     stopped: bool,
 }
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self { surface: surface.clone(), said: Response::default(), places: HashMap::new(), stopped: false }
+        Self {
+            surface: surface.clone(),
+            said: Response::default(),
+            places: HashMap::new(),
+            thoughts: HashSet::new(),
+            stopped: false,
+        }
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
@@ -213,6 +221,22 @@ impl Writer {
         {
             emit_at("contentBlockDelta", place, json!({"delta": {"toolUse": {"input": call.arguments}}}), out);
         }
+        if matches!(block, Block::Thinking(_)) {
+            self.thoughts.insert(index);
+        }
+        if let Some(signature) = block.signature().filter(|_| !matches!(block, Block::RedactedThinking(_))) {
+            self.sign(index, signature, out, changes);
+        }
+    }
+
+    fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
+        let Some(&place) = self.places.get(&index) else { return };
+        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(&index)) {
+            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+            return;
+        }
+        let delta = json!({"delta": {"reasoningContent": {"signature": signature.data}}});
+        emit_at("contentBlockDelta", place, delta, out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
@@ -262,14 +286,7 @@ impl StreamWriter for Writer {
                     Delta::Text(text) => json!({"text": text}),
                     Delta::Thinking(text) => json!({"reasoningContent": {"text": text}}),
                     Delta::Arguments(text) => json!({"toolUse": {"input": text}}),
-                    Delta::Signature(signature) if signature.from == OWN => {
-                        json!({"reasoningContent": {"signature": signature.data}})
-                    }
-                    Delta::Signature(signature) => {
-                        let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
-                        changes.push("foreign-signature", format!("/content/{index}/signature"), UNNOTED, detail);
-                        return;
-                    }
+                    Delta::Signature(signature) => return self.sign(*index, signature, out, changes),
                 };
                 emit_at("contentBlockDelta", place, json!({"delta": delta}), out);
             }

@@ -437,15 +437,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> 
         }
         (Some(effort), ..) => {
             only_effort(ctx);
-            let most = Effort::High;
-            let level = if matches!(effort, Effort::XHigh | Effort::Max) {
-                let what = (Action::Rewritten, Effect::Wider);
-                ctx.tell("effort", &at.field("effort"), what, "`high` is the most effort");
-                &most
-            } else {
-                effort
-            };
-            config.thinking_level = Some(level.word().to_ascii_uppercase());
+            config.thinking_level = Some(effort.word().to_ascii_uppercase());
         }
         (None, Some(tokens), mode) => {
             if mode.is_some() {

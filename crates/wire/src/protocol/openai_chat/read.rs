@@ -1,6 +1,6 @@
 //! Requests of `openai-chat`, read.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
@@ -239,6 +239,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     };
     if known.is_none() {
         fields.put("tool_choice", choice);
+    } else if choice.is_object() {
+        let read = ["/type", "/function/name", "/allowed_tools/mode", "/allowed_tools/tools"];
+        fields.put_unread("tool_choice", choice, &read);
     }
     known
 }
@@ -265,14 +268,15 @@ fn read_format(fields: &mut Fields) -> Option<Output> {
     };
     if known.is_none() {
         fields.put("response_format", format);
+    } else {
+        let inner = ["name", "schema", "strict", "description"].map(|name| format!("/json_schema/{name}"));
+        let read: Vec<&str> = inner.iter().map(String::as_str).chain(["/type"]).collect();
+        fields.put_unread("response_format", format, &read);
     }
     known
 }
 
 fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let known = ["name", "schema", "strict", "description"];
-    let format: &Map<String, Value> =
-        format.as_object().filter(|map| map.keys().all(|key| known.contains(&key.as_str())))?;
     let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
     let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
     let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);

@@ -294,6 +294,8 @@ pub(super) struct WriteCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) r#type: Option<&'static str>,
     pub(super) function: WriteFunction<'a>,
+    #[serde(flatten)]
+    pub(super) extra: Option<&'a Map<String, Value>>,
 }
 
 #[derive(Serialize)]
@@ -367,6 +369,9 @@ pub(super) struct PlainCall<'a> {
     kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) function: PlainFunction<'a>,
+    /// What has no neutral name; a piece that has some is not plain and is read the slow way.
+    #[serde(skip)]
+    pub(super) extra: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -401,8 +406,9 @@ impl<'a> PlainCall<'a> {
         id: Option<Cow<'a, str>>,
         name: Option<Cow<'a, str>>,
         arguments: Option<Cow<'a, str>>,
+        extra: Map<String, Value>,
     ) -> Self {
-        Self { index, id, kind: IgnoredAny, function: PlainFunction { name, arguments } }
+        Self { index, id, kind: IgnoredAny, function: PlainFunction { name, arguments }, extra }
     }
 }
 

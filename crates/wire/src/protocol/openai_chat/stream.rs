@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
 use crate::protocol::context::{Context, DROPPED, MERGED, UNNOTED};
 use crate::protocol::stop::Ending;
-use crate::protocol::{StreamReader, StreamWriter, openai_usage, sse, stop};
+use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -133,7 +133,10 @@ impl Reader {
                 let mut function = call.object("function").unwrap_or(Fields::of(json!({}))?);
                 let text = |text: Option<String>| text.map(Cow::Owned);
                 let (name, arguments) = (text(function.text("name")), text(function.text("arguments")));
-                Ok(PlainCall::new(call.count("index"), text(call.text("id")), name, arguments))
+                let (index, id) = (call.count("index"), text(call.text("id")));
+                call.take("type");
+                call.put_rest("function", function);
+                Ok(PlainCall::new(index, id, name, arguments, call.rest()))
             };
             let plain = PlainDelta::new(
                 [
@@ -183,8 +186,15 @@ impl Reader {
             let index = CALLS + place;
             if new {
                 let name = call.function.name.unwrap_or_default().into_owned();
-                let block = ToolCall { id: id.into_owned(), name, ..ToolCall::default() };
+                let extra = Extra::of(OWN, call.extra);
+                let block = ToolCall { id: id.into_owned(), name, extra, ..ToolCall::default() };
                 self.open(index, || Block::ToolCall(block), out);
+            } else if !call.extra.is_empty() {
+                // A call is open already: what its later pieces say beside the arguments stands on its own.
+                let mut piece = call.extra;
+                piece.insert("index".to_owned(), json!(place));
+                let data = json!({"delta": {"tool_calls": [piece]}});
+                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data });
             }
             if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
                 out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });
@@ -255,8 +265,12 @@ impl Writer {
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        if block.extra().is_some_and(|extra| extra.get(OWN).is_some()) {
+        if block.as_call().is_none() && block.extra().is_some_and(|extra| extra.get(OWN).is_some()) {
             changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        }
+        if block.signature().is_some() {
+            let detail = format!("{OWN} has no signatures");
+            changes.push("no-signature", format!("/content/{index}/signature"), UNNOTED, detail);
         }
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
@@ -300,14 +314,18 @@ impl Writer {
         // The end depends on whether there are calls.
         self.said.content = vec![Block::ToolCall(ToolCall::default())];
         let function = WriteFunction { name: Some(&call.name), arguments: &call.arguments };
-        let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function };
-        self.chunk(WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() }, None, out);
+        let extra = call.extra.get(OWN);
+        let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function, extra };
+        let delta = WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() };
+        let choices = vec![WriteChoice { index: 0, delta, finish_reason: None }];
+        let chunk = json_once(&WriteChunk { choices, ..self.frame() }, extra.is_some());
+        out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }
 
     fn arguments(&self, index: usize, text: &str, out: &mut Vec<u8>) {
         let Some(&place) = self.calls.get(&index) else { return };
         let function = WriteFunction { name: None, arguments: text };
-        let shape = WriteCall { index: place, id: None, r#type: None, function };
+        let shape = WriteCall { index: place, id: None, r#type: None, function, extra: None };
         self.chunk(WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() }, None, out);
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
     let assistant = role == Some("assistant");
     let known = match kind.as_str() {
         "message" | "" => assistant,
-        "reasoning" => true,
+        "reasoning" => is_plain(value.get("summary")) && is_plain(value.get("content")),
         "function_call" => value.get("name").is_some_and(Value::is_string),
         _ => false,
     };
@@ -101,6 +101,14 @@ fn thinking(mut fields: Fields) -> Thinking {
     let text = if summary.is_empty() { texts(&mut fields, "content") } else { summary };
     let signature = fields.text("encrypted_content").map(|data| Signature { from: OWN, data });
     Thinking { text, signature, extra: Extra::of(OWN, fields.rest()) }
+}
+
+/// Whether parts of a thought have nothing but their text. A thought with more is kept as it is.
+fn is_plain(parts: Option<&Value>) -> bool {
+    let plain = |part: &Value| {
+        part.as_object().is_some_and(|part| part.keys().all(|key| matches!(key.as_str(), "type" | "text")))
+    };
+    parts.and_then(Value::as_array).is_none_or(|parts| parts.iter().all(plain))
 }
 
 /// The texts of a list of parts; a list of anything else stays.

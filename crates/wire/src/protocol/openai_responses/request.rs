@@ -312,6 +312,8 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     };
     if known.is_none() {
         fields.put("tool_choice", choice);
+    } else if choice.is_object() {
+        fields.put_unread("tool_choice", choice, &["/type", "/name", "/mode", "/tools"]);
     }
     known
 }
@@ -326,6 +328,8 @@ fn read_format(text: &mut Fields) -> Option<Output> {
     };
     if known.is_none() {
         text.put("format", format);
+    } else {
+        text.put_unread("format", format, &["/type", "/name", "/schema", "/strict", "/description"]);
     }
     known
 }

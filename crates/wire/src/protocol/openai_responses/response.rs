@@ -10,6 +10,7 @@ use crate::fields::Fields;
 use crate::neutral::{Block, Extra, Response, StopReason};
 use crate::protocol::context::{At, Context, UNNOTED};
 use crate::protocol::{openai_usage, stop};
+use crate::report::Changes;
 
 /// Statuses, and reasons why an answer is incomplete.
 pub(super) const STOP_WORDS: &stop::Words = &[
@@ -108,10 +109,14 @@ pub(super) fn answer<'r>(
     }
 }
 
-pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response::default();
     for (index, item) in fields.needed_list("output")?.into_iter().enumerate() {
+        if has_more_than_refusal(&item) {
+            let detail = "of a refusal, only its words are kept";
+            changes.push("no-place", format!("/output/{index}"), UNNOTED, detail);
+        }
         let blocks = read::said(item, Some(index)).within(index).within("output")?;
         for block in blocks {
             match refusal_of(&block) {
@@ -122,6 +127,18 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     }
     let head = read_head(&mut fields, stop::Ending::of(&response));
     Ok(Response { content: response.content, refusal: response.refusal, extra: Extra::of(OWN, fields.rest()), ..head })
+}
+
+/// Whether a message that refuses says something that a refusal has no place for.
+fn has_more_than_refusal(item: &Value) -> bool {
+    let more = |value: &Value, known: &[&str]| {
+        value.as_object().is_some_and(|object| object.keys().any(|key| !known.contains(&key.as_str())))
+    };
+    let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut refusals = parts.iter().filter(|part| part.get("refusal").is_some()).peekable();
+    refusals.peek().is_some()
+        && (more(item, &["type", "id", "role", "status", "content"])
+            || refusals.any(|part| more(part, &["type", "refusal"])))
 }
 
 /// The words of a part that refuses.
