@@ -119,7 +119,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: &Node<'d>, pos: Pos) -> Lowered<'d> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
-        for branch in branches {
+        for branch in self.opened_up(branches) {
             let flat = self.flatten(branch);
             if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
                 // Anything, or something: anything.
@@ -162,6 +162,36 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
+    }
+
+    /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.
+    fn opened_up(&self, branches: Vec<NodeId>) -> Vec<NodeId> {
+        let inner = |id: NodeId| {
+            let node = &self.graph[id];
+            let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
+            match node.logic.as_deref() {
+                Some(Logic { all, unions, nots, conditions })
+                    if plain && all.is_empty() && nots.is_empty() && conditions.is_empty() =>
+                {
+                    match unions.as_slice() {
+                        [Union { exactly_one: false, branches }] => Some(branches),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            }
+        };
+        if !branches.iter().any(|branch| inner(*branch).is_some()) {
+            return branches;
+        }
+        let mut out = Vec::with_capacity(branches.len() * 2);
+        for branch in branches {
+            match inner(branch) {
+                Some(more) => out.extend(more),
+                None => out.push(branch),
+            }
+        }
+        out
     }
 
     /// A schema with another's annotations over its own.

@@ -21,7 +21,7 @@ impl Passage<'_> {
             Only::One(_) | Only::Several => {
                 let mut right = branches.iter().filter(|branch| lens.admits(branch.guard, &value, Reach::Far));
                 let first = right.next();
-                let is_sure = |branch: &&Branch| lens.guard(branch.guard).is_some_and(|guard| !guard.unsure);
+                let is_sure = |branch: &&Branch| lens.is_sure_of(branch.guard, &value, DEEPEST);
                 first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
             }
         };
@@ -44,9 +44,8 @@ impl Passage<'_> {
         if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
             return Ok(value);
         }
-        // A shape that was made for this union is hardly there by chance: it comes before what travels as it is.
         let mut tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
-        tried.sort_by_key(|branch| branch.lens.is_same());
+        tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
         let mut readable = None;
         let mut fault = None;
         for branch in tried {
@@ -87,6 +86,14 @@ impl Passage<'_> {
     }
 }
 
+/// How easily a value has a shape by chance. A shape that was made for a union is hardly there by chance: it comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Chance {
+    Hardly,
+    Perhaps,
+    Always,
+}
+
 /// How many there are.
 enum Only<T> {
     None,
@@ -103,6 +110,43 @@ fn only<T>(mut of: impl Iterator<Item = T>) -> Only<T> {
 }
 
 impl Lens {
+    fn chance_of(&self, id: LensId, depth: usize) -> Chance {
+        let Some(depth) = depth.checked_sub(1) else { return Chance::Perhaps };
+        match self.shape(id) {
+            Shape::Same => Chance::Always,
+            Shape::Link(inner) | Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.chance_of(*inner, depth),
+            Shape::Wrapped(..) | Shape::Tuple { .. } | Shape::Choice { .. } => Chance::Hardly,
+            Shape::Object(_)
+            | Shape::Array { .. }
+            | Shape::Entries(_)
+            | Shape::AtMostOne(_)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Union(_) => Chance::Perhaps,
+        }
+    }
+
+    /// Whether what a guard asks is all that the schema asks of a value that it admits.
+    fn is_sure_of(&self, id: GuardId, value: &Value, depth: usize) -> bool {
+        let (Some(guard), Some(depth)) = (self.guard(id), depth.checked_sub(1)) else { return false };
+        let sure_in = |union: &Vec<GuardId>| {
+            union.iter().any(|own| self.admits(*own, value, Reach::Far) && self.is_sure_of(*own, value, depth))
+        };
+        let sure_of_part = |own: Option<GuardId>, part: &Value| own.is_none_or(|own| self.is_sure_of(own, part, depth));
+        let parts_are_sure = match value {
+            Value::Object(map) => map.iter().all(|(key, part)| {
+                let declared = guard.properties.iter().find(|(own, _)| own == key).map(|(_, own)| *own);
+                sure_of_part(declared.or(guard.additional), part)
+            }),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .all(|(index, part)| sure_of_part(guard.prefix.get(index).copied().or(guard.items), part)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        };
+        !guard.unsure && parts_are_sure && guard.unions.iter().all(sure_in)
+    }
+
     /// Whether a value from the wire can be what a shape makes of a value that a guard admits, as far as its outside tells.
     fn may_be(&self, id: LensId, guard: GuardId, value: &Value, way: Way, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return true };
@@ -120,7 +164,7 @@ impl Lens {
             (Shape::Entries(_), Value::Array(entries)) => {
                 entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))
             }
-            (Shape::Wrapped(key, _), Value::Object(map)) => map.contains_key(key),
+            (Shape::Wrapped(key, _), Value::Object(map)) => map.len() == 1 && map.contains_key(key),
             (Shape::AtMostOne(_), Value::Array(list)) => list.len() < 2,
             (Shape::Labels(labels), Value::String(text)) => labels.iter().any(|(label, _)| label == text),
             (Shape::Union(branches), value) => {
