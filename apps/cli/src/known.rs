@@ -115,11 +115,25 @@ impl Known {
         !same && self.found.as_ref().is_some_and(|found| found.local)
     }
 
-    /// Says so before anything is sent there.
-    pub(crate) fn announce(&self, provider: &Provider) {
-        if self.is_foreign(provider) {
-            note(&format!("{FILE} of this folder sends {} to {}", provider.id, provider.base_url));
+    /// Says so before anything is sent there. The key of a provider that everybody knows goes to such an address only if the
+    /// user names the configuration.
+    pub(crate) fn consent(&self, provider: &Provider) -> Result<()> {
+        let Some(found) = self.found.as_ref().filter(|_| self.is_foreign(provider)) else { return Ok(()) };
+        let what = format!("{FILE} of this folder sends {} to {}", provider.id, provider.base_url);
+        let variables = |row: &Provider| row.auth.env.iter().chain(&row.auth.bearer_env).cloned().collect::<Vec<_>>();
+        let own = variables(provider);
+        let lends = Catalog::built_in().providers().flat_map(variables).any(|name| own.contains(&name));
+        if lends && !provider.is_local() {
+            let next = format!("if that is right, say so with {CONFIG}={}", found.path.display());
+            return Err(Failure::new(
+                format!("{what}, and your key with it"),
+                &found.path.display().to_string(),
+                &next,
+            )
+            .into());
         }
+        note(&what);
+        Ok(())
     }
 }
 

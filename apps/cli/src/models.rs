@@ -284,7 +284,7 @@ impl Asking {
             if let Some(found) = store.wants(&known.base, provider, &place, &options) {
                 told.push((provider.id.clone(), found));
             } else {
-                known.announce(provider);
+                known.consent(provider)?;
                 open.push((provider, place));
             }
         }

@@ -42,7 +42,7 @@ impl Whom {
         }));
         let read = names.iter().map(|name| read(&catalog, name)).collect::<Result<Vec<_>>>()?;
         for named in read.iter().filter(|named| named.trouble.is_none()) {
-            known.announce(named.model.provider());
+            known.consent(named.model.provider())?;
         }
         let emulated = agreed(&read)?;
         let emulator = if emulated.is_empty() {

@@ -94,6 +94,14 @@ fn a_key_goes_nowhere_that_only_the_folder_names() {
     assert!(errors(&named).contains("sends openai to http://127.0.0.1:9/v1"), "{}", errors(&named));
     assert_eq!((named.status.code(), json(&named)["warnings"][0]["code"].as_str()), (Some(1), Some("not-asked")));
     assert!(!errors(&named).contains("secret"));
+    // Beyond this machine a key that everybody knows goes only if the user names the configuration.
+    home.write("polywire.toml", "[[provider]]\nid = \"openai\"\nbase-url = \"https://elsewhere.invalid/v1\"\n");
+    let ask = ["ask", "Hi", "--model", "openai/gpt-5.1", "--deadline", "1"];
+    let refused = home.run(&ask, &env);
+    assert!(refused.status.code() == Some(2) && errors(&refused).contains("POLYWIRE_CONFIG="), "{}", errors(&refused));
+    let allowed = home.run(&ask, &[env[0], ("POLYWIRE_CONFIG", "polywire.toml")]);
+    assert!(!errors(&allowed).contains("POLYWIRE_CONFIG="), "{}", errors(&allowed));
+    assert!(!errors(&refused).contains("secret") && !errors(&allowed).contains("secret"));
 }
 
 #[test]

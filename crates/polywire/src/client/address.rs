@@ -199,6 +199,11 @@ impl Provider {
         }
     }
 
+    /// Whether requests stay on this machine.
+    pub fn is_local(&self) -> bool {
+        self.address().is_ok_and(|address| Url::parse(&address).is_ok_and(|url| is_loopback(&url)))
+    }
+
     /// Whether the environment holds a key, or none is needed.
     pub fn has_key(&self) -> bool {
         self.auth.style == AuthStyle::None || !self.key_variables().is_empty()
