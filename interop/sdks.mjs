@@ -21,6 +21,7 @@ import OpenAI from 'openai'
 const AS_IT_WAS = 'an answer in its own protocol comes back as it was, not as it should have been'
 const THOUGHTS = "thoughts go into `reasoning_content`, as hosts of open models have it; the owner's types do not know it"
 const SAMPLING = 'the types are of the newest version of the API, which has no sampling; these models are asked in the version before'
+const NEW_FIELD = 'a field that nobody knows yet is passed on; the types are closed'
 const ANSWER = ['response', 'stream']
 const REQUEST = ['request']
 const EXCEPTIONS = [
@@ -28,6 +29,9 @@ const EXCEPTIONS = [
   ['openai-responses/request-reasoning', 'openai-chat', 'types', REQUEST, THOUGHTS],
   ['anthropic-messages/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
   ['bedrock-converse/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['gemini/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
+  ['openai-chat/request-new-fields', 'openai-chat', 'types', REQUEST, NEW_FIELD],
+  ['anthropic-messages/request-features', 'anthropic-messages', 'types', REQUEST, NEW_FIELD],
   ['anthropic-messages/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
   ['gemini/request-snake-case', 'anthropic-messages', 'types', REQUEST, SAMPLING],
   ['bedrock-converse/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
