@@ -2,6 +2,7 @@
 //! conjunction of everything it holds. Nothing here knows a dialect.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::ops::Index;
 use std::rc::Rc;
 
@@ -33,7 +34,8 @@ impl Step<'_> {
     fn spell(&self, pointer: &mut String) {
         match self {
             Self::Word(word) => push_token(pointer, word),
-            Self::Index(index) => push_token(pointer, &index.to_string()),
+            // Writing to a text cannot fail.
+            Self::Index(index) => drop(write!(pointer, "/{index}")),
         }
     }
 

@@ -7,7 +7,7 @@ use super::{Draft, Reader};
 use crate::error::ReadError;
 use crate::graph::{Bound, Condition, Contains, Logic, Node, Note, NoteKey, Place, Side, Step, Union};
 use crate::json::{Json, Member};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{Holds, Kw, KwSet};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -71,14 +71,18 @@ impl<'d> Reader<'d> {
         let mut node = Node { place: Some(place), ..Node::default() };
         let scope = self.enter(members, place, scope);
         let mut parts = Parts::default();
+        let mut in_snake_case = KwSet::default();
+        for kw in members.iter().filter_map(|(key, _)| Kw::of_snake_case(key)) {
+            in_snake_case.insert(kw);
+        }
         for (key, value) in members {
-            let known = Kw::of(key).or_else(|| Kw::of_snake_case(key));
+            let own = Kw::of(key);
+            let known = own.or_else(|| Kw::of_snake_case(key));
             let Some(kw) = known.filter(|kw| *kw != Kw::OpenRef || is_open_reference(value)) else {
                 node.notes.push(Note { key: NoteKey::Unknown(key), value });
                 continue;
             };
-            let shadowed = Kw::of(key).is_some()
-                && members.iter().any(|(other, _)| other != key && Kw::of_snake_case(other) == Some(kw));
+            let shadowed = own.is_some() && in_snake_case.has(kw);
             if let Some((_, draft)) = LATER.iter().find(|(own, draft)| *own == kw && self.is_before(*draft)) {
                 let detail = format!("not a keyword before {draft:?}, but taken to be meant");
                 self.change("READ-LATER", place, kw.name(), Action::Rewritten, Effect::Narrower, detail);
