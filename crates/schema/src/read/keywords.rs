@@ -61,6 +61,9 @@ fn is_open_reference(value: &Json<'_>) -> bool {
         .is_some_and(|pointer| pointer.strip_prefix("#/").is_some_and(|rest| rest.starts_with(Kw::OpenDefs.name())))
 }
 
+/// So many required names are searched one by one.
+const FEW_NAMES: usize = 32;
+
 impl<'d> Reader<'d> {
     pub(super) fn read_members(
         &mut self,
@@ -229,8 +232,14 @@ impl<'d> Reader<'d> {
             Kw::Required => match value {
                 Json::Arr(names) => {
                     let rules = node.object.get_or_insert_default();
+                    // A long list is not searched again for every name.
+                    let mut many = foldhash::HashSet::default();
                     for name in names.iter().filter_map(Json::as_str) {
-                        if !rules.required.iter().any(|own| own == name) || rules.required.len() > 64 {
+                        let new = match names.len() {
+                            0..=FEW_NAMES => !rules.required.iter().any(|own| own == name),
+                            _ => many.insert(name),
+                        };
+                        if new {
                             rules.required.push(Cow::Borrowed(name));
                         }
                     }
