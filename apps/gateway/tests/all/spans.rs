@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::thread::{self, ThreadId};
 
 use polywire::wire::{Message, Request};
 use polywire::{Client, ClientOptions, Record, Secret};
@@ -14,13 +15,23 @@ use tracing::{Event, Metadata, Subscriber};
 
 type Fields = BTreeMap<String, String>;
 
-/// Keeps the fields of all spans and events.
+/// The fields of a span, and the thread that made it.
+type Kept = (Option<ThreadId>, Fields);
+
+/// Keeps the fields of all spans and events, with the thread that they are of: each test has its own. There is one keeper for
+/// the process, since whether a span is wanted is remembered for all threads.
 #[derive(Clone, Default)]
 struct Keeper {
-    spans: Arc<Mutex<BTreeMap<u64, Fields>>>,
-    events: Arc<Mutex<Vec<Fields>>>,
+    spans: Arc<Mutex<BTreeMap<u64, Kept>>>,
+    events: Arc<Mutex<Vec<(ThreadId, Fields)>>>,
     next: Arc<AtomicU64>,
 }
+
+static KEEPER: LazyLock<Keeper> = LazyLock::new(|| {
+    let keeper = Keeper::default();
+    tracing::subscriber::set_global_default(keeper.clone()).expect("no other subscriber");
+    keeper
+});
 
 struct Collect<'f>(&'f mut Fields);
 
@@ -43,13 +54,13 @@ impl Subscriber for Keeper {
         let id = self.next.fetch_add(1, Ordering::SeqCst) + 1;
         let mut fields = Fields::new();
         span.record(&mut Collect(&mut fields));
-        self.spans.lock().expect("a lock").insert(id, fields);
+        self.spans.lock().expect("a lock").insert(id, (Some(thread::current().id()), fields));
         Id::from_u64(id)
     }
 
     fn record(&self, span: &Id, values: &Values<'_>) {
         let mut spans = self.spans.lock().expect("a lock");
-        values.record(&mut Collect(spans.entry(span.into_u64()).or_default()));
+        values.record(&mut Collect(&mut spans.entry(span.into_u64()).or_default().1));
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
@@ -57,7 +68,7 @@ impl Subscriber for Keeper {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::new();
         event.record(&mut Collect(&mut fields));
-        self.events.lock().expect("a lock").push(fields);
+        self.events.lock().expect("a lock").push((thread::current().id(), fields));
     }
 
     fn enter(&self, _: &Id) {}
@@ -67,8 +78,7 @@ impl Subscriber for Keeper {
 
 /// The spans of one request, and everything that was told.
 async fn told(name: &str, trouble: &str, record: Record) -> (Vec<Fields>, String) {
-    let keeper = Keeper::default();
-    let guard = tracing::subscriber::set_default(keeper.clone());
+    let keeper = &*KEEPER;
     let emulator = Emulator::start(0).await.expect("a port");
     let model = super::model(name);
     let provider = model.provider();
@@ -81,9 +91,13 @@ async fn told(name: &str, trouble: &str, record: Record) -> (Vec<Fields>, String
     request.max_tokens = Some(99);
     // What comes of it is not what this is about.
     let _ = client.complete(&request, &model).await;
-    drop(guard);
-    let spans: Vec<Fields> = keeper.spans.lock().expect("a lock").values().cloned().collect();
-    let all = format!("{spans:?} {:?}", keeper.events.lock().expect("a lock"));
+    let here = thread::current().id();
+    let spans = keeper.spans.lock().expect("a lock");
+    let spans: Vec<Fields> =
+        spans.values().filter(|(thread, _)| *thread == Some(here)).map(|(_, fields)| fields.clone()).collect();
+    let events = keeper.events.lock().expect("a lock");
+    let events: Vec<&Fields> = events.iter().filter(|(thread, _)| *thread == here).map(|(_, fields)| fields).collect();
+    let all = format!("{spans:?} {events:?}");
     (spans, all)
 }
 
