@@ -31,10 +31,10 @@ pub(crate) struct Counts {
     pub(crate) chars: u64,
 }
 
-/// Counts what a schema adds to the budgets of a request.
 /// A dialect without rules.
 static NOTHING: LazyLock<Dialect> = LazyLock::new(|| Dialect::meet(&[]));
 
+/// Counts what a schema adds to the budgets of a request.
 pub(crate) fn counts(schema: &Value) -> Counts {
     let Ok(json) = Json::from_value(schema, Limits::default().bounds()) else { return Counts::default() };
     let mut checker = Checker::new(&json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);

@@ -496,7 +496,8 @@ impl<'d> Lowerer<'d, '_> {
         self.is_exact_since(changes)
     }
 
-    fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
+    /// Records that an exclusion or a condition is not said.
+    pub(super) fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
         let code = self.refusal_code(kw);
         self.change(&code, place, kw, Action::Dropped, Effect::Wider, why);
     }

@@ -245,9 +245,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         for (kw, parts) in [(Kw::Not, logic.nots.len()), (Kw::If, logic.conditions.len())] {
             if parts > 0 {
-                let code = self.refusal_code(kw);
-                let detail = "the value travels in another shape";
-                self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, detail);
+                self.drop_exclusion(node.place, kw, "the value travels in another shape");
             }
         }
     }

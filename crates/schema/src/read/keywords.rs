@@ -233,11 +233,14 @@ impl<'d> Reader<'d> {
                 Json::Arr(names) => {
                     let rules = node.object.get_or_insert_default();
                     // A long list is not searched again for every name.
-                    let mut many = foldhash::HashSet::default();
+                    let mut many: foldhash::HashSet<Cow<'d, str>> = foldhash::HashSet::default();
+                    if names.len() > FEW_NAMES {
+                        many.extend(rules.required.iter().cloned());
+                    }
                     for name in names.iter().filter_map(Json::as_str) {
                         let new = match names.len() {
                             0..=FEW_NAMES => !rules.required.iter().any(|own| own == name),
-                            _ => many.insert(name),
+                            _ => many.insert(Cow::Borrowed(name)),
                         };
                         if new {
                             rules.required.push(Cow::Borrowed(name));
