@@ -71,6 +71,10 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
+    if std::env::var_os("CI").is_some() {
+        // Nothing is built twice there, and the files for it are several gigabytes.
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 
