@@ -2,6 +2,7 @@
 
 use polywire_answer::{CoerceOptions, Options, ReadOptions, Schema, coerce, read_with, salvage};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value, json};
 
 /// Any JSON value, with texts that are full of notation.
@@ -48,8 +49,15 @@ pub(crate) fn any_broken() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
+/// The same cases in every run, others and more of them where `POLYWIRE_FULL=1`.
+pub(crate) fn cases(count: u32) -> ProptestConfig {
+    let full = std::env::var_os("POLYWIRE_FULL").is_some_and(|value| value == "1");
+    let (cases, rng_seed) = if full { (count * 50, RngSeed::Random) } else { (count, RngSeed::Fixed(7)) };
+    ProptestConfig { cases, rng_seed, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn valid_json_comes_back_exactly(value in any_value(), pretty in any::<bool>()) {

@@ -4,7 +4,7 @@ use polywire_answer::{Event, OpenText, Options, Stream, salvage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::laws::{any_broken, any_value};
+use crate::laws::{any_broken, any_value, cases};
 
 /// The events of a text that arrives in chunks, texts joined.
 fn events(text: &str, sizes: &[usize]) -> (Vec<Event>, Option<Value>) {
@@ -27,7 +27,7 @@ fn events(text: &str, sizes: &[usize]) -> (Vec<Event>, Option<Value>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn chunking_does_not_matter(text in any_broken(), sizes in prop::collection::vec(1_usize..9, 1..5)) {
@@ -56,6 +56,14 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_text_is_complete_when_no_part_can_follow() {
+    let text = r#"{"a": "b["+",", "c": "d"}"#;
+    let in_pieces = events(text, &[1]);
+    assert_eq!(in_pieces, events(text, &[text.len()]));
+    assert_eq!(in_pieces.0[0], Event::Completed { at: "/a".into(), value: Some(json!("b[,")) });
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub(crate) struct Parser {
     parens: usize,
     /// The text that the next one is joined to.
     join: Option<Id>,
-    /// A text in a list that a colon would make a key.
+    /// A text that a colon may make a key, or a plus the first part of a longer one.
     pending: Option<Id>,
     /// Nodes in the order in which they were completed.
     pub(crate) completed: Vec<Id>,
@@ -190,7 +190,7 @@ impl Parser {
             return Step::More;
         }
         self.place = place;
-        self.completed.extend(self.pending.take().filter(|_| byte != b':'));
+        self.settle_pending(byte);
         match self.frames.last().map(|frame| (frame.shape, frame.expect)) {
             None if self.root.is_none() => self.value(source, options, byte),
             None => self.after_root(source, byte),
@@ -202,14 +202,22 @@ impl Parser {
         }
     }
 
-    /// A scalar was read to its end.
+    /// A scalar was read to its end. A text may still turn out to be a key or the first part of a longer text.
     fn complete(&mut self, id: Id) {
-        let in_list = self.frames.last().is_some_and(|frame| frame.shape != Shape::Object);
-        if in_list && matches!(self.tree.kind(id), Kind::Text(_)) {
+        if matches!(self.tree.kind(id), Kind::Text(_)) {
             self.pending = Some(id);
         } else {
             self.completed.push(id);
         }
+    }
+
+    /// What stands behind a text says whether the text is complete.
+    fn settle_pending(&mut self, byte: u8) {
+        if byte == b'+' {
+            return;
+        }
+        let in_list = self.frames.last().is_some_and(|frame| frame.shape != Shape::Object);
+        self.completed.extend(self.pending.take().filter(|_| !(in_list && byte == b':')));
     }
 
     /// Whether a node was read to its end.
@@ -317,6 +325,7 @@ impl Parser {
             b'+' => {
                 let next = Self::behind_plus(source, place);
                 source.starts_with(next, "\"\"\"");
+                source.is_fence(next);
             }
             _ => {}
         }
