@@ -52,6 +52,8 @@ impl Step<'_> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node<'d> {
     pub(crate) place: Option<Place>,
+    /// What the node was read from. It may have been changed since.
+    pub(crate) source: Option<&'d Json<'d>>,
     pub(crate) types: Option<Types>,
     pub(crate) values: Option<Vec<&'d Json<'d>>>,
     /// Whether the one value was written as `const`.
@@ -224,6 +226,20 @@ impl<'d> Node<'d> {
 
     pub(crate) fn unions(&self) -> &[Union] {
         self.logic.as_ref().map_or(&[], |logic| &logic.unions)
+    }
+
+    /// The node as it was written, where it is still that: one type of values without parts, and annotations.
+    pub(crate) fn as_written(&self) -> Option<&'d Json<'d>> {
+        let scalar = !self.types?.meets(Types::ARRAY.or(Types::OBJECT));
+        let name = self.types?.name().filter(|_| scalar && self.asks_only_types())?;
+        let source = self.source?;
+        let members = source.as_obj().filter(|members| members.len() == self.notes.len() + 1)?;
+        let mut notes = self.notes.iter();
+        let same = members.iter().all(|(key, value)| match Kw::of(key) {
+            Some(Kw::Type) => value.as_str() == Some(name),
+            Some(_) | None => notes.next().is_some_and(|note| std::ptr::eq(note.value, value)),
+        });
+        same.then_some(source)
     }
 
     /// Restricts the node to types, dropping the rules that then speak of nothing.

@@ -4,9 +4,12 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
+use std::ops::Deref;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+use crate::arena::Arena;
 
 /// A JSON value whose text may be borrowed.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +18,71 @@ pub(crate) enum Json<'a> {
     Bool(bool),
     Num(Number),
     Str(Cow<'a, str>),
-    Arr(Vec<Json<'a>>),
-    Obj(Vec<Member<'a>>),
+    Arr(List<'a, Json<'a>>),
+    Obj(List<'a, Member<'a>>),
 }
 
 /// One member of an object.
 pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// What a list or an object holds: a part of another value, or its own.
+#[derive(Clone, Debug)]
+pub(crate) enum List<'a, T> {
+    Borrowed(&'a [T]),
+    Owned(Vec<T>),
+}
+
+impl<T: Clone> List<'_, T> {
+    /// The same, to be changed.
+    pub(crate) fn to_mut(&mut self) -> &mut Vec<T> {
+        if let Self::Borrowed(items) = *self {
+            *self = Self::Owned(items.to_vec());
+        }
+        match self {
+            Self::Owned(items) => items,
+            Self::Borrowed(_) => unreachable!(),
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        match self {
+            Self::Borrowed(items) => items.to_vec(),
+            Self::Owned(items) => items,
+        }
+    }
+}
+
+impl<T> Deref for List<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Borrowed(items) => items,
+            Self::Owned(items) => items,
+        }
+    }
+}
+
+impl<T> From<Vec<T>> for List<'_, T> {
+    fn from(items: Vec<T>) -> Self {
+        Self::Owned(items)
+    }
+}
+
+impl<T: PartialEq> PartialEq for List<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<'l, T> IntoIterator for &'l List<'_, T> {
+    type Item = &'l T;
+    type IntoIter = std::slice::Iter<'l, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
 
 /// What a document may cost to read.
 #[derive(Clone, Copy, Debug)]
@@ -31,21 +93,29 @@ pub(crate) struct Bounds {
 
 impl<'a> Json<'a> {
     /// Reads JSON text.
-    pub(crate) fn from_text(text: &'a str, bounds: Bounds) -> Result<Self, serde_json::Error> {
+    pub(crate) fn from_text(text: &'a str, bounds: Bounds, arena: &'a Arena) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit();
-        let json = Seed { depth: bounds.depth, desk: &mut Desk::new(bounds) }.deserialize(&mut deserializer)?;
+        let json = Seed { depth: bounds.depth, desk: &mut Desk::new(bounds, arena) }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(json)
     }
 
     /// Borrows a value that is already parsed.
-    pub(crate) fn from_value(value: &'a Value, bounds: Bounds) -> Result<Self, serde_json::Error> {
-        Seed { depth: bounds.depth, desk: &mut Desk::new(bounds) }.deserialize(value)
+    pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, serde_json::Error> {
+        Seed { depth: bounds.depth, desk: &mut Desk::new(bounds, arena) }.deserialize(value)
     }
 
     pub(crate) fn str(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Str(text.into())
+    }
+
+    pub(crate) fn arr(items: Vec<Self>) -> Self {
+        Self::Arr(List::Owned(items))
+    }
+
+    pub(crate) fn obj(members: Vec<Member<'a>>) -> Self {
+        Self::Obj(List::Owned(members))
     }
 
     pub(crate) fn as_str(&self) -> Option<&str> {
@@ -58,6 +128,16 @@ impl<'a> Json<'a> {
 
     pub(crate) fn as_obj(&self) -> Option<&[Member<'a>]> {
         if let Self::Obj(members) = self { Some(members) } else { None }
+    }
+
+    /// The members of an object, to be changed.
+    pub(crate) fn members_mut(&mut self) -> Option<&mut Vec<Member<'a>>> {
+        if let Self::Obj(members) = self { Some(members.to_mut()) } else { None }
+    }
+
+    /// The items of a list, to be changed.
+    pub(crate) fn items_mut(&mut self) -> Option<&mut Vec<Json<'a>>> {
+        if let Self::Arr(items) = self { Some(items.to_mut()) } else { None }
     }
 
     pub(crate) fn as_bool(&self) -> Option<bool> {
@@ -116,20 +196,6 @@ impl<'a> Json<'a> {
             (Self::Bool(a), Json::Bool(b)) => a == b,
             (Self::Str(a), Json::Str(b)) => a == b,
             (Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) | Self::Arr(_) | Self::Obj(_), _) => false,
-        }
-    }
-
-    /// The same value, borrowing nothing.
-    pub(crate) fn into_owned(self) -> Json<'static> {
-        match self {
-            Self::Null => Json::Null,
-            Self::Bool(value) => Json::Bool(value),
-            Self::Num(number) => Json::Num(number),
-            Self::Str(text) => Json::Str(Cow::Owned(text.into_owned())),
-            Self::Arr(items) => Json::Arr(items.into_iter().map(Json::into_owned).collect()),
-            Self::Obj(members) => Json::Obj(
-                members.into_iter().map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned())).collect(),
-            ),
         }
     }
 
@@ -314,11 +380,12 @@ struct Desk<'de> {
     left: usize,
     items: Vec<Json<'de>>,
     members: Vec<Member<'de>>,
+    arena: &'de Arena,
 }
 
-impl Desk<'_> {
-    fn new(bounds: Bounds) -> Self {
-        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(32) }
+impl<'de> Desk<'de> {
+    fn new(bounds: Bounds, arena: &'de Arena) -> Self {
+        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(32), arena }
     }
 }
 
@@ -369,7 +436,7 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
-        Ok(Json::Str(Cow::Owned(text.to_owned())))
+        Ok(Json::str(self.desk.arena.text(text)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
@@ -378,13 +445,13 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
         while let Some(item) = seq.next_element_seed(Seed { depth, desk: &mut *desk })? {
             desk.items.push(item);
         }
-        Ok(Json::Arr(desk.items.split_off(start)))
+        Ok(desk.arena.items(desk.items.drain(start..)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
         let (depth, desk) = (deeper(self.depth)?, self.desk);
         let start = desk.members.len();
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(Key(desk.arena))? {
             let before = desk.members.get(start..).unwrap_or_default();
             if before.len() < SCANNED_FOR_DUPLICATES && before.iter().any(|(other, _)| *other == key) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
@@ -392,15 +459,15 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
             let value = map.next_value_seed(Seed { depth, desk: &mut *desk })?;
             desk.members.push((key, value));
         }
-        let members = desk.members.split_off(start);
+        let members = desk.members.drain(start..);
         if members.len() >= SCANNED_FOR_DUPLICATES {
-            let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
+            let mut keys: Vec<&str> = members.as_slice().iter().map(|(key, _)| key.as_ref()).collect();
             keys.sort_unstable();
             if let Some([key, _]) = keys.array_windows().find(|[a, b]| a == b) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
         }
-        Ok(Json::Obj(members))
+        Ok(desk.arena.members(members))
     }
 }
 
@@ -411,9 +478,9 @@ fn deeper<E: de::Error>(depth: usize) -> Result<usize, E> {
     depth.checked_sub(1).ok_or_else(|| E::custom("the document is nested too deeply"))
 }
 
-struct Key;
+struct Key<'de>(&'de Arena);
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for Key<'de> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
@@ -421,7 +488,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl<'de> Visitor<'de> for Key {
+impl<'de> Visitor<'de> for Key<'de> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -433,6 +500,6 @@ impl<'de> Visitor<'de> for Key {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(text.to_owned()))
+        Ok(Cow::Borrowed(self.0.text(text)))
     }
 }

@@ -33,6 +33,7 @@
 //!
 //! Not here: sending anything, reading files, or knowing a model's name.
 
+mod arena;
 mod cache;
 mod check;
 mod dialect;

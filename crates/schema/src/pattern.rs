@@ -86,6 +86,11 @@ impl Features {
     }
 }
 
+/// Those of some features that a pattern uses.
+pub(crate) fn features_among(pattern: &str, some: Features) -> Features {
+    if some.is_empty() { some } else { features(pattern).and(some) }
+}
+
 /// The features that a pattern uses.
 pub(crate) fn features(pattern: &str) -> Features {
     let mut features = Parsed::read(pattern).features;

@@ -1,17 +1,19 @@
 //! Instances as `JSON.stringify` writes them, by Zod 3.22, 3.25, 4.1 and 4.6, and the schemas that they stand for.
 
 use super::{DEEPEST, plain};
+use crate::arena::Arena;
 use crate::json::{Bounds, Json};
 
 const BOUNDS: Bounds = Bounds { depth: 100, values: 1000 };
 
-fn read(text: &str) -> Json<'_> {
-    Json::from_text(text, BOUNDS).expect(text)
+fn read<'a>(text: &'a str, arena: &'a Arena) -> Json<'a> {
+    Json::from_text(text, BOUNDS, arena).expect(text)
 }
 
 fn check(instance: &str, expected: &str) {
-    let got = plain(&read(instance)).expect(instance);
-    assert!(got.same(&read(expected)), "{instance}\n  became {got}\n  and not {expected}");
+    let arena = Arena::default();
+    let got = plain(&read(instance, &arena)).expect(instance);
+    assert!(got.same(&read(expected, &arena)), "{instance}\n  became {got}\n  and not {expected}");
 }
 
 /// An instance of Zod 3.22 whose definition has these members.
@@ -289,16 +291,17 @@ fn a_json_schema_is_never_taken_for_an_instance() {
         r#"{"_def":{"typeName":"ZodString"},"properties":{}}"#,
         r#"{"_zod":1,"def":[],"_def":null}"#,
     ] {
-        assert_eq!(plain(&read(text)), None, "{text}");
+        assert_eq!(plain(&read(text, &Arena::default())), None, "{text}");
     }
 }
 
 #[test]
 fn nesting_is_bounded() {
-    let mut json = read(STRING_4);
+    let arena = Arena::default();
+    let mut json = read(STRING_4, &arena);
     for _ in 0..DEEPEST * 2 {
         let definition = vec![("type".into(), Json::str("array")), ("element".into(), json)];
-        json = Json::Obj(vec![("def".into(), Json::Obj(definition)), ("type".into(), Json::str("array"))]);
+        json = Json::obj(vec![("def".into(), Json::obj(definition)), ("type".into(), Json::str("array"))]);
     }
     let got = plain(&json).expect("an instance").to_string();
     assert_eq!(got.matches("items").count(), DEEPEST);
@@ -313,6 +316,7 @@ fn no_part_of_an_instance_makes_it_panic() {
     for kind in
         ["String", "Number", "Enum", "Object", "Array", "Tuple", "Record", "Map", "Set", "Union", "Intersection"]
     {
-        _ = plain(&read(&text.replace("ZodString", &format!("Zod{kind}"))));
+        let text = text.replace("ZodString", &format!("Zod{kind}"));
+        _ = plain(&read(&text, &Arena::default()));
     }
 }

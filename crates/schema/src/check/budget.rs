@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::node::Seen;
 use super::text::Blanks;
 use super::{Checker, Spot, Stand, Violation};
+use crate::arena::Arena;
 use crate::dialect::{Demand, Dialect, Slot};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -36,7 +37,8 @@ static NOTHING: LazyLock<Dialect> = LazyLock::new(|| Dialect::meet(&[]));
 
 /// Counts what a schema adds to the budgets of a request.
 pub(crate) fn counts(schema: &Value) -> Counts {
-    let Ok(json) = Json::from_value(schema, Limits::default().bounds()) else { return Counts::default() };
+    let arena = Arena::default();
+    let Ok(json) = Json::from_value(schema, Limits::default().bounds(), &arena) else { return Counts::default() };
     let mut checker = Checker::new(&json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
     checker.run();
     Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }

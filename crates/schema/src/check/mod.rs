@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) use budget::{counts, overdrawn};
 pub(crate) use text::Subject;
 
+use crate::arena::Arena;
 use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot};
 use crate::error::ReadError;
 use crate::json::{Json, push_token};
@@ -53,13 +54,15 @@ pub struct Violation {
 /// assert_eq!(violations[0].at, "/properties/tags/uniqueItems");
 /// ```
 pub fn check(schema: &Value, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
-    let json = Json::from_value(schema, Limits::default().bounds()).map_err(|error| ReadError::json(&error))?;
+    let arena = Arena::default();
+    let json = Json::from_value(schema, Limits::default().bounds(), &arena).map_err(|error| ReadError::json(&error))?;
     Ok(check_json(&json, dialect, slot, &Subject::default()))
 }
 
 /// [`check`] for a schema that is still text.
 pub fn check_text(text: &str, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
-    let json = Json::from_text(text, Limits::default().bounds()).map_err(|error| ReadError::json(&error))?;
+    let arena = Arena::for_text(text.len());
+    let json = Json::from_text(text, Limits::default().bounds(), &arena).map_err(|error| ReadError::json(&error))?;
     Ok(check_json(&json, dialect, slot, &Subject::default()))
 }
 

@@ -156,7 +156,7 @@ impl<'j> Checker<'_, 'j> {
         let told = self.told();
         self.links.add(&seen, stand, || if told { spot.tokens() } else { Vec::new() });
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str)
-            && !pattern::features(pattern).and(self.caps.pattern_refused).is_empty()
+            && !pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
         {
             self.judge_pattern(pattern, spot);
         }

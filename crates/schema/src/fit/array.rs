@@ -32,7 +32,7 @@ impl<'d> Lowerer<'d, '_> {
                     prefix.push(lowered.lens);
                     printed.push(lowered.json);
                 }
-                sheet.put(Kw::PrefixItems, Json::Arr(printed));
+                sheet.put(Kw::PrefixItems, Json::arr(printed));
             } else {
                 // A tuple of one kind is a list with bounds; any other was carried before it came here.
                 items = rules.prefix.first().copied();

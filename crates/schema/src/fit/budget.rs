@@ -53,31 +53,28 @@ pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
 }
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain.
-pub(super) fn is_far_over(json: &Json<'_>, caps: &Caps) -> bool {
+pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     let mut printed = Printed::default();
     count(json, &mut printed);
-    unmendable(caps).into_iter().any(|(demand, limit)| printed_of(demand, printed) > limit * 2)
+    unmendable(caps).into_iter().any(|(demand, limit)| printed_of(demand, printed) > limit)
 }
 
+/// Counts what stands where every dialect would print it again.
 fn count(json: &Json<'_>, printed: &mut Printed) {
-    match json {
-        Json::Obj(members) => {
-            if let Some(properties) = json.get(Kw::Properties.name()).and_then(Json::as_obj) {
+    for (key, value) in json.as_obj().unwrap_or_default() {
+        match (Kw::of(key), value) {
+            (Some(Kw::Properties), Json::Obj(properties)) => {
                 let required = json.get(Kw::Required.name()).and_then(Json::as_arr).map_or(0, <[_]>::len);
-                let declared = properties.len();
-                printed.properties += u64::try_from(declared).unwrap_or(u64::MAX);
-                printed.optionals += u64::try_from(declared.saturating_sub(required)).unwrap_or(u64::MAX);
+                let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+                printed.properties += number(properties.len());
+                printed.optionals += number(properties.len().saturating_sub(required));
+                properties.iter().for_each(|(_, property)| count(property, printed));
             }
-            for (_, value) in members {
-                count(value, printed);
-            }
+            (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => map.iter().for_each(|(_, own)| count(own, printed)),
+            (Some(Kw::AnyOf), Json::Arr(branches)) => branches.iter().for_each(|branch| count(branch, printed)),
+            (Some(Kw::Items), items) => count(items, printed),
+            _ => {}
         }
-        Json::Arr(items) => {
-            for item in items {
-                count(item, printed);
-            }
-        }
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
     }
 }
 
@@ -94,24 +91,24 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
-        let value = Json::Obj(vec![
+        let value = Json::obj(vec![
             (Kw::Type.name().into(), Json::str("string")),
             (Kw::Description.name().into(), Json::str("(the whole value as JSON text)")),
         ]);
-        let json = Json::Obj(vec![
+        let json = Json::obj(vec![
             (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(vec![("value".into(), value)])),
-            (Kw::Required.name().into(), Json::Arr(vec![Json::str("value")])),
+            (Kw::Properties.name().into(), Json::obj(vec![("value".into(), value)])),
+            (Kw::Required.name().into(), Json::arr(vec![Json::str("value")])),
             (Kw::AdditionalProperties.name().into(), Json::Bool(false)),
         ]);
         (json, "nothing else would be taken: the value as JSON text")
     } else {
         let mut members =
-            vec![(Kw::Type.name().into(), Json::str("object")), (Kw::Properties.name().into(), Json::Obj(Vec::new()))];
+            vec![(Kw::Type.name().into(), Json::str("object")), (Kw::Properties.name().into(), Json::obj(Vec::new()))];
         if caps.must(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name().into(), Json::Bool(true)));
         }
-        (Json::Obj(members), "nothing else would be taken: an object of any form")
+        (Json::obj(members), "nothing else would be taken: an object of any form")
     };
     let change = Change {
         code: stuck.code.as_str().into(),
@@ -134,14 +131,12 @@ struct Hoist<'d, 'h> {
 
 impl<'d> Hoist<'d, '_> {
     fn run(&mut self, json: &mut Json<'d>) {
-        let Json::Obj(members) = json else { return };
+        let Some(members) = json.members_mut() else { return };
         let mut taken: Vec<String> = Vec::new();
-        let mut defs = match members.iter().position(|(key, _)| key == Kw::Defs.name()) {
-            Some(index) => match members.remove(index).1 {
-                Json::Obj(map) => map,
-                Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_) => Vec::new(),
-            },
-            None => Vec::new(),
+        let index = members.iter().position(|(key, _)| key == Kw::Defs.name());
+        let mut defs = match index.map(|index| members.remove(index).1) {
+            Some(Json::Obj(map)) => map.into_vec(),
+            Some(Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_)) | None => Vec::new(),
         };
         taken.extend(defs.iter().map(|(name, _)| name.clone().into_owned()));
         self.descend(json, 0, &taken);
@@ -149,8 +144,8 @@ impl<'d> Hoist<'d, '_> {
             self.descend(definition, 0, &taken);
         }
         defs.append(&mut self.deep);
-        if let (Json::Obj(members), false) = (json, defs.is_empty()) {
-            members.push((Kw::Defs.name().into(), Json::Obj(defs)));
+        if let (Some(members), false) = (json.members_mut(), defs.is_empty()) {
+            members.push((Kw::Defs.name().into(), Json::obj(defs)));
         }
     }
 
@@ -165,7 +160,7 @@ impl<'d> Hoist<'d, '_> {
                 name = format!("deep_{count}");
             }
             let pointer = format!("#/{}/{name}", Kw::Defs.name());
-            let reference = Json::Obj(vec![(Kw::Ref.name().into(), Json::str(pointer))]);
+            let reference = Json::obj(vec![(Kw::Ref.name().into(), Json::str(pointer))]);
             let mut moved = std::mem::replace(json, reference);
             let slot = self.deep.len();
             self.deep.push((Cow::Owned(name), Json::Null));
@@ -197,18 +192,18 @@ fn names_object(json: &Json<'_>) -> bool {
 
 /// Calls a function for every subschema of a printed schema, with the way to it.
 fn each_subschema<'d>(json: &mut Json<'d>, visit: &mut dyn FnMut(&[&str], &mut Json<'d>)) {
-    let Json::Obj(members) = json else { return };
+    let Some(members) = json.members_mut() else { return };
     for (key, value) in members {
         let Some(kw) = Kw::of(key) else { continue };
         match (kw.row().holds, value) {
             (Holds::Schema, child @ Json::Obj(_)) => visit(&[kw.name()], child),
             (Holds::SchemaList, Json::Arr(items)) => {
-                for (index, item) in items.iter_mut().enumerate() {
+                for (index, item) in items.to_mut().iter_mut().enumerate() {
                     visit(&[kw.name(), &index.to_string()], item);
                 }
             }
             (Holds::SchemaMap, Json::Obj(map)) => {
-                for (name, item) in map {
+                for (name, item) in map.to_mut() {
                     visit(&[kw.name(), name], item);
                 }
             }
@@ -217,27 +212,27 @@ fn each_subschema<'d>(json: &mut Json<'d>, visit: &mut dyn FnMut(&[&str], &mut J
     }
 }
 
-fn sum_of_max_items(json: &Json<'_>) -> u64 {
-    let own = json.get(Kw::MaxItems.name()).and_then(Json::as_count).unwrap_or(0);
-    let Json::Obj(members) = json else { return 0 };
-    let mut sum = own;
-    for (key, value) in members {
+/// Calls a function for every subschema of a printed schema, to be looked at only.
+fn look_at_subschemas(json: &Json<'_>, visit: &mut dyn FnMut(&Json<'_>)) {
+    for (key, value) in json.as_obj().unwrap_or_default() {
         let Some(kw) = Kw::of(key) else { continue };
-        let below = match (kw.row().holds, value) {
-            (Holds::Schema, child) => sum_of_max_items(child),
-            (Holds::SchemaList, Json::Arr(items)) => items.iter().map(sum_of_max_items).fold(0, u64::saturating_add),
-            (Holds::SchemaMap, Json::Obj(map)) => {
-                map.iter().map(|(_, item)| sum_of_max_items(item)).fold(0, u64::saturating_add)
-            }
-            _ => 0,
-        };
-        sum = sum.saturating_add(below);
+        match (kw.row().holds, value) {
+            (Holds::Schema, child) => visit(child),
+            (Holds::SchemaList, Json::Arr(items)) => items.iter().for_each(&mut *visit),
+            (Holds::SchemaMap, Json::Obj(map)) => map.iter().for_each(|(_, item)| visit(item)),
+            _ => {}
+        }
     }
+}
+
+fn sum_of_max_items(json: &Json<'_>) -> u64 {
+    let mut sum = json.get(Kw::MaxItems.name()).and_then(Json::as_count).unwrap_or(0);
+    look_at_subschemas(json, &mut |child| sum = sum.saturating_add(sum_of_max_items(child)));
     sum
 }
 
 fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &Arc<str>, caps: &Caps, changes: &mut Vec<Change>) {
-    if let Json::Obj(members) = json
+    if let Some(members) = json.members_mut()
         && let Some(index) = members.iter().position(|(key, _)| key == Kw::MaxItems.name())
     {
         let (_, value) = members.remove(index);
@@ -289,17 +284,17 @@ fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &Arc<str>, changes: &mut V
     }
 }
 
-fn enum_sizes(json: &mut Json<'_>, sizes: &mut Vec<(usize, usize)>) {
+fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
     if let Some(values) = json.get(Kw::Enum.name()).and_then(Json::as_arr) {
         let chars = values.iter().filter_map(Json::as_str).map(|text| text.chars().count()).sum();
         sizes.push((values.len(), chars));
     }
-    each_subschema(json, &mut |_, child| enum_sizes(child, sizes));
+    look_at_subschemas(json, &mut |child| enum_sizes(child, sizes));
 }
 
 fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<str>, changes: &mut Vec<Change>) {
     let long = json.get(Kw::Enum.name()).and_then(Json::as_arr).is_some_and(|values| values.len() >= cut);
-    if let (Json::Obj(members), true) = (&mut *json, long) {
+    if let (Some(members), true) = (json.members_mut(), long) {
         members.retain(|(key, _)| key != Kw::Enum.name());
         changes.push(Change {
             code: Arc::clone(code),
@@ -328,10 +323,10 @@ pub(super) fn drop_unused(json: &mut Json<'_>, dialect: &Dialect, slot: Slot) {
     let name_of = |violation: Violation| pointer_tokens(&violation.at).last().map(Cow::into_owned);
     let unused: foldhash::HashSet<String> =
         violations_of(json, dialect, slot, Demand::DefsUsed).filter_map(name_of).collect();
-    let Json::Obj(members) = json else { return };
+    let Some(members) = json.members_mut() else { return };
     for (word, definitions) in members {
         if let (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) = (Kw::of(word), definitions) {
-            map.retain(|(name, _)| !unused.contains(name.as_ref()));
+            map.to_mut().retain(|(name, _)| !unused.contains(name.as_ref()));
         }
     }
 }
@@ -355,7 +350,7 @@ pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, c
         let mut softened = false;
         while let Some(name) = tokens.pop() {
             if name == Kw::Items.name()
-                && let Some(Json::Obj(members)) = at(json, &tokens)
+                && let Some(members) = at(json, &tokens).and_then(Json::members_mut)
                 && let Some(index) = members.iter().position(|(key, _)| key == Kw::MinItems.name())
             {
                 members.remove(index);
@@ -391,8 +386,8 @@ fn at<'j, 'd>(json: &'j mut Json<'d>, tokens: &[String]) -> Option<&'j mut Json<
     let mut json = json;
     for token in tokens {
         json = match json {
-            Json::Obj(members) => &mut members.iter_mut().find(|(key, _)| key == token)?.1,
-            Json::Arr(items) => items.get_mut(token.parse::<usize>().ok()?)?,
+            Json::Obj(members) => &mut members.to_mut().iter_mut().find(|(key, _)| key == token)?.1,
+            Json::Arr(items) => items.to_mut().get_mut(token.parse::<usize>().ok()?)?,
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
         };
     }
@@ -400,10 +395,9 @@ fn at<'j, 'd>(json: &'j mut Json<'d>, tokens: &[String]) -> Option<&'j mut Json<
 }
 
 fn drop_required(node: &mut Json<'_>, name: &str) -> bool {
-    let Json::Obj(members) = node else { return false };
-    let Some((_, Json::Arr(required))) = members.iter_mut().find(|(key, _)| key == Kw::Required.name()) else {
-        return false;
-    };
+    let Some(members) = node.members_mut() else { return false };
+    let required = members.iter_mut().find(|(key, _)| key == Kw::Required.name());
+    let Some(required) = required.and_then(|(_, names)| names.items_mut()) else { return false };
     let before = required.len();
     required.retain(|own| own.as_str() != Some(name));
     required.len() < before

@@ -23,10 +23,6 @@ pub(super) struct Sheet<'d> {
 }
 
 impl<'d> Sheet<'d> {
-    pub(super) fn new() -> Self {
-        Self { members: Vec::with_capacity(4), facts: Vec::new(), lens: LensId::SAME }
-    }
-
     pub(super) fn put(&mut self, kw: Kw, json: Json<'d>) {
         self.members.push((kw.name().into(), json));
     }
@@ -38,7 +34,11 @@ const LONGEST_REPEAT: u64 = 500;
 impl<'d> Lowerer<'d, '_> {
     /// Prints a node that has no reference; its unions and its `allOf` only where they may stay as they are.
     pub(super) fn emit(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        let mut sheet = Sheet::new();
+        if let Some(json) = node.as_written().filter(|_| self.takes_notes(node)) {
+            self.spend(json.as_obj().unwrap_or_default());
+            return Lowered { json: json.clone(), lens: LensId::SAME, null: false };
+        }
+        let mut sheet = self.sheet();
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
         let numeric = types.meets(Types::NUMBER) && node.number.is_some();
@@ -61,20 +61,34 @@ impl<'d> Lowerer<'d, '_> {
         self.finish(node, sheet)
     }
 
+    /// An empty sheet.
+    pub(super) fn sheet(&mut self) -> Sheet<'d> {
+        Sheet { members: self.spare.pop().unwrap_or_default(), facts: Vec::new(), lens: LensId::SAME }
+    }
+
     /// Adds the annotations and the description.
     pub(super) fn finish(&mut self, node: &Rc<Node<'d>>, sheet: Sheet<'d>) -> Lowered<'d> {
         let Sheet { mut members, mut facts, lens } = sheet;
         let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
-        let notes = self.notes(node, lens, &mut facts);
-        if !notes.is_empty() {
-            members.splice(first..first, notes);
+        let stated = members.len();
+        self.put_notes(node, lens, &mut members, &mut facts);
+        let notes = members.len() - stated;
+        if let Some(behind_type) = members.get_mut(first..) {
+            behind_type.rotate_right(notes);
         }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
         if let Some(description) = self.description(written, &facts, node.place) {
             members.insert(first, (Kw::Description.name().into(), description));
         }
         self.spend(&members);
-        Lowered { json: Json::Obj(members), lens, null: false }
+        Lowered { json: self.sealed(members), lens, null: false }
+    }
+
+    /// An object with the members of a sheet.
+    pub(super) fn sealed(&mut self, mut members: Vec<Member<'d>>) -> Json<'d> {
+        let json = self.arena.seal_members(&mut members);
+        self.spare.push(members);
+        json
     }
 
     /// The caller's description with what was spilled behind it.
@@ -110,9 +124,8 @@ impl<'d> Lowerer<'d, '_> {
         Some(Json::str(description))
     }
 
-    /// The annotations other than the description; what cannot stay is spilled or dropped.
-    fn notes(&mut self, node: &Rc<Node<'d>>, lens: LensId, facts: &mut Vec<String>) -> Vec<Member<'d>> {
-        let mut members = Vec::new();
+    /// Puts the annotations other than the description; what cannot stay is spilled or dropped.
+    fn put_notes(&mut self, node: &Rc<Node<'d>>, lens: LensId, members: &mut Vec<Member<'d>>, facts: &mut Vec<String>) {
         for note in &node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
@@ -132,7 +145,14 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
-        members
+    }
+
+    /// Whether all annotations of a node may stay.
+    fn takes_notes(&self, node: &Node<'d>) -> bool {
+        node.notes.iter().all(|note| match note.key {
+            NoteKey::Kw(kw) => self.caps.accepts(kw),
+            NoteKey::Unknown(name) => self.takes_unknown(name),
+        })
     }
 
     /// Whether a key that no draft knows may stay. One that reads like a keyword elsewhere would be taken for it.
@@ -207,7 +227,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         match types.name() {
             Some(name) => sheet.put(Kw::Type, Json::str(name)),
-            None => sheet.put(Kw::Type, Json::Arr(types.names().map(|(name, _)| Json::str(name)).collect())),
+            None => sheet.put(Kw::Type, Json::arr(types.names().map(|(name, _)| Json::str(name)).collect())),
         }
     }
 
@@ -255,7 +275,7 @@ impl<'d> Lowerer<'d, '_> {
     fn put_text(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
         for text in &rules.patterns {
-            let features = pattern::features(text).and(self.caps.pattern_refused);
+            let features = pattern::features_among(text, self.caps.pattern_refused);
             if self.caps.accepts(Kw::Pattern) && !stated {
                 if features.is_empty() {
                     stated = true;
@@ -263,7 +283,7 @@ impl<'d> Lowerer<'d, '_> {
                     continue;
                 }
                 let anchored = pattern::anchored(text)
-                    .filter(|text| pattern::features(text).and(self.caps.pattern_refused).is_empty());
+                    .filter(|text| pattern::features_among(text, self.caps.pattern_refused).is_empty());
                 if let Some(anchored) = anchored {
                     stated = true;
                     let code = self.demand_code(Demand::Patterns);
@@ -293,7 +313,7 @@ impl<'d> Lowerer<'d, '_> {
         let said = (repeats(min), repeats(max));
         if self.caps.accepts(Kw::Pattern) && rules.patterns.is_empty() && (said.0.is_some() || said.1.is_some()) {
             let text = pattern::length_pattern(said.0, said.1);
-            if pattern::features(&text).and(self.caps.pattern_refused).is_empty() {
+            if pattern::features_among(&text, self.caps.pattern_refused).is_empty() {
                 for (kw, done) in [(Kw::MinLength, said.0), (Kw::MaxLength, said.1)] {
                     if done.is_some() {
                         let code = self.refusal_code(kw);
@@ -396,9 +416,9 @@ impl<'d> Lowerer<'d, '_> {
             } else if !lenses.iter().all(|(_, lens)| self.keeps_values(*lens)) {
                 self.parts = Wanting::Several;
             }
-            let branches = Json::Arr(list);
+            let branches = Json::arr(list);
             if used.has(kw) {
-                all.push(Json::Obj(vec![(kw.name().into(), branches)]));
+                all.push(self.arena.obj([(kw.name(), branches)]));
             } else {
                 used.insert(kw);
                 sheet.put(kw, branches);
@@ -426,7 +446,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if nots.len() > 1 {
             // None of several is not any of them.
-            nots = vec![Json::Obj(vec![(Kw::AnyOf.name().into(), Json::Arr(nots))])];
+            nots = vec![self.arena.obj([(Kw::AnyOf.name(), Json::arr(nots))])];
         }
         if let Some(not) = nots.pop() {
             sheet.put(Kw::Not, not);
@@ -456,7 +476,7 @@ impl<'d> Lowerer<'d, '_> {
                 used.insert(Kw::If);
                 sheet.members.append(&mut members);
             } else if self.caps.accepts(Kw::AllOf) {
-                all.push(Json::Obj(members));
+                all.push(Json::obj(members));
             } else {
                 self.take_back(mark);
                 let code = self.refusal_code(Kw::AllOf);
@@ -464,7 +484,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if !all.is_empty() {
-            sheet.put(Kw::AllOf, Json::Arr(all));
+            sheet.put(Kw::AllOf, Json::arr(all));
         }
     }
 

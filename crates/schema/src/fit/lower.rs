@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::emit::Sheet;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
@@ -30,7 +29,7 @@ impl<'d> Lowerer<'d, '_> {
         self.steps_left = self.steps_left.saturating_sub(1);
         if self.hopeless().is_some() {
             // The next rung will be taken whatever else is printed.
-            return Lowered { json: Json::Obj(Vec::new()), lens: LensId::SAME, null: false };
+            return Lowered { json: Json::obj(Vec::new()), lens: LensId::SAME, null: false };
         }
         let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
         let lowered = if exhausted && !self.graph[id].is_any() {
@@ -268,8 +267,8 @@ impl<'d> Lowerer<'d, '_> {
     /// A node that accepts nothing. No dialect has a word for it that all take.
     pub(super) fn never(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
         if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
-            let not = (Kw::Not.name().into(), Json::Obj(Vec::new()));
-            return Lowered { json: Json::Obj(vec![not]), lens: LensId::SAME, null: false };
+            let not = (Kw::Not.name().into(), Json::obj(Vec::new()));
+            return Lowered { json: Json::obj(vec![not]), lens: LensId::SAME, null: false };
         }
         let code = self.demand_code(Demand::SchemaObject);
         let detail = "no value is valid here, which cannot be said".to_owned();
@@ -278,7 +277,7 @@ impl<'d> Lowerer<'d, '_> {
             (Kw::Type.name().into(), Json::str("string")),
             (Kw::Description.name().into(), Json::str("(no value is valid here)")),
         ];
-        Lowered { json: Json::Obj(members), lens: LensId::SAME, null: false }
+        Lowered { json: Json::obj(members), lens: LensId::SAME, null: false }
     }
 
     /// Carries a value as JSON text in a string.
@@ -288,7 +287,7 @@ impl<'d> Lowerer<'d, '_> {
         let effect = if any { Effect::Same } else { Effect::Wider };
         let detail = format!("{why}: carried as JSON text in a string");
         self.change(code, node.place, Kw::Type, Action::Carried, effect, detail);
-        let mut sheet = Sheet::new();
+        let mut sheet = self.sheet();
         sheet.put(Kw::Type, Json::str("string"));
         sheet.facts.push(if any { "(any JSON value as JSON text)" } else { "(the value as JSON text)" }.to_owned());
         sheet.lens = self.lens.add(Shape::Text);

@@ -25,11 +25,12 @@ use serde_json::Value;
 
 pub use options::{FitOptions, Open, Spill, StrictMode};
 
+use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Place};
-use crate::json::Json;
+use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId};
 use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
@@ -123,9 +124,10 @@ impl FittedText {
 /// assert_eq!(fitted.schema["properties"]["unit"]["anyOf"][1]["type"], "null");
 /// ```
 pub fn fit(schema: &Value, dialect: &Dialect, options: &FitOptions) -> Result<Fitted, ReadError> {
-    let json = Json::from_value(schema, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+    let arena = Arena::default();
+    let json = Json::from_value(schema, options.limits.bounds(), &arena).map_err(|error| ReadError::json(&error))?;
     let print = |json: &Json<'_>| json.to_value();
-    fit_json(json, dialect, options, print).map(|(schema, out)| Fitted {
+    fit_json(json, &arena, dialect, options, print).map(|(schema, out)| Fitted {
         schema,
         changes: out.changes,
         strict: out.strict,
@@ -142,13 +144,14 @@ pub fn fit_type<T: schemars::JsonSchema>(dialect: &Dialect, options: &FitOptions
 
 /// [`fit`] from text to text.
 pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, ReadError> {
-    let json = Json::from_text(text, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+    let arena = Arena::for_text(text.len());
+    let json = Json::from_text(text, options.limits.bounds(), &arena).map_err(|error| ReadError::json(&error))?;
     let print = |json: &Json<'_>| {
         let mut out = String::with_capacity(text.len() + text.len() / 2);
         json.write(&mut out);
         out
     };
-    fit_json(json, dialect, options, print).map(|(schema, out)| FittedText {
+    fit_json(json, &arena, dialect, options, print).map(|(schema, out)| FittedText {
         schema,
         changes: out.changes,
         strict: out.strict,
@@ -162,8 +165,9 @@ struct Outcome {
     lens: Lens,
 }
 
-fn fit_json<T>(
-    json: Json<'_>,
+fn fit_json<'d, T>(
+    json: Json<'d>,
+    arena: &'d Arena,
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
@@ -182,7 +186,7 @@ fn fit_json<T>(
         rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
-    let remote = fetch(&json, options)?;
+    let remote = fetch(&json, arena, options)?;
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     if options.unresolved == Unresolved::Refuse {
         read(&json, &remote, &reading)?;
@@ -194,11 +198,17 @@ fn fit_json<T>(
     let mut read = read(&json, &remote, &reading)?;
     let size = read.graph.size();
     loop {
-        let mut tried = try_rung(&mut read, rung, options);
+        let mut tried = try_rung(&mut read, arena, rung, options);
         let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
         let next = next.filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&tried.stuck, next) else {
-            fell.append(&mut tried.changes);
+            // Room is needed for the text.
+            drop(read);
+            if fell.is_empty() {
+                fell = std::mem::take(&mut tried.changes);
+            } else {
+                fell.append(&mut tried.changes);
+            }
             if let Some(stuck) = &tried.stuck {
                 let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot));
                 fell.push(change);
@@ -206,7 +216,7 @@ fn fit_json<T>(
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
-                return Ok(again_strictly(tried, fell, dialect, options, print));
+                return Ok(again_strictly(tried, fell, arena, dialect, options, print));
             }
             return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
         };
@@ -236,18 +246,17 @@ struct Tried<'d> {
     stuck: Option<Violation>,
 }
 
-fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
+fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
     let size = read.graph.size();
-    let graph = std::mem::take(&mut read.graph);
-    let mut lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Definitions);
+    let mut lowerer = Lowerer::new(read, arena, rung, options, Trust::Definitions);
     let mut printed = lowerer.run();
     if printed.is_none() {
-        let mut graph = lowerer.graph;
-        graph.shrink_to(size);
-        lowerer = Lowerer::new(graph, read.root, rung, options, read.changes.clone(), Trust::Nothing);
+        read.graph = lowerer.graph;
+        read.graph.shrink_to(size);
+        lowerer = Lowerer::new(read, arena, rung, options, Trust::Nothing);
         printed = lowerer.run();
     }
-    let (json, lens) = printed.unwrap_or_else(|| (Json::Obj(Vec::new()), Lens::identity()));
+    let (json, lens) = printed.unwrap_or_else(|| (Json::obj(Vec::new()), Lens::identity()));
     let mut changes = std::mem::take(&mut lowerer.changes);
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
@@ -268,6 +277,7 @@ fn try_rung<'d>(read: &mut Read<'d>, rung: &Dialect, options: &FitOptions) -> Tr
 fn again_strictly<T>(
     first: Tried<'_>,
     mut changes: Vec<Change>,
+    arena: &Arena,
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
@@ -275,11 +285,11 @@ fn again_strictly<T>(
     if is_clean(&first.json, dialect, options.slot) {
         return (print(&first.json), Outcome { changes, strict: true, lens: first.lens });
     }
-    if budget::is_far_over(&first.json, dialect.caps(options.slot)) {
+    if budget::is_over(&first.json, dialect.caps(options.slot)) {
         return (print(&first.json), Outcome { changes, strict: false, lens: first.lens });
     }
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
-    let second = read(&first.json, &[], &reading).ok().map(|mut read| try_rung(&mut read, dialect, options));
+    let second = read(&first.json, &[], &reading).ok().map(|mut read| try_rung(&mut read, arena, dialect, options));
     match second.filter(|second| second.stuck.is_none()) {
         Some(mut second) => {
             changes.append(&mut second.changes);
@@ -291,19 +301,19 @@ fn again_strictly<T>(
 }
 
 /// The documents that the schema refers to by URI, as the caller's resolver gives them.
-fn fetch(json: &Json<'_>, options: &FitOptions) -> Result<Vec<(String, Json<'static>)>, ReadError> {
+fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<Vec<(String, Json<'d>)>, ReadError> {
     let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
-    let mut found: Vec<(String, Json<'static>)> = Vec::new();
+    let mut found: Vec<(String, Json<'d>)> = Vec::new();
     let mut wanted = remote_references(json);
     while let Some(uri) = wanted.pop() {
         if found.len() >= 64 || found.iter().any(|(own, _)| *own == uri) {
             continue;
         }
         let Some(document) = resolver.resolve(&uri) else { continue };
-        let text = document.to_string();
-        let read = Json::from_text(&text, options.limits.bounds()).map_err(|error| ReadError::json(&error))?;
+        let text = arena.text(&document.to_string());
+        let read = Json::from_text(text, options.limits.bounds(), arena).map_err(|error| ReadError::json(&error))?;
         wanted.extend(remote_references(&read));
-        found.push((uri, read.into_owned()));
+        found.push((uri, read));
     }
     Ok(found)
 }
@@ -395,6 +405,7 @@ struct Printed {
 }
 
 struct Lowerer<'d, 'c> {
+    arena: &'d Arena,
     graph: Graph<'d>,
     root: NodeId,
     dialect: &'c Dialect,
@@ -406,6 +417,8 @@ struct Lowerer<'d, 'c> {
     words: Words,
     changes: Vec<Change>,
     lens: Lens,
+    /// Room for members that was used before.
+    spare: Vec<Vec<Member<'d>>>,
     definitions: Vec<Definition<'d>>,
     defined: HashMap<NodeId, usize>,
     names: Names,
@@ -462,14 +475,8 @@ const NODE_BYTES: usize = 32;
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(
-        graph: Graph<'d>,
-        root: NodeId,
-        dialect: &'c Dialect,
-        options: &FitOptions,
-        changes: Vec<Change>,
-        trust: Trust,
-    ) -> Self {
+    fn new(read: &mut Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, trust: Trust) -> Self {
+        let graph = std::mem::take(&mut read.graph);
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -486,8 +493,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         };
         let nodes_limit = graph.len() * 3 + 512;
         Self {
+            arena,
             graph,
-            root,
+            root: read.root,
             dialect,
             caps,
             slot: options.slot,
@@ -495,8 +503,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             spill_mode: options.spill,
             refs,
             words,
-            changes,
+            changes: read.changes.clone(),
             lens: Lens::identity(),
+            spare: Vec::new(),
             definitions: Vec::new(),
             defined: HashMap::default(),
             names: Names::default(),
@@ -545,12 +554,12 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             return None;
         }
         let mut json = lowered.json;
-        if let Json::Obj(members) = &mut json
-            && !self.definitions.is_empty()
+        if !self.definitions.is_empty()
+            && let Some(members) = json.members_mut()
         {
             let printed = |own: &mut Definition<'d>| Some((Cow::Owned(own.name.clone()), own.json.take()?));
             let map = self.definitions.iter_mut().filter_map(printed).collect();
-            members.push((self.words.defs.name().into(), Json::Obj(map)));
+            members.push((self.words.defs.name().into(), Json::obj(map)));
         }
         let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens).settled();
         let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));

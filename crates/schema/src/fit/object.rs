@@ -109,9 +109,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         let code = self.map_code();
         let (json, lens) = self.entries(rules, extra, &code, node);
-        let mut sheet = Sheet::new();
+        let mut sheet = self.sheet();
         let Json::Obj(members) = json else { return None };
-        sheet.members = members;
+        sheet.members.extend_from_slice(&members);
         for (kw, entries, count) in [
             (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
             (Kw::MaxProperties, Kw::MaxItems, rules.max),
@@ -206,29 +206,19 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.null_here(lowered)
         };
-        let mut key = vec![(Kw::Type.name().into(), Json::str("string"))];
-        if let Some(pattern) = key_pattern {
-            key.push((Kw::Pattern.name().into(), Json::Str(pattern)));
-        }
-        let mut required = vec![Json::str("key")];
-        if !may_lack {
-            required.push(Json::str("value"));
-        }
-        let properties = vec![("key".into(), Json::Obj(key)), ("value".into(), lowered.json)];
-        let mut item: Vec<Member<'d>> = vec![
-            (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(properties)),
-            (Kw::Required.name().into(), Json::Arr(required)),
-        ];
-        if self.caps.accepts(Kw::AdditionalProperties) {
-            item.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
-        }
-        let list = vec![(Kw::Type.name().into(), Json::str("array")), (Kw::Items.name().into(), Json::Obj(item))];
-        (Json::Obj(list), lowered.lens)
+        let of_string = (Kw::Type.name(), Json::str("string"));
+        let key = match key_pattern {
+            Some(pattern) => self.arena.obj([of_string, (Kw::Pattern.name(), Json::Str(pattern))]),
+            None => self.arena.obj([of_string]),
+        };
+        let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
+        let item = self.closed_object(self.arena.obj([("key", key), ("value", lowered.json)]), names);
+        let list = [(Kw::Type.name(), Json::str("array")), (Kw::Items.name(), item)];
+        (self.arena.obj(list), lowered.lens)
     }
 
     fn takes_pattern(&self, pattern: &str) -> bool {
-        self.caps.accepts(Kw::Pattern) && crate::pattern::features(pattern).and(self.caps.pattern_refused).is_empty()
+        self.caps.accepts(Kw::Pattern) && crate::pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
     }
 
     pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
@@ -276,11 +266,11 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }
         if !properties.is_empty() || demanded || !rules.properties.is_empty() {
-            sheet.put(Kw::Properties, Json::Obj(properties));
+            sheet.put(Kw::Properties, Json::obj(properties));
         }
         let closes = self.caps.must(Demand::AllRequired);
         if !required.is_empty() || closes {
-            sheet.put(Kw::Required, Json::Arr(required));
+            sheet.put(Kw::Required, Json::arr(required));
         }
         if let Some(json) = rest.additional {
             sheet.put(Kw::AdditionalProperties, json);
@@ -377,17 +367,14 @@ impl<'d> Lowerer<'d, '_> {
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
         let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
         let lens = lowered.lens;
-        let none = Lowered {
-            json: Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))]),
-            lens: LensId::SAME,
-            null: false,
-        };
+        let none =
+            Lowered { json: self.arena.obj([(Kw::Type.name(), Json::str("string"))]), lens: LensId::SAME, null: false };
         let mut mark = self.at_most_one(if lists { lowered.clone() } else { none });
         if lists {
             let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
             return (said.json, Absent::NullList, lens, true);
         }
-        if let Json::Obj(members) = &mut mark.json {
+        if let Some(members) = mark.json.members_mut() {
             for (key, value) in members {
                 if key == Kw::MaxItems.name() {
                     *value = Json::Num(0.into());
@@ -398,7 +385,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut branches = super::union::spliced(lowered.json);
         branches.push(mark.json);
-        (Json::Obj(vec![(Kw::AnyOf.name().into(), Json::Arr(branches))]), Absent::NullMark, lens, true)
+        let union = self.arena.obj([(Kw::AnyOf.name(), Json::arr(branches))]);
+        (union, Absent::NullMark, lens, true)
     }
 
     /// What becomes of properties that are not declared.
@@ -431,12 +419,13 @@ impl<'d> Lowerer<'d, '_> {
             while own.properties.iter().any(|(taken, _)| *taken == key) {
                 key.push('_');
             }
-            let Json::Obj(mut list) = json else { return out };
+            let Json::Obj(list) = json else { return out };
+            let mut list = list.into_vec();
             let what = "(properties that are not declared, as a list of entries)";
             if self.caps.accepts(Kw::Description) {
                 list.insert(1, (Kw::Description.name().into(), Json::str(what)));
             }
-            own.properties.push((Cow::Owned(key.clone()), Json::Obj(list)));
+            own.properties.push((Cow::Owned(key.clone()), Json::obj(list)));
             if self.caps.must(Demand::AllRequired) {
                 own.required.push(Json::str(key.clone()));
             }
@@ -507,7 +496,7 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 map.push((pattern.clone(), lowered.json));
             }
-            out.patterns = Some(Json::Obj(map));
+            out.patterns = Some(Json::obj(map));
         }
         out
     }
@@ -584,7 +573,7 @@ impl<'d> Lowerer<'d, '_> {
                     }
                 }
                 let map = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
-                sheet.put(Kw::DependentSchemas, Json::Obj(map));
+                sheet.put(Kw::DependentSchemas, Json::obj(map));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
             }
@@ -657,7 +646,7 @@ fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
             }
         }
     }
-    Json::Obj(map.into_iter().map(|(key, list)| (key, Json::Arr(list))).collect())
+    Json::obj(map.into_iter().map(|(key, list)| (key, Json::arr(list))).collect())
 }
 
 /// Whether an object has the same keys on the wire.

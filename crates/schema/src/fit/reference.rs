@@ -58,11 +58,11 @@ impl<'d> Lowerer<'d, '_> {
             let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
             let referred = self.refer(target, None);
             if wrap && let Some(description) = node.note(Kw::Description) {
-                let members = vec![
-                    (Kw::Description.name().into(), description.clone()),
-                    (Kw::AnyOf.name().into(), Json::Arr(vec![referred.json])),
-                ];
-                return Lowered { json: Json::Obj(members), ..referred };
+                let json = self.arena.obj([
+                    (Kw::Description.name(), description.clone()),
+                    (Kw::AnyOf.name(), self.arena.arr([referred.json])),
+                ]);
+                return Lowered { json, ..referred };
             }
             let code = self.demand_code(Demand::RefAlone);
             self.change(&code, node.place, Kw::Description, Action::Dropped, Effect::Note, "a reference stands alone");
@@ -106,11 +106,12 @@ impl<'d> Lowerer<'d, '_> {
                 self.definitions.get(index).map_or_else(Default::default, |own| (own.name.clone(), Some(own.lens)));
             (format!("#/{}/{name}", self.words.defs.name()), lens.unwrap_or(LensId::SAME))
         };
-        let mut members = vec![(self.words.reference.name().into(), Json::str(pointer))];
+        let mut sheet = self.sheet();
+        sheet.put(self.words.reference, Json::str(pointer));
         if let Some(node) = beside {
-            self.notes_beside(node, self.caps.beside_ref, &mut members);
+            self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
-        Lowered { json: Json::Obj(members), lens, null: false }
+        Lowered { json: self.sealed(sheet.members), lens, null: false }
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
@@ -121,12 +122,13 @@ impl<'d> Lowerer<'d, '_> {
         let own = self.lower_merged_plain(&Rc::new(own), pos);
         let plain =
             self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
-        let (Json::Obj(mut members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
+        let (Json::Obj(members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
             self.take_back(mark);
             return None;
         };
-        members.extend(more);
-        Some(Lowered { json: Json::Obj(members), lens: referred.lens, null: false })
+        let mut members = members.into_vec();
+        members.extend(more.into_vec());
+        Some(Lowered { json: Json::obj(members), lens: referred.lens, null: false })
     }
 
     /// Lowers everything that was referred to and is not lowered yet.
@@ -268,7 +270,7 @@ impl<'d> Lowerer<'d, '_> {
         let description = node.note(Kw::Description)?;
         let written = self.graph[target].note(Kw::Description);
         let mut lowered = self.inline_target(target, pos);
-        let Json::Obj(members) = &mut lowered.json else { return None };
+        let members = lowered.json.members_mut()?;
         if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef))) {
             return None;
         }
@@ -350,8 +352,8 @@ impl<'d> Lowerer<'d, '_> {
             let found = self.definitions.get(index).map(|own| (own.name.clone(), own.lens));
             let (name, lens) = found.unwrap_or_default();
             let pointer = format!("#/{}/{name}", self.words.defs.name());
-            let members = vec![(self.words.reference.name().into(), Json::str(pointer))];
-            return Lowered { json: Json::Obj(members), lens, null: false };
+            let json = self.arena.obj([(self.words.reference.name(), Json::str(pointer))]);
+            return Lowered { json, lens, null: false };
         }
         let demand = if self.refs == Refs::Inline {
             self.refusal_code(self.words.reference)

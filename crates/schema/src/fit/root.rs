@@ -5,7 +5,6 @@ use std::rc::Rc;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Node, Union};
-use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::Shape;
 use crate::report::{Action, Effect};
@@ -134,16 +133,9 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.demand_code(Demand::RootObject);
         let detail = format!("the value travels under the key `{VALUE}`");
         self.change(&code, None, Kw::Type, Action::Wrapped, Effect::Same, detail);
-        let mut members = vec![
-            (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(vec![(VALUE.into(), inner.json)])),
-            (Kw::Required.name().into(), Json::Arr(vec![Json::str(VALUE)])),
-        ];
-        if self.caps.accepts(Kw::AdditionalProperties) {
-            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
-        }
+        let json = self.closed_object(self.arena.obj([(VALUE, inner.json)]), &[VALUE]);
         let lens = self.lens.add(Shape::Wrapped(VALUE.to_owned(), inner.lens));
-        Lowered { json: Json::Obj(members), lens, null: false }
+        Lowered { json, lens, null: false }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Unions: `oneOf` as `anyOf`, flattened, `null` folded, distributed over what stands beside them; and in dialects without
 //! unions merged into one schema or carried as a choice.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::disjoint::Apart;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
-use crate::json::Json;
+use crate::json::{Json, List, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, WireKind};
 use crate::report::{Action, Effect};
@@ -252,7 +253,7 @@ impl<'d> Lowerer<'d, '_> {
             let lowered = self.described(Lowered { json: only, lens, null: false }, about);
             return if null { self.with_null(lowered) } else { lowered };
         }
-        let mut members = Vec::new();
+        let mut members = self.sheet().members;
         let beside = self.caps.beside_union;
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if pushed && let Some(description) = about.note(Kw::Description) {
@@ -265,8 +266,8 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.notes_beside(about, beside, &mut members);
         }
-        members.push((Kw::AnyOf.name().into(), Json::Arr(list)));
-        let lowered = Lowered { json: Json::Obj(members), lens, null: false };
+        members.push((Kw::AnyOf.name().into(), Json::arr(list)));
+        let lowered = Lowered { json: self.sealed(members), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
 
@@ -297,16 +298,21 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A value in an object of its own.
     fn boxed(&mut self, inner: Lowered<'d>, key: &'static str) -> Lowered<'d> {
-        let mut members = vec![
-            (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(vec![(key.into(), inner.json)])),
-            (Kw::Required.name().into(), Json::Arr(vec![Json::str(key)])),
-        ];
-        if self.caps.accepts(Kw::AdditionalProperties) {
-            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
-        }
+        let json = self.closed_object(self.arena.obj([(key, inner.json)]), &[key]);
         let lens = self.lens.add(Shape::Wrapped(key.to_owned(), inner.lens));
-        Lowered { json: Json::Obj(members), lens, null: inner.null }
+        Lowered { json, lens, null: inner.null }
+    }
+
+    /// An object of nothing but these properties.
+    pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'static str]) -> Json<'d> {
+        let mut sheet = self.sheet();
+        sheet.put(Kw::Type, Json::str("object"));
+        sheet.put(Kw::Properties, properties);
+        sheet.put(Kw::Required, self.arena.items(required.iter().map(|name| Json::str(*name))));
+        if self.caps.accepts(Kw::AdditionalProperties) {
+            sheet.put(Kw::AdditionalProperties, Json::Bool(false));
+        }
+        self.sealed(sheet.members)
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
@@ -492,16 +498,17 @@ impl<'d> Lowerer<'d, '_> {
         if super::object::accepts_null(&json) {
             return Lowered { json, lens, null };
         }
-        let null_type = || Json::Obj(vec![(Kw::Type.name().into(), Json::str("null"))]);
+        let null_type = || Json::Obj(List::Borrowed(&OF_NULL));
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            if let Json::Obj(members) = &mut json
-                && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
+            if json.get(Kw::AnyOf.name()).is_some_and(|union| matches!(union, Json::Arr(_)))
+                && let Some((_, Json::Arr(branches))) =
+                    json.members_mut().and_then(|members| members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name()))
             {
-                branches.push(null_type());
+                branches.to_mut().push(null_type());
                 return Lowered { json, lens, null: false };
             }
-            let union = vec![(Kw::AnyOf.name().into(), Json::Arr(vec![json, null_type()]))];
-            return Lowered { json: Json::Obj(union), lens, null: false };
+            let union = self.arena.obj([(Kw::AnyOf.name(), self.arena.arr([json, null_type()]))]);
+            return Lowered { json: union, lens, null: false };
         }
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
@@ -513,13 +520,13 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !self.caps.must(Demand::NoNull)
             && !self.caps.must(Demand::OneType)
-            && let Json::Obj(members) = &mut json
+            && let Some(members) = json.members_mut()
             && let Some((_, kind)) = members.iter_mut().find(|(key, _)| key == Kw::Type.name())
         {
             let stated = std::mem::replace(kind, Json::Null);
-            let mut names = if let Json::Arr(names) = stated { names } else { vec![stated] };
+            let mut names = if let Json::Arr(names) = stated { names.into_vec() } else { vec![stated] };
             names.push(Json::str("null"));
-            *kind = Json::Arr(names);
+            *kind = Json::arr(names);
             return Lowered { json, lens, null: false };
         }
         Lowered { json, lens, null: true }
@@ -537,16 +544,17 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A list of at most one item.
     pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let mut members = vec![(Kw::Type.name().into(), Json::str("array"))];
+        let mut sheet = self.sheet();
+        sheet.put(Kw::Type, Json::str("array"));
         if self.caps.accepts(Kw::Description) {
-            members.push((Kw::Description.name().into(), Json::str("(at most one item; an empty list means none)")));
+            sheet.put(Kw::Description, Json::str("(at most one item; an empty list means none)"));
         }
-        members.push((Kw::Items.name().into(), lowered.json));
+        sheet.put(Kw::Items, lowered.json);
         if self.caps.accepts_count(Kw::MaxItems, 1) {
-            members.push((Kw::MaxItems.name().into(), Json::Num(1.into())));
+            sheet.put(Kw::MaxItems, Json::Num(1.into()));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
-        Lowered { json: Json::Obj(members), lens, null: false }
+        Lowered { json: self.sealed(sheet.members), lens, null: false }
     }
 
     /// Adds facts to the description of what is already printed.
@@ -555,7 +563,7 @@ impl<'d> Lowerer<'d, '_> {
         let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
             || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
         let says = self.caps.accepts(Kw::Description) && !facts.is_empty() && !alone;
-        if let (Json::Obj(members), true) = (&mut json, says) {
+        if says && let Some(members) = json.members_mut() {
             let facts = facts.join(" ");
             match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
                 Some((_, description)) => {
@@ -576,15 +584,20 @@ impl<'d> Lowerer<'d, '_> {
     }
 }
 
+/// The members of a schema of `null`.
+static OF_NULL: [Member<'static>; 1] = [(Cow::Borrowed("type"), Json::Str(Cow::Borrowed("null")))];
+
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
 pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
-    let Json::Obj(mut members) = json else { return vec![json] };
+    let Json::Obj(members) = json else { return vec![json] };
     let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
     let annotated = members.iter().all(|(key, _)| tells(key));
     let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
     let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
-    let (_, Json::Arr(mut branches)) = members.swap_remove(index) else { return Vec::new() };
+    let mut members = members.into_vec();
+    let (_, Json::Arr(branches)) = members.swap_remove(index) else { return Vec::new() };
+    let mut branches = branches.into_vec();
     if let Some((_, description)) = members.iter().find(|(key, _)| key == Kw::Description.name()) {
         for branch in &mut branches {
             describe(branch, description);
@@ -595,7 +608,7 @@ pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
 
 /// Gives a printed schema a description unless it has one or is a reference.
 fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
-    let Json::Obj(members) = json else { return };
+    let Some(members) = json.members_mut() else { return };
     let closed: KwSet = [Kw::Description, Kw::Ref, Kw::AnyOf].into_iter().collect();
     if !members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw))) {
         let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
@@ -604,10 +617,10 @@ fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
 }
 
 fn make_nullable(json: &mut Json<'_>, beside_union: bool) {
-    let Json::Obj(members) = json else { return };
+    let Some(members) = json.members_mut() else { return };
     if !beside_union && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
     {
-        for branch in branches {
+        for branch in branches.to_mut() {
             make_nullable(branch, beside_union);
         }
         return;

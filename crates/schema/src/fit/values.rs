@@ -31,7 +31,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.values_as_types(node, &values, pos);
         }
         if !self.splits_values() {
-            let mut sheet = Sheet::new();
+            let mut sheet = self.sheet();
             self.put_value_types(node, &values, &mut sheet);
             self.put_values(node, kw, &values, &mut sheet);
             return self.finish(node, sheet);
@@ -40,7 +40,7 @@ impl<'d> Lowerer<'d, '_> {
             return if self.caps.must(Demand::NoNull) {
                 self.labelled(node, &values)
             } else {
-                let mut sheet = Sheet::new();
+                let mut sheet = self.sheet();
                 sheet.put(Kw::Type, Json::str("null"));
                 self.finish(node, sheet)
             };
@@ -85,7 +85,7 @@ impl<'d> Lowerer<'d, '_> {
                 || self.caps.must(Demand::OneType));
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
-            let mut sheet = Sheet::new();
+            let mut sheet = self.sheet();
             if let Some(name) = types.name().filter(|_| !self.asks_more_than_type(types)) {
                 if node.types.is_none() {
                     self.note_type(node);
@@ -98,7 +98,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.finish(node, sheet);
         }
         if together && !self.caps.must(Demand::EnumFits) {
-            let mut sheet = Sheet::new();
+            let mut sheet = self.sheet();
             self.put_value_types(node, values, &mut sheet);
             self.put_values(node, kw, values, &mut sheet);
             return self.finish(node, sheet);
@@ -128,7 +128,7 @@ impl<'d> Lowerer<'d, '_> {
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
         let mut names: Vec<Json<'d>> = stated.names().map(|(name, _)| Json::str(name)).collect();
         let name = if names.len() == 1 { names.pop() } else { None };
-        sheet.put(Kw::Type, name.unwrap_or(Json::Arr(names)));
+        sheet.put(Kw::Type, name.unwrap_or(Json::arr(names)));
     }
 
     /// Records that the type of listed values is written out (R-A15).
@@ -154,7 +154,7 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.refusal_code(Kw::Const);
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
-        sheet.put(Kw::Enum, Json::Arr(values.iter().map(|value| (*value).clone()).collect()));
+        sheet.put(Kw::Enum, Json::arr(values.iter().map(|value| (*value).clone()).collect()));
     }
 
     /// Carries values as labels: strings that stand for them.
@@ -185,11 +185,11 @@ impl<'d> Lowerer<'d, '_> {
             .find(|demand| self.caps.must(*demand))
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
         self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
-        let mut sheet = Sheet::new();
+        let mut sheet = self.sheet();
         sheet.put(Kw::Type, Json::str("string"));
         let names = labels.iter().map(|(label, _)| Json::str(label.clone())).collect();
         if self.caps.accepts(Kw::Enum) {
-            sheet.put(Kw::Enum, Json::Arr(names));
+            sheet.put(Kw::Enum, Json::arr(names));
         }
         sheet.lens = self.lens.add(Shape::Labels(labels));
         self.finish(node, sheet)
@@ -202,7 +202,7 @@ impl<'d> Lowerer<'d, '_> {
         plain.values = None;
         plain.types = Some(types);
         let mut facts = Vec::new();
-        let listed = Json::Arr(values.iter().map(|value| (*value).clone()).collect());
+        let listed = Json::arr(values.iter().map(|value| (*value).clone()).collect());
         self.spill(Kw::Enum, &listed, node.place, Effect::Wider, &mut facts);
         let lowered = self.lower_merged_plain(&Rc::new(plain), pos);
         self.with_facts(lowered, &facts)

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::guard::same;
 use super::{Absent, Field, Lens, LensId, ObjectShape, Shape};
+use crate::arena::Arena;
 use crate::json::{Bounds, Json, push_token};
 
 /// The key and the value of an entry.
@@ -395,7 +396,8 @@ fn at_most_one(mut list: Vec<Value>) -> Passed<Option<Value>> {
 /// The value that a text writes. A text that is no JSON is what it says: models write plain text where any value may stand.
 fn read_text(text: String) -> Value {
     let bounds = Bounds { depth: DEEPEST, values: usize::MAX };
-    match Json::from_text(&text, bounds) {
+    let arena = Arena::for_text(text.len());
+    match Json::from_text(&text, bounds, &arena) {
         Ok(json) => json.to_value(),
         Err(_) => Value::String(text),
     }

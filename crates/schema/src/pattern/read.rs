@@ -14,6 +14,9 @@ pub(super) struct Parsed<'p> {
     pub(super) mode: Mode,
 }
 
+/// Room for so many pieces is made at once.
+const FEW_SPOTS: usize = 32;
+
 impl<'p> Parsed<'p> {
     pub(super) fn read(pattern: &'p str) -> Self {
         let mut reader = Reader {
@@ -23,7 +26,7 @@ impl<'p> Parsed<'p> {
             captures: 0,
             names: BTreeMap::new(),
         };
-        let mut spots: Vec<Spot<'p>> = Vec::new();
+        let mut spots: Vec<Spot<'p>> = Vec::with_capacity(pattern.len().min(FEW_SPOTS));
         let mut shape = Shape::new();
         loop {
             let start = reader.offset();

@@ -136,12 +136,12 @@ impl<'d> Reader<'d> {
             | Kw::Anchor
             | Kw::DynamicAnchor
             | Kw::RecursiveAnchor => {
-                let detail = "it names what needs no name: references are resolved".to_owned();
+                let detail = "it names what needs no name: references are resolved";
                 self.change("READ-NAME", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
             Kw::Defs | Kw::Definitions | Kw::OpenDefs => {
-                let detail = "only what is referred to is printed".to_owned();
+                let detail = "only what is referred to is printed";
                 self.change("READ-DEFS", place, kw.name(), Action::Rewritten, Effect::Note, detail);
                 true
             }
@@ -164,7 +164,7 @@ impl<'d> Reader<'d> {
                 true
             }
             Kw::ContentSchema => {
-                let detail = "the schema of what a string contains has references of its own".to_owned();
+                let detail = "the schema of what a string contains has references of its own";
                 self.change("READ-CONTENT", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
@@ -247,7 +247,7 @@ impl<'d> Reader<'d> {
                         }
                     }
                     if rules.required.len() < names.len() {
-                        let detail = "names that stand twice are written once".to_owned();
+                        let detail = "names that stand twice are written once";
                         self.change("READ-REQUIRED", place, kw.name(), Action::Rewritten, Effect::Same, detail);
                     }
                     names.iter().all(|name| name.as_str().is_some())
@@ -390,7 +390,7 @@ impl<'d> Reader<'d> {
             let count = values.len();
             values.retain(|value| types.meets(Types::of(value)));
             if values.len() < count {
-                let detail = "values that the type refuses are left out".to_owned();
+                let detail = "values that the type refuses are left out";
                 self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
             }
         }
@@ -400,7 +400,7 @@ impl<'d> Reader<'d> {
     /// Reads `nullable: true` as `OpenAPI` 3.0 means it.
     fn allow_null(&mut self, node: &mut Node<'d>, place: Place) {
         if self.draft.is_none() {
-            let detail = "`nullable` is read as OpenAPI means it".to_owned();
+            let detail = "`nullable` is read as OpenAPI means it";
             self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, Effect::Wider, detail);
         }
         if node.is_bare() && (node.target.is_some() || node.logic.is_some()) {
@@ -430,7 +430,7 @@ impl<'d> Reader<'d> {
         let kept =
             Node { place: node.place, target: node.target, notes: std::mem::take(&mut node.notes), ..Node::default() };
         *node = kept;
-        let detail = "keywords beside a reference mean nothing up to draft 7".to_owned();
+        let detail = "keywords beside a reference mean nothing up to draft 7";
         self.change("READ-SIBLINGS", place, Kw::Ref.name(), Action::Dropped, Effect::Same, detail);
     }
 
@@ -536,7 +536,7 @@ fn are_distinct_names(names: &[Json<'_>]) -> bool {
 
 /// What generators write for keys: they are strings, which they always are.
 fn trivial_names() -> Json<'static> {
-    Json::Obj(vec![(Kw::Type.name().into(), Json::str("string"))])
+    Json::obj(vec![(Kw::Type.name().into(), Json::str("string"))])
 }
 
 /// Intersects the values a node may take with these.

@@ -4,6 +4,7 @@
 mod keywords;
 mod resolve;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -182,7 +183,7 @@ impl<'d> Reader<'d> {
         let node = match json {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
-            Json::Obj(members) => self.read_members(members, place, scope)?,
+            Json::Obj(members) => Node { source: Some(json), ..self.read_members(members, place, scope)? },
             Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
                 return Err(ReadError::new(
                     ReadErrorKind::NotASchema,
@@ -195,12 +196,20 @@ impl<'d> Reader<'d> {
         Ok(())
     }
 
-    fn change(&mut self, code: &str, place: Place, keyword: &str, action: Action, effect: Effect, detail: String) {
+    fn change(
+        &mut self,
+        code: &str,
+        place: Place,
+        keyword: &'static str,
+        action: Action,
+        effect: Effect,
+        detail: impl Into<Cow<'static, str>>,
+    ) {
         let at = self.graph.pointer(Some(place));
         self.changes.push(Change {
             code: code.into(),
             at,
-            keyword: keyword.to_owned().into(),
+            keyword: keyword.into(),
             action,
             effect,
             detail: detail.into(),

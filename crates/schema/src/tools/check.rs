@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
 use super::{ToolEntry, ToolList, shapes};
+use crate::arena::Arena;
 use crate::check::{Subject, check_json, counts};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
@@ -80,7 +81,8 @@ struct Tool<'a> {
 impl Tool<'_> {
     fn check_schema(&self, schema: &Value, at: &str, dialect: &Dialect, slot: Slot) -> Vec<Violation> {
         let subject = Subject { name: &self.entry.name, index: self.index };
-        let found = match Json::from_value(schema, Limits::default().bounds()) {
+        let arena = Arena::default();
+        let found = match Json::from_value(schema, Limits::default().bounds(), &arena) {
             Ok(json) if schema.is_object() || schema.is_boolean() => check_json(&json, dialect, slot, &subject),
             Ok(_) => vec![self.unreadable("it is neither an object nor a boolean")],
             Err(error) => vec![self.unreadable(&error.to_string())],

@@ -25,7 +25,7 @@ fn integer_range(format: &str) -> Option<(Number, Number)> {
 const MAX_SAFE: u64 = 9_007_199_254_740_991;
 
 pub(super) fn anything<'a>() -> Json<'a> {
-    Json::Obj(Vec::new())
+    Json::obj(Vec::new())
 }
 
 pub(super) fn nothing<'a>() -> Json<'a> {
@@ -42,9 +42,11 @@ pub(super) fn of_type<'a>(types: Types) -> Json<'a> {
 
 /// The schema with that keyword set.
 pub(super) fn with<'a>(schema: Json<'a>, kw: Kw, value: Json<'a>) -> Json<'a> {
-    let Json::Obj(mut members) = schema else { return schema };
-    set(&mut members, kw, value);
-    Json::Obj(members)
+    let mut schema = schema;
+    if let Some(members) = schema.members_mut() {
+        set(members, kw, value);
+    }
+    schema
 }
 
 fn set<'a>(members: &mut Vec<Member<'a>>, kw: Kw, value: Json<'a>) {
@@ -62,7 +64,7 @@ pub(super) fn add<'a>(schema: Json<'a>, kw: Kw, value: Json<'a>) -> Json<'a> {
         Some(_) => {
             let mut all = schema.get(Kw::AllOf.name()).and_then(Json::as_arr).unwrap_or_default().to_vec();
             all.push(with(anything(), kw, value));
-            with(schema, Kw::AllOf, Json::Arr(all))
+            with(schema, Kw::AllOf, Json::arr(all))
         }
     }
 }
@@ -97,9 +99,9 @@ pub(super) fn nullable(schema: Json<'_>) -> Json<'_> {
     } else if scalar && !listed {
         let name = schema.get(Kw::Type.name()).cloned();
         let names = name.into_iter().chain(Types::NULL.name().map(Json::str)).collect();
-        with(schema, Kw::Type, Json::Arr(names))
+        with(schema, Kw::Type, Json::arr(names))
     } else {
-        with(anything(), Kw::AnyOf, Json::Arr(vec![schema, of_type(Types::NULL)]))
+        with(anything(), Kw::AnyOf, Json::arr(vec![schema, of_type(Types::NULL)]))
     }
 }
 
@@ -110,7 +112,7 @@ fn one_of_values(mut values: Vec<Json<'_>>) -> Json<'_> {
     match values.len() {
         0 => nothing(),
         1 => values.pop().map_or_else(nothing, |value| with(out, Kw::Const, value)),
-        _ => with(out, Kw::Enum, Json::Arr(values)),
+        _ => with(out, Kw::Enum, Json::arr(values)),
     }
 }
 
@@ -189,8 +191,8 @@ impl<'j, 'a> Instance<'j, 'a> {
         out = bound(out, Kw::Minimum, number(self.whole.get("minValue")));
         out = bound(out, Kw::Maximum, number(self.whole.get("maxValue")));
         let mut typed = of_type(if whole { Types::INTEGER } else { Types::NUMBER });
-        if let (Json::Obj(typed), Json::Obj(limits)) = (&mut typed, out) {
-            typed.extend(limits);
+        if let (Some(typed), Json::Obj(limits)) = (typed.members_mut(), out) {
+            typed.extend(limits.into_vec());
         }
         typed
     }
@@ -230,9 +232,9 @@ impl<'j, 'a> Instance<'j, 'a> {
             }
             properties.push((key.clone(), child(Some(value), depth)));
         }
-        let mut out = with(out, Kw::Properties, Json::Obj(properties));
+        let mut out = with(out, Kw::Properties, Json::obj(properties));
         if !required.is_empty() {
-            out = with(out, Kw::Required, Json::Arr(required));
+            out = with(out, Kw::Required, Json::arr(required));
         }
         match self.other_keys(depth) {
             Some(others) => with(out, Kw::AdditionalProperties, others),
@@ -277,7 +279,7 @@ impl<'j, 'a> Instance<'j, 'a> {
         let mut out = of_type(Types::ARRAY);
         if !items.is_empty() {
             let prefix = items.iter().map(|item| child(Some(item), depth)).collect();
-            out = with(out, Kw::PrefixItems, Json::Arr(prefix));
+            out = with(out, Kw::PrefixItems, Json::arr(prefix));
         }
         out = with(out, Kw::Items, rest);
         if least > 0 {
@@ -301,7 +303,7 @@ impl<'j, 'a> Instance<'j, 'a> {
             if self.version == Version::V4 && !partial && matches!(kind, Some(Kind::Enum | Kind::Literal)) {
                 let listed = keys.get(Kw::Enum.name()).and_then(Json::as_arr).map(<[_]>::to_vec);
                 let names = listed.or_else(|| keys.get(Kw::Const.name()).map(|name| vec![name.clone()]));
-                out = with(out, Kw::Required, Json::Arr(names.unwrap_or_default()));
+                out = with(out, Kw::Required, Json::arr(names.unwrap_or_default()));
             }
             out = with(out, Kw::PropertyNames, keys);
         }
@@ -311,7 +313,7 @@ impl<'j, 'a> Instance<'j, 'a> {
     /// A map has no JSON of its own; here it is the list of its pairs, as `new Map` takes it.
     pub(super) fn map(&self, depth: usize) -> Json<'a> {
         let pair = vec![child(self.get("keyType"), depth), child(self.get("valueType"), depth)];
-        let pair = with(of_type(Types::ARRAY), Kw::PrefixItems, Json::Arr(pair));
+        let pair = with(of_type(Types::ARRAY), Kw::PrefixItems, Json::arr(pair));
         let pair = with(with(pair, Kw::Items, Json::Bool(false)), Kw::MinItems, Json::Num(2.into()));
         self.sizes(with(of_type(Types::ARRAY), Kw::Items, pair), Kw::MinItems, Kw::MaxItems)
     }
@@ -334,7 +336,7 @@ impl<'j, 'a> Instance<'j, 'a> {
             0 if lost => anything(),
             0 => nothing(),
             1 => some.pop().unwrap_or_else(anything),
-            _ => with(anything(), Kw::AnyOf, Json::Arr(some)),
+            _ => with(anything(), Kw::AnyOf, Json::arr(some)),
         }
     }
 
@@ -343,7 +345,7 @@ impl<'j, 'a> Instance<'j, 'a> {
         let mut some: Vec<Json<'a>> = sides.into_iter().filter(|side| *side != anything()).collect();
         match some.len() {
             0 | 1 => some.pop().unwrap_or_else(anything),
-            _ => with(anything(), Kw::AllOf, Json::Arr(some)),
+            _ => with(anything(), Kw::AllOf, Json::arr(some)),
         }
     }
 }

@@ -98,6 +98,6 @@ fn with_ip_version<'a>(schema: Json<'a>, check: &Json<'a>) -> Json<'a> {
     match check.get("version").and_then(Json::as_str) {
         Some("v4") => add(schema, Kw::Format, Json::str("ipv4")),
         Some("v6") => add(schema, Kw::Format, Json::str("ipv6")),
-        Some(_) | None => add(schema, Kw::AnyOf, Json::Arr(vec![format("ipv4"), format("ipv6")])),
+        Some(_) | None => add(schema, Kw::AnyOf, Json::arr(vec![format("ipv4"), format("ipv6")])),
     }
 }
