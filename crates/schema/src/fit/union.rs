@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::disjoint::Apart;
+use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
@@ -275,13 +276,18 @@ impl<'d> Lowerer<'d, '_> {
         if branches.iter().all(|(_, lens)| lens.is_same()) {
             return LensId::SAME;
         }
-        let branches = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
-        self.lens.add(Shape::Union(branches))
+        let own = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
+        let lens = self.lens.add(Shape::Union(own));
+        self.unions.push(Told { lens, branches: branches.to_vec() });
+        lens
     }
 
     /// A branch of a union. What would look on the wire like another branch goes into an object of its own: JSON text and labels
     /// beside strings, a list of entries beside lists.
     pub(super) fn lower_branch(&mut self, branch: NodeId, all: &[NodeId]) -> Lowered<'d> {
+        if let Some(boxed) = self.lower_boxed(branch, all) {
+            return boxed;
+        }
         let lowered = self.lower(branch, Pos::Branch);
         let object = self.types_of(branch).without(Types::NULL) == Types::OBJECT;
         let (key, kind) = match self.lens.kind_on_wire(lowered.lens) {
@@ -292,20 +298,20 @@ impl<'d> Lowerer<'d, '_> {
             None => return lowered,
         };
         let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
-        if alike { self.boxed(lowered, key) } else { lowered }
+        if alike { self.boxed(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
-    fn boxed(&mut self, inner: Lowered<'d>, key: &'static str) -> Lowered<'d> {
+    pub(super) fn boxed(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
         let mut members = vec![
             (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::Obj(vec![(key.into(), inner.json)])),
-            (Kw::Required.name().into(), Json::Arr(vec![Json::str(key)])),
+            (Kw::Properties.name().into(), Json::Obj(vec![(key.clone().into(), inner.json)])),
+            (Kw::Required.name().into(), Json::Arr(vec![Json::str(key.clone())])),
         ];
         if self.caps.accepts(Kw::AdditionalProperties) {
             members.push((Kw::AdditionalProperties.name().into(), Json::Bool(false)));
         }
-        let lens = self.lens.add(Shape::Wrapped(key.to_owned(), inner.lens));
+        let lens = self.lens.add(Shape::Wrapped(key, inner.lens));
         Lowered { json: Json::Obj(members), lens, null: inner.null }
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::apply::{Passage, Passed, Way, fail};
 use super::guard::Reach;
-use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape};
+use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
 
 /// Shapes within shapes beyond this depth are taken to fit.
 const DEEPEST: usize = 32;
@@ -44,7 +44,8 @@ impl Passage<'_> {
         if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
             return Ok(value);
         }
-        let mut tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
+        let any_looks_right = !looks_right.is_empty();
+        let mut tried = if any_looks_right { looks_right } else { branches.iter().collect() };
         tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
         let mut readable = None;
         let mut fault = None;
@@ -61,6 +62,8 @@ impl Passage<'_> {
         }
         self.doubts += 1;
         match (readable, fault) {
+            // What looks right and cannot be read is not taken for something else that does not fit.
+            (_, Some(fault)) if any_looks_right && way == Way::Decode => Err(fault),
             (Some(back), _) => Ok(back),
             (None, Some(fault)) => Err(fault),
             (None, None) => fail("no branch of the union fits"),
@@ -151,7 +154,9 @@ impl Lens {
     fn may_be(&self, id: LensId, guard: GuardId, value: &Value, way: Way, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return true };
         match (self.shape(id), value) {
-            (Shape::Same, value) => way == Way::Partial || self.admits(guard, value, Reach::Near),
+            (Shape::Same, value) => {
+                way == Way::Partial || self.admits(guard, value, Reach::Near) && self.may_be_closed(guard, value)
+            }
             (Shape::Link(inner), value) => self.may_be(*inner, guard, value, way, depth),
             (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
                 value.is_null() || self.may_be(*inner, guard, value, way, depth)
@@ -200,7 +205,11 @@ impl Lens {
         let mut known = 0;
         for (index, field) in shape.fields.iter().enumerate() {
             let Some(value) = map.get(field.wire()) else {
-                let needed = guard.required.contains(&field.name) && field.absent != Absent::IsNull;
+                let needed = match field.absent {
+                    Absent::Kept => guard.required.contains(&field.name),
+                    Absent::IsNull | Absent::IsEither => false,
+                    Absent::Null | Absent::NullEither | Absent::EmptyList | Absent::NullMark | Absent::NullList => true,
+                };
                 if needed && way != Way::Partial {
                     return false;
                 }
@@ -214,13 +223,27 @@ impl Lens {
             }
         }
         let rest = shape.rest.as_ref().is_some_and(|rest| map.contains_key(&rest.wire));
+        if !rest && way != Way::Partial && shape.rest.as_ref().is_some_and(|rest| rest.always) {
+            return false;
+        }
         let closed = guard.additional.and_then(|own| self.guard(own)).is_some_and(Guard::is_never);
-        !closed || !guard.pattern_properties.is_empty() || known + usize::from(rest) == map.len()
+        let asked = closed && guard.pattern_properties.is_empty();
+        let refused = asked || shape.rest.is_some() || self.undeclared == Undeclared::Refused;
+        !refused || known + usize::from(rest) == map.len()
+    }
+
+    /// Whether an object that travels as it is has no properties that none may have on the wire.
+    fn may_be_closed(&self, guard: GuardId, value: &Value) -> bool {
+        let (Undeclared::Refused, Value::Object(map), Some(guard)) = (self.undeclared, value, self.guard(guard)) else {
+            return true;
+        };
+        let declares = |(index, key): (usize, &String)| property_of(guard, index, key).is_some();
+        guard.properties.is_empty() || map.keys().enumerate().all(declares)
     }
 }
 
 /// What a guard asks of a property; it usually stands where the property stands among the fields.
-fn property_of(guard: &Guard, index: usize, name: &str) -> Option<GuardId> {
+pub(super) fn property_of(guard: &Guard, index: usize, name: &str) -> Option<GuardId> {
     let here = guard.properties.get(index).filter(|(own, _)| own == name);
     here.or_else(|| guard.properties.iter().find(|(own, _)| own == name)).map(|(_, id)| *id)
 }

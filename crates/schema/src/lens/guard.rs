@@ -11,7 +11,7 @@ use super::Lens;
 use crate::types::Types;
 
 /// A guard of a [`Lens`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct GuardId(u32);
 
