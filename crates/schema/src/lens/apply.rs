@@ -379,7 +379,16 @@ impl Passage<'_> {
             return fail("a tuple travels as an object");
         };
         let mut items: Vec<Value> = fields.iter().map_while(|field| map.swap_remove(field)).collect();
-        if let Some(Value::Array(more)) = rest.and_then(|rest| map.swap_remove(rest)) {
+        let whole = items.len() == fields.len();
+        let more = match rest.and_then(|rest| map.swap_remove(rest)) {
+            Some(Value::Array(more)) => more,
+            Some(_) | None => Vec::new(),
+        };
+        let behind = !more.is_empty() || fields.iter().skip(items.len()).any(|field| map.contains_key(field));
+        if !whole && behind && self.way == Way::Decode {
+            return fail("a place of the tuple is empty, and a later one is not");
+        }
+        if whole {
             items.extend(more);
         }
         Ok(Value::Array(items))

@@ -18,12 +18,7 @@ impl Passage<'_> {
         let right = match only(branches.iter().filter(near)) {
             Only::One(branch) if vouched => Some(branch),
             Only::None => None,
-            Only::One(_) | Only::Several => {
-                let mut right = branches.iter().filter(|branch| lens.admits(branch.guard, &value, Reach::Far));
-                let first = right.next();
-                let is_sure = |branch: &&Branch| lens.is_sure_of(branch.guard, &value, DEEPEST);
-                first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
-            }
+            Only::One(_) | Only::Several => lens.right_one(branches, |branch| branch.guard, &value),
         };
         let Some(branch) = right else { return fail("no branch of the union fits") };
         self.vouched = true;
@@ -73,7 +68,7 @@ impl Passage<'_> {
     pub(super) fn choice(&mut self, branches: &[(String, GuardId)], object: LensId, value: Value) -> Passed {
         if self.way == Way::Encode {
             let lens = self.lens;
-            let right = branches.iter().find(|(_, guard)| lens.admits(*guard, &value, Reach::Far));
+            let right = lens.right_one(branches, |(_, guard)| *guard, &value);
             let Some((name, _)) = right else { return fail("no branch of the union fits") };
             return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
         }
@@ -113,6 +108,14 @@ fn only<T>(mut of: impl Iterator<Item = T>) -> Only<T> {
 }
 
 impl Lens {
+    /// The first branch that accepts a value, rather one of which that is certain.
+    fn right_one<'b, B>(&self, branches: &'b [B], guard: impl Fn(&B) -> GuardId, value: &Value) -> Option<&'b B> {
+        let mut right = branches.iter().filter(|branch| self.admits(guard(branch), value, Reach::Far));
+        let first = right.next();
+        let is_sure = |branch: &&B| self.is_sure_of(guard(branch), value, DEEPEST);
+        first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
+    }
+
     fn chance_of(&self, id: LensId, depth: usize) -> Chance {
         let Some(depth) = depth.checked_sub(1) else { return Chance::Perhaps };
         match self.shape(id) {

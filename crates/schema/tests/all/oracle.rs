@@ -26,8 +26,7 @@ impl Court {
         let about = || format!("fitted {}\n  changes {:?}", fitted.schema, fitted.changes);
         for seed in 0..values {
             if let Some(value) = sample(schema, seed).filter(|value| !narrower && self.caller.is_valid(value)) {
-                self.law_3(fitted, &value)
-                    .map_err(|reason| format!("law 3: {value}: {reason}\n  {}", about()))?;
+                self.law_3(fitted, &value).map_err(|reason| format!("law 3: {value}: {reason}\n  {}", about()))?;
             }
             if let Some(value) = sample(&fitted.schema, seed).filter(|_| !wider) {
                 self.law_4(fitted, &value).map_err(|reason| format!("law 4: {value} {reason}\n  {}", about()))?;
