@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::apply::Way;
-use super::frame::{Form, Frame, Key};
 use super::guard::{Reach, same};
 use super::{Guard, GuardId, Lens, LensId, Shape, Sized};
 use crate::types::Types;
@@ -18,14 +17,14 @@ const DEEPEST: usize = 48;
 const MOST_STEPS: usize = 100_000;
 
 /// Types within unions of unions beyond this depth may be any.
-const DEEPEST_TYPES: usize = 8;
+pub(super) const DEEPEST_TYPES: usize = 8;
 
 /// More listed values than this are not looked at one by one.
 const MOST_VALUES: usize = 256;
 
 /// How two shapes meet on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Meeting {
+pub(super) enum Meeting {
     /// No value of the wire has both shapes.
     Never,
     /// A value that has both means the same in both.
@@ -103,7 +102,7 @@ impl Lens {
 pub(super) struct Comparer<'l> {
     pub(super) lens: &'l Lens,
     known: HashMap<(Side, Side), Meeting>,
-    steps_left: usize,
+    pub(super) steps_left: usize,
     depth: usize,
 }
 
@@ -119,7 +118,7 @@ enum List<'l> {
 }
 
 impl<'l> Comparer<'l> {
-    fn meet(&mut self, a: Side, b: Side) -> Meeting {
+    pub(super) fn meet(&mut self, a: Side, b: Side) -> Meeting {
         let (a, b) = (self.settled(a), self.settled(b));
         if a == b {
             return Meeting::Alike;
@@ -147,13 +146,10 @@ impl<'l> Comparer<'l> {
     fn settled(&self, side: Side) -> Side {
         let Side::Of(mut id, guard) = side else { return side };
         for _ in 0..super::DEEPEST_LINKS {
-            match self.lens.shape(id) {
-                Shape::Link(inner) => id = *inner,
-                Shape::Same => id = LensId::SAME,
-                _ => break,
-            }
+            let Shape::Link(inner) = self.lens.shape(id) else { break };
+            id = *inner;
         }
-        Side::Of(id, guard)
+        Side::Of(if self.lens.keeps(id) { LensId::SAME } else { id }, guard)
     }
 
     fn is_same(&self, side: Side) -> bool {
@@ -196,7 +192,7 @@ impl<'l> Comparer<'l> {
         meeting
     }
 
-    fn most(&mut self, pairs: impl IntoIterator<Item = (Side, Side)>) -> Meeting {
+    pub(super) fn most(&mut self, pairs: impl IntoIterator<Item = (Side, Side)>) -> Meeting {
         let mut most = Meeting::Never;
         for (a, b) in pairs {
             most = most.max(self.meet(a, b));
@@ -217,15 +213,16 @@ impl<'l> Comparer<'l> {
     /// The shapes of which a shape is one.
     fn parts(&self, side: Side) -> Option<Vec<Side>> {
         let Side::Of(id, guard) = side else { return None };
-        match self.lens.shape(id) {
-            Shape::Union(branches) => Some(branches.iter().map(|own| Side::Of(own.lens, Some(own.guard))).collect()),
-            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => Some(vec![Side::Null, Side::Of(*inner, guard)]),
-            _ => None,
+        let shape = self.lens.shape(id);
+        if let Shape::Union(branches) = shape {
+            return Some(branches.iter().map(|own| Side::Of(own.lens, Some(own.guard))).collect());
         }
+        let (Shape::Nullable(inner) | Shape::NullIsAbsent(inner)) = shape else { return None };
+        Some(vec![Side::Null, Side::Of(*inner, guard)])
     }
 
     /// The types that values of a shape have on the wire.
-    fn types(&self, side: Side, depth: usize) -> Types {
+    pub(super) fn types(&self, side: Side, depth: usize) -> Types {
         let (id, guard) = match self.settled(side) {
             Side::Null => return Types::NULL,
             Side::Entries(..) => return Types::ARRAY,
@@ -269,10 +266,12 @@ impl<'l> Comparer<'l> {
             Side::Entries(..) => return None,
             Side::Of(id, _) => id,
         };
-        let pairs: Vec<(Value, Value)> = match self.lens.shape(id) {
-            Shape::Same => self.guard(side)?.values.as_ref()?.iter().map(|own| (own.clone(), own.clone())).collect(),
-            Shape::Labels(labels) => labels.iter().map(|(label, own)| (label.clone().into(), own.clone())).collect(),
-            _ => return None,
+        let shape = self.lens.shape(id);
+        let pairs: Vec<(Value, Value)> = if let Shape::Labels(labels) = shape {
+            labels.iter().map(|(label, own)| (label.clone().into(), own.clone())).collect()
+        } else {
+            let values = self.guard(side).filter(|_| *shape == Shape::Same)?.values.as_ref()?;
+            values.iter().map(|own| (own.clone(), own.clone())).collect()
         };
         (pairs.len() <= MOST_VALUES).then_some(pairs)
     }
@@ -281,25 +280,26 @@ impl<'l> Comparer<'l> {
         self.steps_left = self.steps_left.saturating_sub(listed.len() / 8);
         let mut most = Meeting::Never;
         for (wire, own) in listed {
-            let back = match other {
-                Side::Null if wire.is_null() => Value::Null,
-                Side::Null => continue,
-                Side::Entries(..) if wire.is_array() => return Meeting::Clash,
-                Side::Entries(..) => continue,
-                Side::Of(id, guard) => {
-                    let Ok(back) = self.lens.pass_from(id, wire.clone(), Way::Decode) else { continue };
-                    if guard.is_some_and(|guard| !self.lens.admits(guard, &back, Reach::Far)) {
-                        continue;
-                    }
-                    back
-                }
-            };
+            let Some(back) = self.read_as(other, wire) else { continue };
             if !same(&back, own) {
                 return Meeting::Clash;
             }
             most = Meeting::Alike;
         }
         most
+    }
+
+    /// What a value of the wire means in a shape that it can have.
+    fn read_as(&self, side: Side, wire: &Value) -> Option<Value> {
+        match side {
+            Side::Null => wire.is_null().then_some(Value::Null),
+            // No value is listed that is a list of entries: whatever it means, it is something else.
+            Side::Entries(..) => wire.is_array().then(|| Value::Object(Map::new())),
+            Side::Of(id, guard) => {
+                let back = self.lens.pass_from(id, wire.clone(), Way::Decode).ok()?;
+                guard.is_none_or(|guard| self.lens.admits(guard, &back, Reach::Far)).then_some(back)
+            }
+        }
     }
 
     fn by_type(&mut self, a: Side, b: Side, shared: Types) -> Meeting {
@@ -345,7 +345,17 @@ impl<'l> Comparer<'l> {
                 Side::Of(_, guard) => Side::Of(*inner, guard),
                 Side::Null | Side::Entries(..) => Side::Of(*inner, None),
             }),
-            _ => List::Items(&[], LensId::SAME),
+            Shape::Same
+            | Shape::Link(_)
+            | Shape::Nullable(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Object(_)
+            | Shape::Tuple { .. }
+            | Shape::Wrapped(..)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Union(_)
+            | Shape::Choice { .. } => List::Items(&[], LensId::SAME),
         }
     }
 
@@ -359,8 +369,9 @@ impl<'l> Comparer<'l> {
     fn lists(&mut self, a: Side, b: Side) -> Meeting {
         match (self.list(a), self.list(b)) {
             (List::Items(x, x_rest), List::Items(y, y_rest)) => self.items((a, x, x_rest), (b, y, y_rest)),
-            (List::Entries(x), List::Entries(y)) => self.meet(x, y).max(Meeting::Alike),
-            (List::AtMostOne(x), List::AtMostOne(y)) => self.meet(x, y).max(Meeting::Alike),
+            (List::Entries(x), List::Entries(y)) | (List::AtMostOne(x), List::AtMostOne(y)) => {
+                self.meet(x, y).max(Meeting::Alike)
+            }
             (List::Items(prefix, rest), List::Entries(_)) => self.items_and_entries((a, prefix, rest), b),
             (List::Entries(_), List::Items(prefix, rest)) => self.items_and_entries((b, prefix, rest), a),
             (List::AtMostOne(_), _) | (_, List::AtMostOne(_)) => Meeting::Clash,
@@ -389,7 +400,7 @@ impl<'l> Comparer<'l> {
             match self.meet(self.item(a, index), self.item(b, index)) {
                 Meeting::Never if count <= least => return Meeting::Never,
                 Meeting::Never => break,
-                own => most = most.max(own),
+                own @ (Meeting::Alike | Meeting::Clash) => most = most.max(own),
             }
         }
         most
@@ -400,74 +411,5 @@ impl<'l> Comparer<'l> {
         // An empty list has no items that could tell.
         let objects = self.types(self.item(items, 0), DEEPEST_TYPES).meets(Types::OBJECT);
         if least == 0 || objects { Meeting::Clash } else { Meeting::Never }
-    }
-
-    fn frames(&mut self, a: &Frame<'l>, b: &Frame<'l>) -> Meeting {
-        self.steps_left = self.steps_left.saturating_sub((a.keys.len() + b.keys.len()) / 4);
-        let mut most = Meeting::Alike;
-        for (index, key) in a.keys.iter().enumerate() {
-            most = most.max(match self.key_meets(key, b.key(index, key.wire), &b.others) {
-                Meeting::Never => return Meeting::Never,
-                own => own,
-            });
-        }
-        for (_, key) in b.keys.iter().enumerate().filter(|(index, key)| a.key(*index, key.wire).is_none()) {
-            most = most.max(match self.key_meets(key, None, &a.others) {
-                Meeting::Never => return Meeting::Never,
-                own => own,
-            });
-        }
-        if a.kind != b.kind {
-            return Meeting::Clash;
-        }
-        if most < Meeting::Clash {
-            let pairs = a.others.iter().flat_map(|x| b.others.iter().map(move |y| (*x, *y)));
-            most = most.max(self.most(pairs));
-        }
-        most
-    }
-
-    /// How the values under one key meet; without another key of that name, it is a property that is not declared.
-    fn key_meets(&mut self, key: &Key<'l>, other: Option<&Key<'l>>, others: &[Side]) -> Meeting {
-        let renamed = key.name != other.map_or(key.wire, |other| other.name);
-        let forms = match other {
-            Some(other) => other.forms(),
-            None => Form::undeclared(others),
-        };
-        let mut most = Meeting::Never;
-        for own in key.forms() {
-            for theirs in &forms {
-                let meeting = match self.forms_meet(own, *theirs) {
-                    Meeting::Alike if renamed && own != Form::missing() => Meeting::Clash,
-                    meeting => meeting,
-                };
-                most = most.max(meeting);
-            }
-        }
-        most
-    }
-
-    fn forms_meet(&mut self, a: Form, b: Form) -> Meeting {
-        match (a, b) {
-            (Form::Value(x), Form::Value(y)) | (Form::ListOf(x), Form::ListOf(y)) => self.meet(x, y),
-            (Form::Missing(x), Form::Missing(y))
-            | (Form::Null(x), Form::Null(y))
-            | (Form::EmptyList(x), Form::EmptyList(y)) => {
-                if x == y {
-                    Meeting::Alike
-                } else {
-                    Meeting::Clash
-                }
-            }
-            (Form::Value(side), sign) | (sign, Form::Value(side)) => {
-                let kind = match sign {
-                    Form::Null(_) => Types::NULL,
-                    Form::EmptyList(_) | Form::ListOf(_) => Types::ARRAY,
-                    Form::Missing(_) | Form::Value(_) => return Meeting::Never,
-                };
-                if self.types(side, DEEPEST_TYPES).meets(kind) { Meeting::Clash } else { Meeting::Never }
-            }
-            _ => Meeting::Never,
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! An object on the wire as far as it can be told from another: its keys, what may stand under each, and what that means.
 
-use super::alike::{Comparer, Side};
+use super::alike::{Comparer, DEEPEST_TYPES, Meeting, Side};
 use super::choose::property_of;
 use super::{Absent, Guard, GuardId, LensId, ObjectShape, Shape, Sized, Undeclared};
+use crate::types::Types;
 
 /// The name of what stands under the key of undeclared properties: no property is called so, as it is no string of JSON.
 const REST: &str = "\u{0}rest";
@@ -113,16 +114,22 @@ impl<'l> Comparer<'l> {
                 let names = branches.iter().map(|(name, guard)| (name.as_str(), Some(*guard)));
                 Frame { kind: Kind::Choice, keys: self.made(*object, names), others: Vec::new() }
             }
-            _ => self.natural(guard),
+            Shape::Same
+            | Shape::Link(_)
+            | Shape::Nullable(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Array { .. }
+            | Shape::Entries(_)
+            | Shape::AtMostOne(_)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Union(_) => self.natural(guard),
         }
     }
 
     /// The keys of an object that was made up for the wire.
     fn made(&self, object: LensId, names: impl Iterator<Item = (&'l str, Option<GuardId>)>) -> Vec<Key<'l>> {
-        let fields = match self.lens.shape(object) {
-            Shape::Object(shape) => shape.fields.as_slice(),
-            _ => &[],
-        };
+        let fields = if let Shape::Object(shape) = self.lens.shape(object) { shape.fields.as_slice() } else { &[] };
         let key = |(name, guard): (&'l str, _)| match fields.iter().find(|field| field.name == name) {
             Some(field) => Key {
                 wire: field.wire(),
@@ -184,6 +191,77 @@ impl<'l> Comparer<'l> {
             others.push(Side::Of(LensId::SAME, None));
         }
         others
+    }
+
+    /// How two objects meet on the wire: key by key.
+    pub(super) fn frames(&mut self, a: &Frame<'l>, b: &Frame<'l>) -> Meeting {
+        self.steps_left = self.steps_left.saturating_sub((a.keys.len() + b.keys.len()) / 4);
+        let mut most = Meeting::Alike;
+        for (index, key) in a.keys.iter().enumerate() {
+            let own = self.key_meets(key, b.key(index, key.wire), &b.others);
+            if own == Meeting::Never {
+                return own;
+            }
+            most = most.max(own);
+        }
+        for (_, key) in b.keys.iter().enumerate().filter(|(index, key)| a.key(*index, key.wire).is_none()) {
+            let own = self.key_meets(key, None, &a.others);
+            if own == Meeting::Never {
+                return own;
+            }
+            most = most.max(own);
+        }
+        if a.kind != b.kind {
+            return Meeting::Clash;
+        }
+        if most < Meeting::Clash {
+            let pairs = a.others.iter().flat_map(|x| b.others.iter().map(move |y| (*x, *y)));
+            most = most.max(self.most(pairs));
+        }
+        most
+    }
+
+    /// How the values under one key meet; without another key of that name, it is a property that is not declared.
+    fn key_meets(&mut self, key: &Key<'l>, other: Option<&Key<'l>>, others: &[Side]) -> Meeting {
+        let renamed = key.name != other.map_or(key.wire, |other| other.name);
+        let forms = match other {
+            Some(other) => other.forms(),
+            None => Form::undeclared(others),
+        };
+        let mut most = Meeting::Never;
+        for own in key.forms() {
+            for theirs in &forms {
+                let meeting = self.forms_meet(own, *theirs);
+                let moved = renamed && own != Form::missing() && meeting == Meeting::Alike;
+                let meeting = if moved { Meeting::Clash } else { meeting };
+                most = most.max(meeting);
+            }
+        }
+        most
+    }
+
+    fn forms_meet(&mut self, a: Form, b: Form) -> Meeting {
+        match (a, b) {
+            (Form::Value(x), Form::Value(y)) | (Form::ListOf(x), Form::ListOf(y)) => self.meet(x, y),
+            (Form::Missing(x), Form::Missing(y))
+            | (Form::Null(x), Form::Null(y))
+            | (Form::EmptyList(x), Form::EmptyList(y)) => {
+                if x == y {
+                    Meeting::Alike
+                } else {
+                    Meeting::Clash
+                }
+            }
+            (Form::Value(side), sign) | (sign, Form::Value(side)) => {
+                let kind = match sign {
+                    Form::Null(_) => Types::NULL,
+                    Form::EmptyList(_) | Form::ListOf(_) => Types::ARRAY,
+                    Form::Missing(_) | Form::Value(_) => return Meeting::Never,
+                };
+                if self.types(side, DEEPEST_TYPES).meets(kind) { Meeting::Clash } else { Meeting::Never }
+            }
+            _ => Meeting::Never,
+        }
     }
 }
 
