@@ -360,7 +360,7 @@ impl<'l> Comparer<'l> {
     }
 
     /// The least and the greatest number of items, or of entries.
-    pub(super) fn sizes(&self, side: Side, what: Sized) -> (u64, u64) {
+    fn sizes(&self, side: Side, what: Sized) -> (u64, u64) {
         let sizes = self.guard(side).map_or(&[][..], |guard| &guard.sizes);
         let own = sizes.iter().find(|(kind, ..)| *kind == what);
         own.map_or((0, u64::MAX), |(_, min, max)| (*min, max.unwrap_or(u64::MAX)))

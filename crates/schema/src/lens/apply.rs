@@ -104,7 +104,8 @@ impl Lens {
 
     /// Through one shape of this lens, and what is within.
     pub(super) fn pass_from(&self, root: LensId, value: Value, way: Way) -> Result<Value, LensError> {
-        let mut passage = Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0 };
+        let mut passage =
+            Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0, trying: 0 };
         passage.through(root, value).map_err(|fault| {
             let mut at = String::new();
             fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
@@ -123,6 +124,8 @@ pub(super) struct Passage<'l> {
     pub(super) vouched: bool,
     /// Unions in which no branch was right and one was taken all the same.
     pub(super) doubts: usize,
+    /// Branches around the value that are tried and not chosen yet.
+    pub(super) trying: usize,
 }
 
 impl Passage<'_> {

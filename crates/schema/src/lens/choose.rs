@@ -33,7 +33,9 @@ impl Passage<'_> {
         let (lens, way) = (self.lens, self.way);
         let fits = |branch: &&Branch| lens.may_be(branch.lens, branch.guard, &value, way, DEEPEST);
         if let Only::One(branch) = only(branches.iter().filter(fits)) {
-            return self.through(branch.lens, value);
+            let back = self.through(branch.lens, value)?;
+            self.doubt_unless_admitted(branch.guard, &back);
+            return Ok(back);
         }
         let looks_right: Vec<&Branch> = branches.iter().filter(fits).collect();
         if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
@@ -48,7 +50,10 @@ impl Passage<'_> {
             let Some(left) = self.tries_left.checked_sub(1) else { break };
             self.tries_left = left;
             let doubts = self.doubts;
-            match self.through(branch.lens, value.clone()) {
+            self.trying += 1;
+            let passed = self.through(branch.lens, value.clone());
+            self.trying -= 1;
+            match passed {
                 Ok(back) if self.doubts == doubts && lens.admits(branch.guard, &back, Reach::Far) => return Ok(back),
                 Ok(back) => readable = readable.or(Some(back)),
                 Err(error) => fault = fault.or(Some(error)),
@@ -62,6 +67,17 @@ impl Passage<'_> {
             (Some(back), _) => Ok(back),
             (None, Some(fault)) => Err(fault),
             (None, None) => fail("no branch of the union fits"),
+        }
+    }
+
+    /// Within a branch that is tried, what only looks right must be right: the branch around it may ask less.
+    fn doubt_unless_admitted(&mut self, guard: GuardId, back: &Value) {
+        if self.trying == 0 || self.tries_left == 0 {
+            return;
+        }
+        self.tries_left -= 1;
+        if !self.lens.admits(guard, back, Reach::Far) {
+            self.doubts += 1;
         }
     }
 
@@ -167,7 +183,10 @@ impl Lens {
             (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
             (Shape::Array { .. }, Value::Array(_)) | (Shape::Text, Value::String(_)) => true,
             (Shape::Tuple { fields, rest, .. }, Value::Object(map)) => {
+                let least = self.guard(guard).map_or(0, Guard::least_items);
+                let here = |(field, _): (&String, u64)| way == Way::Partial || map.contains_key(field);
                 map.keys().all(|key| fields.contains(key) || rest.as_ref() == Some(key))
+                    && fields.iter().zip(0..least).all(here)
             }
             (Shape::Entries(_), Value::Array(entries)) => {
                 entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))

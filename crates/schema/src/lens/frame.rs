@@ -2,7 +2,7 @@
 
 use super::alike::{Comparer, DEEPEST_TYPES, Meeting, Side};
 use super::choose::property_of;
-use super::{Absent, Guard, GuardId, LensId, ObjectShape, Shape, Sized, Undeclared};
+use super::{Absent, Guard, GuardId, LensId, ObjectShape, Shape, Undeclared};
 use crate::types::Types;
 
 /// The name of what stands under the key of undeclared properties: no property is called so, as it is no string of JSON.
@@ -102,7 +102,7 @@ impl<'l> Comparer<'l> {
             }
             Shape::Tuple { fields, rest, object } => {
                 let place = |index: usize| guard.and_then(|guard| guard.prefix.get(index).copied());
-                let least = self.sizes(side, Sized::Array).0;
+                let least = guard.map_or(0, Guard::least_items);
                 let names = fields.iter().enumerate().map(|(index, name)| (name.as_str(), place(index)));
                 let mut keys = self.made(*object, names.chain(rest.iter().map(|name| (name.as_str(), None))));
                 for (key, _) in keys.iter_mut().zip(0..least) {

@@ -118,6 +118,11 @@ impl Guard {
         }
     }
 
+    /// How many items an array has at least.
+    pub(super) fn least_items(&self) -> u64 {
+        self.sizes.iter().find(|(what, ..)| *what == Sized::Array).map_or(0, |(_, least, _)| *least)
+    }
+
     /// Whether no value is admitted.
     pub(super) fn is_never(&self) -> bool {
         self.types.is_some_and(Types::is_none)
