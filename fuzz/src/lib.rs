@@ -3,6 +3,9 @@
 
 mod answer;
 mod mutate;
+#[path = "../../crates/schema/tests/all/oracle.rs"]
+mod oracle;
+mod plain;
 mod shrink;
 pub mod wire;
 
@@ -11,9 +14,15 @@ use polywire_schema::{
     fit_tools, read_tools, target,
 };
 
+use oracle::{Court, UNREADABLE};
+use plain::is_plain;
+
 pub use answer::answer;
 pub use mutate::{Mutator, seeds};
 pub use shrink::shrink;
+
+/// How many values are judged for each schema.
+const VALUES: u64 = 4;
 
 /// Reads any bytes as a schema and as a tool list, for the dialect that the first byte chooses. What is wrong with them
 /// must come back as an error or a finding.
@@ -42,7 +51,7 @@ pub fn read(data: &[u8]) -> Result<(), String> {
 }
 
 /// Makes up values of a schema and of what became of it, and sends them through the lens, which must also survive being kept as
-/// JSON. Whether values are what they should be is for the tests that have a judge; here everything must end.
+/// JSON. What is said in words that a validator knows is judged: laws 3 and 4 hold.
 pub fn values(data: &[u8]) -> Result<(), String> {
     let Some((dialect, options, text)) = chosen(data) else { return Ok(()) };
     let Ok(schema) = serde_json::from_str::<serde_json::Value>(text) else { return Ok(()) };
@@ -64,7 +73,11 @@ pub fn values(data: &[u8]) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    if UNREADABLE.contains(&dialect.id()) || !is_plain(&schema) {
+        return Ok(());
+    }
+    let Some(court) = Court::new(&schema, &fitted) else { return Ok(()) };
+    court.judge(&schema, &fitted, VALUES).map_err(|fault| format!("{}: {fault}", dialect.id()))
 }
 
 /// Fits a schema to the dialect that the first byte chooses, with the options of the second, by the laws: `check` finds

@@ -19,6 +19,11 @@ pub(crate) fn plain<'a>(schema: &Json<'a>) -> Option<Json<'a>> {
     Instance::of(schema).map(|instance| instance.plain(DEEPEST))
 }
 
+/// Whether a key of that name may hold the definition of an instance.
+pub(crate) fn may_define(key: &str) -> bool {
+    matches!(key, "def" | "_def" | "_zod")
+}
+
 /// Instances nested deeper than this become `{}`.
 const DEEPEST: usize = 256;
 
@@ -153,7 +158,7 @@ struct Instance<'j, 'a> {
 impl<'j, 'a> Instance<'j, 'a> {
     fn of(whole: &'j Json<'a>) -> Option<Self> {
         let members = whole.as_obj()?;
-        let has_definition = members.iter().any(|(key, _)| matches!(key.as_ref(), "def" | "_def" | "_zod"));
+        let has_definition = members.iter().any(|(key, _)| may_define(key));
         if has_definition { Self::version_3(whole, members).or_else(|| Self::version_4(whole, members)) } else { None }
     }
 

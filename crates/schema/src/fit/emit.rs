@@ -155,9 +155,10 @@ impl<'d> Lowerer<'d, '_> {
         })
     }
 
-    /// Whether a key that no draft knows may stay. One that reads like a keyword elsewhere would be taken for it.
+    /// Whether a key that no draft knows may stay. One that reads like a keyword elsewhere would be taken for it, and what is left
+    /// beside a key of an instance of Zod for such an instance.
     fn takes_unknown(&self, name: &str) -> bool {
-        self.caps.unknown && Kw::of(name).is_none()
+        self.caps.unknown && Kw::of(name).is_none() && !crate::zod::may_define(name)
     }
 
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where

@@ -13,6 +13,7 @@ mod object;
 mod options;
 mod reference;
 mod root;
+mod tell;
 mod union;
 mod values;
 
@@ -32,13 +33,14 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Place};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
-use crate::lens::{GuardId, Lens, LensError, LensId};
+use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
 use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
 use names::Names;
 use reference::Definition;
+use tell::{Boxes, Told};
 
 /// A fitted schema.
 #[derive(Clone, Debug)]
@@ -248,15 +250,20 @@ struct Tried<'d> {
 
 fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
     let size = read.graph.size();
-    let mut lowerer = Lowerer::new(read, arena, rung, options, Trust::Definitions);
-    let mut printed = lowerer.run();
-    if printed.is_none() {
+    let (mut trust, mut boxes) = (Trust::Definitions, Boxes::default());
+    let (mut lowerer, json, lens) = loop {
+        let mut lowerer = Lowerer::new(read, arena, rung, options, trust);
+        lowerer.boxes = std::mem::take(&mut boxes);
+        match lowerer.run() {
+            Some((json, lens)) if lowerer.tells_apart(&lens) => break (lowerer, json, lens),
+            // The same again, with what looks alike in objects of its own.
+            Some(_) => boxes = std::mem::take(&mut lowerer.boxes),
+            None if trust == Trust::Nothing => break (lowerer, Json::obj(Vec::new()), Lens::identity()),
+            None => trust = Trust::Nothing,
+        }
         read.graph = lowerer.graph;
         read.graph.shrink_to(size);
-        lowerer = Lowerer::new(read, arena, rung, options, Trust::Nothing);
-        printed = lowerer.run();
-    }
-    let (json, lens) = printed.unwrap_or_else(|| (Json::obj(Vec::new()), Lens::identity()));
+    };
     let mut changes = std::mem::take(&mut lowerer.changes);
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
@@ -443,6 +450,9 @@ struct Lowerer<'d, 'c> {
     types: HashMap<NodeId, Types>,
     recursive: HashMap<NodeId, bool>,
     guards: HashMap<NodeId, GuardId>,
+    /// Unions whose branches travel in different shapes.
+    unions: Vec<Told>,
+    boxes: Boxes,
     depth: usize,
     /// Unions around the one whose types are asked for.
     typing: usize,
@@ -526,6 +536,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             types: HashMap::default(),
             recursive: HashMap::default(),
             guards: HashMap::default(),
+            unions: Vec::new(),
+            boxes: Boxes::default(),
             depth: 0,
             typing: 0,
             objects: 0,
@@ -561,7 +573,10 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             let map = self.definitions.iter_mut().filter_map(printed).collect();
             members.push((self.words.defs.name().into(), Json::obj(map)));
         }
-        let lens = std::mem::replace(&mut self.lens, Lens::identity()).with_root(lowered.lens).settled();
+        let closed = self.caps.must(Demand::Closed);
+        let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
+        let lens = std::mem::replace(&mut self.lens, Lens::identity());
+        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
         let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));
         kept.then_some((json, lens))
     }

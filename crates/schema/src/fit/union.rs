@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::disjoint::Apart;
+use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
@@ -276,13 +277,18 @@ impl<'d> Lowerer<'d, '_> {
         if branches.iter().all(|(_, lens)| lens.is_same()) {
             return LensId::SAME;
         }
-        let branches = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
-        self.lens.add(Shape::Union(branches))
+        let own = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
+        let lens = self.lens.add(Shape::Union(own));
+        self.unions.push(Told { lens, branches: branches.to_vec() });
+        lens
     }
 
     /// A branch of a union. What would look on the wire like another branch goes into an object of its own: JSON text and labels
     /// beside strings, a list of entries beside lists.
     pub(super) fn lower_branch(&mut self, branch: NodeId, all: &[NodeId]) -> Lowered<'d> {
+        if let Some(boxed) = self.lower_boxed(branch, all) {
+            return boxed;
+        }
         let lowered = self.lower(branch, Pos::Branch);
         let object = self.types_of(branch).without(Types::NULL) == Types::OBJECT;
         let (key, kind) = match self.lens.kind_on_wire(lowered.lens) {
@@ -293,18 +299,19 @@ impl<'d> Lowerer<'d, '_> {
             None => return lowered,
         };
         let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
-        if alike { self.boxed(lowered, key) } else { lowered }
+        if alike { self.boxed(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
-    fn boxed(&mut self, inner: Lowered<'d>, key: &'static str) -> Lowered<'d> {
-        let json = self.closed_object(self.arena.obj([(key, inner.json)]), &[key]);
-        let lens = self.lens.add(Shape::Wrapped(key.to_owned(), inner.lens));
+    pub(super) fn boxed(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
+        let name = self.arena.text(&key);
+        let json = self.closed_object(self.arena.obj([(name, inner.json)]), &[name]);
+        let lens = self.lens.add(Shape::Wrapped(key, inner.lens));
         Lowered { json, lens, null: inner.null }
     }
 
     /// An object of nothing but these properties.
-    pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'static str]) -> Json<'d> {
+    pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'d str]) -> Json<'d> {
         let mut sheet = self.sheet();
         sheet.put(Kw::Type, Json::str("object"));
         sheet.put(Kw::Properties, properties);

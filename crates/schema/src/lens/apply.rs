@@ -105,7 +105,8 @@ impl Lens {
 
     /// Through one shape of this lens, and what is within.
     pub(super) fn pass_from(&self, root: LensId, value: Value, way: Way) -> Result<Value, LensError> {
-        let mut passage = Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0 };
+        let mut passage =
+            Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0, trying: 0 };
         passage.through(root, value).map_err(|fault| {
             let mut at = String::new();
             fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
@@ -124,6 +125,8 @@ pub(super) struct Passage<'l> {
     pub(super) vouched: bool,
     /// Unions in which no branch was right and one was taken all the same.
     pub(super) doubts: usize,
+    /// Branches around the value that are tried and not chosen yet.
+    pub(super) trying: usize,
 }
 
 impl Passage<'_> {
@@ -380,7 +383,16 @@ impl Passage<'_> {
             return fail("a tuple travels as an object");
         };
         let mut items: Vec<Value> = fields.iter().map_while(|field| map.swap_remove(field)).collect();
-        if let Some(Value::Array(more)) = rest.and_then(|rest| map.swap_remove(rest)) {
+        let whole = items.len() == fields.len();
+        let more = match rest.and_then(|rest| map.swap_remove(rest)) {
+            Some(Value::Array(more)) => more,
+            Some(_) | None => Vec::new(),
+        };
+        let behind = !more.is_empty() || fields.iter().skip(items.len()).any(|field| map.contains_key(field));
+        if !whole && behind && self.way == Way::Decode {
+            return fail("a place of the tuple is empty, and a later one is not");
+        }
+        if whole {
             items.extend(more);
         }
         Ok(Value::Array(items))

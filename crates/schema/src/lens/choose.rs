@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::apply::{Passage, Passed, Way, fail};
 use super::guard::Reach;
-use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape};
+use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
 
 /// Shapes within shapes beyond this depth are taken to fit.
 const DEEPEST: usize = 32;
@@ -18,12 +18,7 @@ impl Passage<'_> {
         let right = match only(branches.iter().filter(near)) {
             Only::One(branch) if vouched => Some(branch),
             Only::None => None,
-            Only::One(_) | Only::Several => {
-                let mut right = branches.iter().filter(|branch| lens.admits(branch.guard, &value, Reach::Far));
-                let first = right.next();
-                let is_sure = |branch: &&Branch| lens.is_sure_of(branch.guard, &value, DEEPEST);
-                first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
-            }
+            Only::One(_) | Only::Several => lens.right_one(branches, |branch| branch.guard, &value),
         };
         let Some(branch) = right else { return fail("no branch of the union fits") };
         self.vouched = true;
@@ -38,13 +33,16 @@ impl Passage<'_> {
         let (lens, way) = (self.lens, self.way);
         let fits = |branch: &&Branch| lens.may_be(branch.lens, branch.guard, &value, way, DEEPEST);
         if let Only::One(branch) = only(branches.iter().filter(fits)) {
-            return self.through(branch.lens, value);
+            let back = self.through(branch.lens, value)?;
+            self.doubt_unless_admitted(branch.guard, &back);
+            return Ok(back);
         }
         let looks_right: Vec<&Branch> = branches.iter().filter(fits).collect();
         if !looks_right.is_empty() && looks_right.iter().all(|branch| branch.lens.is_same()) {
             return Ok(value);
         }
-        let mut tried = if looks_right.is_empty() { branches.iter().collect() } else { looks_right };
+        let any_looks_right = !looks_right.is_empty();
+        let mut tried = if any_looks_right { looks_right } else { branches.iter().collect() };
         tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
         let mut readable = None;
         let mut fault = None;
@@ -52,7 +50,10 @@ impl Passage<'_> {
             let Some(left) = self.tries_left.checked_sub(1) else { break };
             self.tries_left = left;
             let doubts = self.doubts;
-            match self.through(branch.lens, value.clone()) {
+            self.trying += 1;
+            let passed = self.through(branch.lens, value.clone());
+            self.trying -= 1;
+            match passed {
                 Ok(back) if self.doubts == doubts && lens.admits(branch.guard, &back, Reach::Far) => return Ok(back),
                 Ok(back) => readable = readable.or(Some(back)),
                 Err(error) => fault = fault.or(Some(error)),
@@ -61,16 +62,29 @@ impl Passage<'_> {
         }
         self.doubts += 1;
         match (readable, fault) {
+            // What looks right and cannot be read is not taken for something else that does not fit.
+            (_, Some(fault)) if any_looks_right && way == Way::Decode => Err(fault),
             (Some(back), _) => Ok(back),
             (None, Some(fault)) => Err(fault),
             (None, None) => fail("no branch of the union fits"),
         }
     }
 
+    /// Within a branch that is tried, what only looks right must be right: the branch around it may ask less.
+    fn doubt_unless_admitted(&mut self, guard: GuardId, back: &Value) {
+        if self.trying == 0 || self.tries_left == 0 {
+            return;
+        }
+        self.tries_left -= 1;
+        if !self.lens.admits(guard, back, Reach::Far) {
+            self.doubts += 1;
+        }
+    }
+
     pub(super) fn choice(&mut self, branches: &[(String, GuardId)], object: LensId, value: Value) -> Passed {
         if self.way == Way::Encode {
             let lens = self.lens;
-            let right = branches.iter().find(|(_, guard)| lens.admits(*guard, &value, Reach::Far));
+            let right = lens.right_one(branches, |(_, guard)| *guard, &value);
             let Some((name, _)) = right else { return fail("no branch of the union fits") };
             return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
         }
@@ -110,6 +124,14 @@ fn only<T>(mut of: impl Iterator<Item = T>) -> Only<T> {
 }
 
 impl Lens {
+    /// The first branch that accepts a value, rather one of which that is certain.
+    fn right_one<'b, B>(&self, branches: &'b [B], guard: impl Fn(&B) -> GuardId, value: &Value) -> Option<&'b B> {
+        let mut right = branches.iter().filter(|branch| self.admits(guard(branch), value, Reach::Far));
+        let first = right.next();
+        let is_sure = |branch: &&B| self.is_sure_of(guard(branch), value, DEEPEST);
+        first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
+    }
+
     fn chance_of(&self, id: LensId, depth: usize) -> Chance {
         let Some(depth) = depth.checked_sub(1) else { return Chance::Perhaps };
         match self.shape(id) {
@@ -151,7 +173,9 @@ impl Lens {
     fn may_be(&self, id: LensId, guard: GuardId, value: &Value, way: Way, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return true };
         match (self.shape(id), value) {
-            (Shape::Same, value) => way == Way::Partial || self.admits(guard, value, Reach::Near),
+            (Shape::Same, value) => {
+                way == Way::Partial || self.admits(guard, value, Reach::Near) && self.may_be_closed(guard, value)
+            }
             (Shape::Link(inner), value) => self.may_be(*inner, guard, value, way, depth),
             (Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
                 value.is_null() || self.may_be(*inner, guard, value, way, depth)
@@ -159,7 +183,10 @@ impl Lens {
             (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
             (Shape::Array { .. }, Value::Array(_)) | (Shape::Text, Value::String(_)) => true,
             (Shape::Tuple { fields, rest, .. }, Value::Object(map)) => {
+                let least = self.guard(guard).map_or(0, Guard::least_items);
+                let here = |(field, _): (&String, u64)| way == Way::Partial || map.contains_key(field);
                 map.keys().all(|key| fields.contains(key) || rest.as_ref() == Some(key))
+                    && fields.iter().zip(0..least).all(here)
             }
             (Shape::Entries(_), Value::Array(entries)) => {
                 entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))
@@ -200,7 +227,11 @@ impl Lens {
         let mut known = 0;
         for (index, field) in shape.fields.iter().enumerate() {
             let Some(value) = map.get(field.wire()) else {
-                let needed = guard.required.contains(&field.name) && field.absent != Absent::IsNull;
+                let needed = match field.absent {
+                    Absent::Kept => guard.required.contains(&field.name),
+                    Absent::IsNull | Absent::IsEither => false,
+                    Absent::Null | Absent::NullEither | Absent::EmptyList | Absent::NullMark | Absent::NullList => true,
+                };
                 if needed && way != Way::Partial {
                     return false;
                 }
@@ -214,13 +245,27 @@ impl Lens {
             }
         }
         let rest = shape.rest.as_ref().is_some_and(|rest| map.contains_key(&rest.wire));
+        if !rest && way != Way::Partial && shape.rest.as_ref().is_some_and(|rest| rest.always) {
+            return false;
+        }
         let closed = guard.additional.and_then(|own| self.guard(own)).is_some_and(Guard::is_never);
-        !closed || !guard.pattern_properties.is_empty() || known + usize::from(rest) == map.len()
+        let asked = closed && guard.pattern_properties.is_empty();
+        let refused = asked || shape.rest.is_some() || self.undeclared == Undeclared::Refused;
+        !refused || known + usize::from(rest) == map.len()
+    }
+
+    /// Whether an object that travels as it is has no properties that none may have on the wire.
+    fn may_be_closed(&self, guard: GuardId, value: &Value) -> bool {
+        let (Undeclared::Refused, Value::Object(map), Some(guard)) = (self.undeclared, value, self.guard(guard)) else {
+            return true;
+        };
+        let declares = |(index, key): (usize, &String)| property_of(guard, index, key).is_some();
+        guard.properties.is_empty() || map.keys().enumerate().all(declares)
     }
 }
 
 /// What a guard asks of a property; it usually stands where the property stands among the fields.
-fn property_of(guard: &Guard, index: usize, name: &str) -> Option<GuardId> {
+pub(super) fn property_of(guard: &Guard, index: usize, name: &str) -> Option<GuardId> {
     let here = guard.properties.get(index).filter(|(own, _)| own == name);
     here.or_else(|| guard.properties.iter().find(|(own, _)| own == name)).map(|(_, id)| *id)
 }

@@ -11,7 +11,7 @@ use super::Lens;
 use crate::types::Types;
 
 /// A guard of a [`Lens`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct GuardId(u32);
 
@@ -116,6 +116,11 @@ impl Guard {
         if min > 0 || max.is_some() {
             self.sizes.push((what, min, max));
         }
+    }
+
+    /// How many items an array has at least.
+    pub(super) fn least_items(&self) -> u64 {
+        self.sizes.iter().find(|(what, ..)| *what == Sized::Array).map_or(0, |(_, least, _)| *least)
     }
 
     /// Whether no value is admitted.

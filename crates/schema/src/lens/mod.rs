@@ -1,14 +1,17 @@
 //! Owns the value mapping that belongs to a fitted schema: what each rewrite did to the shape of values, and how a value goes
 //! to the wire and back. Rewrites add to it as they go; it knows neither dialects nor schemas.
 
+mod alike;
 mod apply;
 mod choose;
+mod frame;
 mod guard;
 mod image;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use alike::Found;
 pub use apply::LensError;
 pub(crate) use guard::{Guard, GuardId, Pattern, Sized};
 
@@ -19,13 +22,33 @@ pub struct Lens {
     shapes: Vec<Shape>,
     guards: Vec<Guard>,
     root: LensId,
+    #[serde(default, skip_serializing_if = "Undeclared::are_as_asked")]
+    undeclared: Undeclared,
     /// What values go through after this, on their way to the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<Box<Lens>>,
 }
 
+/// Whether an object on the wire may have properties that are not declared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Undeclared {
+    /// It may where the caller's schema says so.
+    #[default]
+    AsAsked,
+    /// It never may.
+    Refused,
+}
+
+impl Undeclared {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn are_as_asked(&self) -> bool {
+        *self == Self::AsAsked
+    }
+}
+
 /// A shape of a [`Lens`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct LensId(u32);
 
@@ -231,7 +254,13 @@ impl Lens {
     }
 
     pub(crate) fn identity() -> Self {
-        Self { shapes: vec![Shape::Same], guards: Vec::new(), root: LensId::SAME, next: None }
+        Self {
+            shapes: vec![Shape::Same],
+            guards: Vec::new(),
+            root: LensId::SAME,
+            undeclared: Undeclared::AsAsked,
+            next: None,
+        }
     }
 
     /// Adds a shape. One that changes nothing is the identity.
@@ -319,6 +348,11 @@ impl Lens {
 
     pub(crate) fn with_root(mut self, root: LensId) -> Self {
         self.root = root;
+        self
+    }
+
+    pub(crate) fn with_undeclared(mut self, undeclared: Undeclared) -> Self {
+        self.undeclared = undeclared;
         self
     }
 

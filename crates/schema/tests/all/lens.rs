@@ -4,6 +4,7 @@ use polywire_schema::{Effect, FitOptions, Fitted, Lens, Open, dialect, fit, samp
 use serde_json::{Value, json};
 
 use crate::corpus::every_case;
+use crate::oracle::Court;
 
 fn fitted(schema: &Value, id: &str, open: Open) -> Fitted {
     let dialect = dialect(id).expect("a dialect");
@@ -40,6 +41,25 @@ fn law_3_valid_instances_go_to_the_wire_and_come_back() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Law 4, on values of the wire that once came back as something that nobody asked for.
+#[test]
+fn law_4_listed_values_of_the_wire_are_what_the_caller_asked_for() {
+    let (mut faults, mut listed) = (Vec::new(), 0);
+    for case in every_case() {
+        let (id, case) = (case.id, case.value);
+        for wire in case["wire"].as_array().into_iter().flatten() {
+            listed += 1;
+            let fitted = fitted(&case["schema"], &id, Open::Carry);
+            let court = Court::new(&case["schema"], &fitted).expect("schemas that a validator reads");
+            if let Err(reason) = court.law_4(&fitted, wire) {
+                faults.push(format!("{id}: {wire} {reason}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(listed > 0, "no case lists a value of the wire");
 }
 
 /// R-E1.

@@ -15,6 +15,7 @@ mod generate;
 mod judge;
 mod laws;
 mod lens;
+mod oracle;
 mod requirements;
 mod shared;
 mod values;

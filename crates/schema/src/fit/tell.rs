@@ -1,0 +1,87 @@
+//! Branches of unions that look alike on the wire: found when everything is printed, and put into objects of their own when it is
+//! printed again.
+
+use foldhash::HashSet;
+
+use super::{Lowered, Lowerer, Pos, own_code};
+use crate::graph::NodeId;
+use crate::keyword::Kw;
+use crate::lens::{Found, Lens, LensId};
+use crate::report::{Action, Effect};
+
+/// How often a schema is printed again to tell branches apart.
+const MOST_ROUNDS: usize = 8;
+
+/// Branches that travel in objects of their own, as their unions are printed again.
+#[derive(Debug, Default)]
+pub(super) struct Boxes {
+    branches: HashSet<NodeId>,
+    rounds: usize,
+}
+
+/// A union whose branches travel in different shapes.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) lens: LensId,
+    pub(super) branches: Vec<(NodeId, LensId)>,
+}
+
+impl<'d> Lowerer<'d, '_> {
+    /// Whether no two branches of a union can be taken for each other on the wire; if some can, and that can be mended, which of
+    /// them are to travel in objects of their own.
+    pub(super) fn tells_apart(&mut self, lens: &Lens) -> bool {
+        if self.unions.is_empty() || self.hopeless().is_some() {
+            return true;
+        }
+        let unions: Vec<LensId> = self.unions.iter().map(|union| union.lens).collect();
+        let Found { pairs, all } = lens.lookalikes(&unions);
+        let mut stuck = Vec::new();
+        let mut fresh = HashSet::default();
+        for pair in pairs {
+            let Some(union) = self.unions.get(pair.union) else { continue };
+            let both = (union.branches.get(pair.first), union.branches.get(pair.second));
+            let (Some((first, _)), Some((second, second_lens))) = both else { continue };
+            if fresh.contains(first) || fresh.contains(second) {
+                continue;
+            }
+            // What travels as it is stays so, if it can.
+            let order = if second_lens.is_same() { [first, second] } else { [second, first] };
+            match order.into_iter().find(|branch| !self.boxes.branches.contains(*branch)) {
+                Some(branch) if self.boxes.rounds < MOST_ROUNDS => _ = fresh.insert(*branch),
+                _ => stuck.push(*second),
+            }
+        }
+        if !fresh.is_empty() {
+            self.boxes.branches.extend(fresh);
+            self.boxes.rounds += 1;
+            return false;
+        }
+        if !all {
+            stuck.extend(self.unions.first().and_then(|union| union.branches.first()).map(|(branch, _)| *branch));
+        }
+        for branch in stuck {
+            let place = self.graph[branch].place;
+            for effect in [Effect::Narrower, Effect::Wider] {
+                let detail = "may be taken for another branch on the wire";
+                self.change(&own_code(), place, Kw::AnyOf, Action::Carried, effect, detail);
+            }
+        }
+        true
+    }
+
+    /// A branch that travels in an object of its own because it looks like another one.
+    pub(super) fn lower_boxed(&mut self, branch: NodeId, all: &[NodeId]) -> Option<Lowered<'d>> {
+        if !self.boxes.branches.contains(&branch) {
+            return None;
+        }
+        let index = all.iter().position(|own| *own == branch).unwrap_or(0);
+        let key = format!("option_{}", index + 1);
+        let detail = format!("looks like another branch on the wire: travels under the key `{key}`");
+        let place = self.graph[branch].place;
+        self.change(&own_code(), place, Kw::AnyOf, Action::Carried, Effect::Same, detail);
+        self.go_deeper();
+        let lowered = self.lower(branch, Pos::Other);
+        self.objects -= 1;
+        Some(self.boxed(lowered, key))
+    }
+}

@@ -1,0 +1,415 @@
+//! Branches of a union that can look the same on the wire and mean different values: found by laying the shapes of two branches,
+//! and what is asked of their values, over each other. Where none do, it does not matter which branch a value is read by.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::apply::Way;
+use super::guard::{Reach, same};
+use super::{Guard, GuardId, Lens, LensId, Shape, Sized};
+use crate::types::Types;
+
+/// Shapes within shapes beyond this depth are not compared.
+const DEEPEST: usize = 48;
+
+/// How many pairs of shapes are compared in all.
+const MOST_STEPS: usize = 100_000;
+
+/// Types within unions of unions beyond this depth may be any.
+pub(super) const DEEPEST_TYPES: usize = 8;
+
+/// More listed values than this are not looked at one by one.
+const MOST_VALUES: usize = 256;
+
+/// How two shapes meet on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meeting {
+    /// No value of the wire has both shapes.
+    Never,
+    /// A value that has both means the same in both.
+    Alike,
+    /// A value may have both shapes and mean something else in each.
+    Clash,
+}
+
+/// A shape, and what is asked of the values that travel in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Side {
+    Null,
+    Of(LensId, Option<GuardId>),
+    /// Entries of such values.
+    Entries(LensId, Option<GuardId>),
+}
+
+/// Two branches of a union, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lookalikes {
+    /// The number of the union in the list that was asked about.
+    pub(crate) union: usize,
+    pub(crate) first: usize,
+    pub(crate) second: usize,
+}
+
+/// What a search for look-alikes found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) pairs: Vec<Lookalikes>,
+    /// Whether everything was compared.
+    pub(crate) all: bool,
+}
+
+impl Lens {
+    /// The branches of these unions that can be taken for each other, as far as the unions are in use.
+    pub(crate) fn lookalikes(&self, unions: &[LensId]) -> Found {
+        let mut comparer = Comparer { lens: self, known: HashMap::new(), steps_left: MOST_STEPS, depth: 0 };
+        let mut pairs = Vec::new();
+        for (union, id) in unions.iter().enumerate() {
+            let Shape::Union(branches) = self.shape(*id) else { continue };
+            for (second, own) in branches.iter().enumerate() {
+                for (first, other) in branches.iter().enumerate().take(second) {
+                    let (a, b) = (Side::Of(other.lens, Some(other.guard)), Side::Of(own.lens, Some(own.guard)));
+                    if own.lens != other.lens && comparer.meet(a, b) == Meeting::Clash {
+                        pairs.push(Lookalikes { union, first, second });
+                    }
+                }
+            }
+        }
+        let all = comparer.steps_left > 0;
+        if !pairs.is_empty() {
+            let used = self.used();
+            let is_used = |id: &LensId| used.get(id.0 as usize).copied().unwrap_or(false);
+            pairs.retain(|pair| unions.get(pair.union).is_some_and(is_used));
+        }
+        Found { pairs, all }
+    }
+
+    /// Which shapes the root leads to.
+    fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.shapes.len()];
+        let mut open = vec![self.root];
+        while let Some(id) = open.pop() {
+            if let Some(seen) = used.get_mut(id.0 as usize)
+                && !std::mem::replace(seen, true)
+            {
+                self.shape(id).each_inner(&mut |inner| open.push(inner));
+            }
+        }
+        used
+    }
+}
+
+pub(super) struct Comparer<'l> {
+    pub(super) lens: &'l Lens,
+    known: HashMap<(Side, Side), Meeting>,
+    pub(super) steps_left: usize,
+    depth: usize,
+}
+
+/// A list on the wire.
+#[derive(Clone, Copy)]
+enum List<'l> {
+    /// Its items, in shapes of their own.
+    Items(&'l [LensId], LensId),
+    /// The entries of a map, of which each has such a value.
+    Entries(Side),
+    /// One value or none.
+    AtMostOne(Side),
+}
+
+impl<'l> Comparer<'l> {
+    pub(super) fn meet(&mut self, a: Side, b: Side) -> Meeting {
+        let (a, b) = (self.settled(a), self.settled(b));
+        if a == b {
+            return Meeting::Alike;
+        }
+        let pair = if a < b { (a, b) } else { (b, a) };
+        if let Some(known) = self.known.get(&pair) {
+            return *known;
+        }
+        let Some(left) = self.steps_left.checked_sub(1) else { return Meeting::Alike };
+        self.steps_left = left;
+        if self.depth == DEEPEST {
+            // What is too far away to be compared is taken to differ.
+            return if self.is_same(a) && self.is_same(b) { Meeting::Alike } else { Meeting::Clash };
+        }
+        // A pair within itself adds nothing to what is found on the way there.
+        self.known.insert(pair, Meeting::Alike);
+        self.depth += 1;
+        let meeting = self.laid_over(a, b);
+        self.depth -= 1;
+        self.known.insert(pair, meeting);
+        meeting
+    }
+
+    /// The shape that a link leads to.
+    fn settled(&self, side: Side) -> Side {
+        let Side::Of(mut id, guard) = side else { return side };
+        for _ in 0..super::DEEPEST_LINKS {
+            let Shape::Link(inner) = self.lens.shape(id) else { break };
+            id = *inner;
+        }
+        Side::Of(if self.lens.keeps(id) { LensId::SAME } else { id }, guard)
+    }
+
+    fn is_same(&self, side: Side) -> bool {
+        match side {
+            Side::Null => true,
+            Side::Of(id, _) => self.lens.keeps(id),
+            Side::Entries(..) => false,
+        }
+    }
+
+    fn laid_over(&mut self, a: Side, b: Side) -> Meeting {
+        if let (Side::Of(x, _), Side::Of(y, _)) = (a, b)
+            && x == y
+            && !x.is_same()
+        {
+            return Meeting::Alike;
+        }
+        for (own, other) in [(a, b), (b, a)] {
+            if let Some(parts) = self.parts(own) {
+                return self.most(parts.into_iter().map(|part| (part, other)));
+            }
+        }
+        let shared = self.types(a, DEEPEST_TYPES).and(self.types(b, DEEPEST_TYPES));
+        if shared.is_none() {
+            return Meeting::Never;
+        }
+        for (own, other) in [(a, b), (b, a)] {
+            if let Some(listed) = self.listed(own) {
+                return self.by_value(&listed, other);
+            }
+        }
+        let mut meeting = self.by_type(a, b, shared);
+        for (own, other) in [(a, b), (b, a)] {
+            let unions = self.guard(own).filter(|_| self.is_same(own)).map_or(&[][..], |guard| &guard.unions);
+            for union in unions {
+                let branches = union.iter().map(|branch| (Side::Of(LensId::SAME, Some(*branch)), other));
+                meeting = meeting.min(self.most(branches));
+            }
+        }
+        meeting
+    }
+
+    pub(super) fn most(&mut self, pairs: impl IntoIterator<Item = (Side, Side)>) -> Meeting {
+        let mut most = Meeting::Never;
+        for (a, b) in pairs {
+            most = most.max(self.meet(a, b));
+            if most == Meeting::Clash {
+                break;
+            }
+        }
+        most
+    }
+
+    pub(super) fn guard(&self, side: Side) -> Option<&'l Guard> {
+        match side {
+            Side::Null | Side::Entries(..) => None,
+            Side::Of(_, guard) => self.lens.guard(guard?),
+        }
+    }
+
+    /// The shapes of which a shape is one.
+    fn parts(&self, side: Side) -> Option<Vec<Side>> {
+        let Side::Of(id, guard) = side else { return None };
+        let shape = self.lens.shape(id);
+        if let Shape::Union(branches) = shape {
+            return Some(branches.iter().map(|own| Side::Of(own.lens, Some(own.guard))).collect());
+        }
+        let (Shape::Nullable(inner) | Shape::NullIsAbsent(inner)) = shape else { return None };
+        Some(vec![Side::Null, Side::Of(*inner, guard)])
+    }
+
+    /// The types that values of a shape have on the wire.
+    pub(super) fn types(&self, side: Side, depth: usize) -> Types {
+        let (id, guard) = match self.settled(side) {
+            Side::Null => return Types::NULL,
+            Side::Entries(..) => return Types::ARRAY,
+            Side::Of(id, guard) => (id, guard),
+        };
+        let Some(depth) = depth.checked_sub(1) else { return Types::ANY };
+        let asked = |missing: Types| guard.map_or(missing, |guard| self.asked_types(guard, depth));
+        match self.lens.shape(id) {
+            Shape::Same | Shape::Link(_) => asked(Types::ANY),
+            // What is no object, or no list, travels as it is.
+            Shape::Object(_) => asked(Types::OBJECT),
+            Shape::Array { .. } => asked(Types::ARRAY),
+            Shape::Tuple { .. } | Shape::Wrapped(..) | Shape::Choice { .. } => Types::OBJECT,
+            Shape::Entries(_) | Shape::AtMostOne(_) => Types::ARRAY,
+            Shape::Text | Shape::Labels(_) => Types::STRING,
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
+                self.types(Side::Of(*inner, guard), depth).or(Types::NULL)
+            }
+            Shape::Union(branches) => branches
+                .iter()
+                .fold(Types::NONE, |all, own| all.or(self.types(Side::Of(own.lens, Some(own.guard)), depth))),
+        }
+    }
+
+    fn asked_types(&self, id: GuardId, depth: usize) -> Types {
+        let (Some(guard), Some(depth)) = (self.lens.guard(id), depth.checked_sub(1)) else { return Types::ANY };
+        let mut types = guard.types.unwrap_or(Types::ANY);
+        if let Some(values) = &guard.values {
+            types = types.and(values.iter().fold(Types::NONE, |all, value| all.or(Types::of_value(value))));
+        }
+        for union in &guard.unions {
+            types = types.and(union.iter().fold(Types::NONE, |all, own| all.or(self.asked_types(*own, depth))));
+        }
+        types
+    }
+
+    /// What a shape makes of the values that are listed for it, where they are: on the wire, and for the caller.
+    fn listed(&self, side: Side) -> Option<Vec<(Value, Value)>> {
+        let id = match side {
+            Side::Null => return Some(vec![(Value::Null, Value::Null)]),
+            Side::Entries(..) => return None,
+            Side::Of(id, _) => id,
+        };
+        let shape = self.lens.shape(id);
+        let pairs: Vec<(Value, Value)> = if let Shape::Labels(labels) = shape {
+            labels.iter().map(|(label, own)| (label.clone().into(), own.clone())).collect()
+        } else {
+            let values = self.guard(side).filter(|_| *shape == Shape::Same)?.values.as_ref()?;
+            values.iter().map(|own| (own.clone(), own.clone())).collect()
+        };
+        (pairs.len() <= MOST_VALUES).then_some(pairs)
+    }
+
+    fn by_value(&mut self, listed: &[(Value, Value)], other: Side) -> Meeting {
+        self.steps_left = self.steps_left.saturating_sub(listed.len() / 8);
+        let mut most = Meeting::Never;
+        for (wire, own) in listed {
+            let Some(back) = self.read_as(other, wire) else { continue };
+            if !same(&back, own) {
+                return Meeting::Clash;
+            }
+            most = Meeting::Alike;
+        }
+        most
+    }
+
+    /// What a value of the wire means in a shape that it can have.
+    fn read_as(&self, side: Side, wire: &Value) -> Option<Value> {
+        match side {
+            Side::Null => wire.is_null().then_some(Value::Null),
+            // No value is listed that is a list of entries: whatever it means, it is something else.
+            Side::Entries(..) => wire.is_array().then(|| Value::Object(Map::new())),
+            Side::Of(id, guard) => {
+                let back = self.lens.pass_from(id, wire.clone(), Way::Decode).ok()?;
+                guard.is_none_or(|guard| self.lens.admits(guard, &back, Reach::Far)).then_some(back)
+            }
+        }
+    }
+
+    fn by_type(&mut self, a: Side, b: Side, shared: Types) -> Meeting {
+        let mut most = Meeting::Never;
+        if shared.meets(Types::NULL.or(Types::BOOLEAN)) || shared.meets(Types::NUMBER) && self.numbers_meet(a, b) {
+            most = Meeting::Alike;
+        }
+        if shared.meets(Types::STRING) {
+            let is_text = |side: Side| matches!(side, Side::Of(id, _) if matches!(self.lens.shape(id), Shape::Text));
+            most = most.max(if is_text(a) == is_text(b) { Meeting::Alike } else { Meeting::Clash });
+        }
+        if shared.meets(Types::ARRAY) && most < Meeting::Clash {
+            most = most.max(self.lists(a, b));
+        }
+        if shared.meets(Types::OBJECT) && most < Meeting::Clash {
+            let (x, y) = (self.frame(a), self.frame(b));
+            most = most.max(self.frames(&x, &y));
+        }
+        most
+    }
+
+    fn numbers_meet(&self, a: Side, b: Side) -> bool {
+        let (Some(x), Some(y)) = (self.guard(a), self.guard(b)) else { return true };
+        let below = |max: Option<(f64, bool)>, min: Option<(f64, bool)>| match (max, min) {
+            (Some((max, max_out)), Some((min, min_out))) => max < min || (max <= min && (max_out || min_out)),
+            _ => false,
+        };
+        !below(x.max, y.min) && !below(y.max, x.min)
+    }
+
+    fn list(&self, side: Side) -> List<'l> {
+        let id = match side {
+            Side::Null => LensId::SAME,
+            Side::Entries(inner, guard) => return List::Entries(Side::Of(inner, guard)),
+            Side::Of(id, _) => id,
+        };
+        match self.lens.shape(id) {
+            Shape::Array { prefix, rest } => List::Items(prefix, *rest),
+            Shape::Entries(inner) => {
+                List::Entries(Side::Of(*inner, self.guard(side).and_then(|guard| guard.additional)))
+            }
+            Shape::AtMostOne(inner) => List::AtMostOne(match side {
+                Side::Of(_, guard) => Side::Of(*inner, guard),
+                Side::Null | Side::Entries(..) => Side::Of(*inner, None),
+            }),
+            Shape::Same
+            | Shape::Link(_)
+            | Shape::Nullable(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Object(_)
+            | Shape::Tuple { .. }
+            | Shape::Wrapped(..)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Union(_)
+            | Shape::Choice { .. } => List::Items(&[], LensId::SAME),
+        }
+    }
+
+    /// The least and the greatest number of items, or of entries.
+    fn sizes(&self, side: Side, what: Sized) -> (u64, u64) {
+        let sizes = self.guard(side).map_or(&[][..], |guard| &guard.sizes);
+        let own = sizes.iter().find(|(kind, ..)| *kind == what);
+        own.map_or((0, u64::MAX), |(_, min, max)| (*min, max.unwrap_or(u64::MAX)))
+    }
+
+    fn lists(&mut self, a: Side, b: Side) -> Meeting {
+        match (self.list(a), self.list(b)) {
+            (List::Items(x, x_rest), List::Items(y, y_rest)) => self.items((a, x, x_rest), (b, y, y_rest)),
+            (List::Entries(x), List::Entries(y)) | (List::AtMostOne(x), List::AtMostOne(y)) => {
+                self.meet(x, y).max(Meeting::Alike)
+            }
+            (List::Items(prefix, rest), List::Entries(_)) => self.items_and_entries((a, prefix, rest), b),
+            (List::Entries(_), List::Items(prefix, rest)) => self.items_and_entries((b, prefix, rest), a),
+            (List::AtMostOne(_), _) | (_, List::AtMostOne(_)) => Meeting::Clash,
+        }
+    }
+
+    fn item(&self, (side, prefix, rest): (Side, &[LensId], LensId), index: usize) -> Side {
+        let asked = self.guard(side).and_then(|guard| guard.prefix.get(index).copied().or(guard.items));
+        Side::Of(prefix.get(index).copied().unwrap_or(rest), asked)
+    }
+
+    fn items(&mut self, a: (Side, &[LensId], LensId), b: (Side, &[LensId], LensId)) -> Meeting {
+        let ((a_min, a_max), (b_min, b_max)) = (self.sizes(a.0, Sized::Array), self.sizes(b.0, Sized::Array));
+        let (least, greatest) = (a_min.max(b_min), a_max.min(b_max));
+        if least > greatest {
+            return Meeting::Never;
+        }
+        let places =
+            |side: Side, prefix: &[LensId]| self.guard(side).map_or(0, |guard| guard.prefix.len()).max(prefix.len());
+        let places = places(a.0, a.1).max(places(b.0, b.1));
+        let mut most = Meeting::Alike;
+        for (index, count) in (0..=places).zip(1..) {
+            if count > greatest {
+                break;
+            }
+            match self.meet(self.item(a, index), self.item(b, index)) {
+                Meeting::Never if count <= least => return Meeting::Never,
+                Meeting::Never => break,
+                own @ (Meeting::Alike | Meeting::Clash) => most = most.max(own),
+            }
+        }
+        most
+    }
+
+    fn items_and_entries(&mut self, items: (Side, &[LensId], LensId), entries: Side) -> Meeting {
+        let least = self.sizes(items.0, Sized::Array).0.max(self.sizes(entries, Sized::Object).0);
+        // An empty list has no items that could tell.
+        let objects = self.types(self.item(items, 0), DEEPEST_TYPES).meets(Types::OBJECT);
+        if least == 0 || objects { Meeting::Clash } else { Meeting::Never }
+    }
+}
