@@ -1,22 +1,19 @@
 //! What a plan costs: 40 tools fitted for the first time and again, beside writing the same body with `serde_json`; and what
 //! reading the rows costs at the start. The tools are real ones where `../shared` is beside the repository, else made up.
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark fails loudly and prints what it finds"
-)]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
 
 use std::hint::black_box;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use polywire::wire::{Message, Request};
 use polywire::{Catalog, Model, PlanOptions, Planner};
 use serde_json::Value;
 
+mod median;
 mod tools;
+
+use median::time;
 
 const TARGETS: [&str; 4] =
     ["openai/gpt-5", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "bedrock/anthropic.claude-sonnet-4-5"];
@@ -44,19 +41,6 @@ fn main() {
         );
     }
     divan::main();
-}
-
-/// The median of some runs.
-fn time(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..31)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
 }
 
 #[divan::bench(args = TARGETS)]

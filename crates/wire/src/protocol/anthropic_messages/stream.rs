@@ -1,6 +1,6 @@
 //! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,8 @@ use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::{StreamReader, StreamWriter, aws_error, ending, sse, stop};
+use crate::protocol::ending::Telling;
+use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
@@ -182,29 +183,15 @@ fn read_delta(fields: &mut Fields) -> Option<Delta> {
 
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer {
-    surface: Surface,
-    said: Response,
-    /// The numbers of the blocks on the wire.
-    places: HashMap<usize, usize>,
-    /// The blocks that are thoughts: no others are signed.
-    thoughts: HashSet<usize>,
-    stopped: bool,
-}
+pub(super) struct Writer(Telling);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self {
-            surface: surface.clone(),
-            said: Response::default(),
-            places: HashMap::new(),
-            thoughts: HashSet::new(),
-            stopped: false,
-        }
+        Self(Telling::new(surface))
     }
 
     fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
-        if self.surface.envelope == Envelope::Invoke {
+        if self.0.surface.envelope == Envelope::Invoke {
             let payload = super::super::json(&json!({"bytes": base64_encode(&super::super::json(data))}));
             let headers = [JSON_EVENT, &[(":event-type", "chunk")]].concat();
             encode_message(&headers, &payload, out);
@@ -214,9 +201,9 @@ impl Writer {
     }
 
     fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.said =
+        self.0.said =
             Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, _) = ctx.split_extra(extra, &NESTED);
         let message = Answer {
@@ -236,12 +223,12 @@ impl Writer {
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         // Arguments follow as deltas, so that the block itself has none.
         let bare;
         let (block, arguments) = if let Block::ToolCall(call) = block {
-            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
             bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
             (&bare, call.arguments.as_str())
         } else {
@@ -252,10 +239,9 @@ impl Writer {
             changes.append(ctx.changes);
             return;
         };
-        let place = self.places.len();
-        self.places.insert(index, place);
+        let place = self.0.number(index);
         if matches!(block, Block::Thinking(_)) {
-            self.thoughts.insert(index);
+            self.0.thoughts.insert(index);
         }
         let kind = "content_block_start";
         self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
@@ -266,25 +252,25 @@ impl Writer {
     }
 
     fn delta(&self, index: usize, delta: &Value, out: &mut Vec<u8>) {
-        let Some(place) = self.places.get(&index) else { return };
+        let Some(place) = self.0.places.get(&index) else { return };
         let kind = "content_block_delta";
         self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let kept = self.said.extra.field(OWN, "stop_details").cloned();
-        let details = stop_details(&mut ctx, &self.said, kept.as_ref());
-        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.said);
+        let kept = self.0.said.extra.field(OWN, "stop_details").cloned();
+        let details = stop_details(&mut ctx, &self.0.said, kept.as_ref());
+        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.said);
         let mut delta = Map::from_iter([
             ("stop_reason".to_owned(), json!(word)),
-            ("stop_sequence".to_owned(), json!(self.said.stop_sequence)),
+            ("stop_sequence".to_owned(), json!(self.0.said.stop_sequence)),
         ]);
         if let Some(details) = details {
             delta.insert("stop_details".to_owned(), details);
         }
-        let usage = self.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
+        let usage = self.0.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
         self.emit("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}), out);
         self.emit("message_stop", &json!({"type": "message_stop"}), out);
         changes.append(ctx.changes);
@@ -302,7 +288,7 @@ impl StreamWriter for Writer {
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
                     Delta::Signature(signature) => {
-                        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(index)) {
+                        if let Some((code, detail)) = unsigned(OWN, signature, self.0.thoughts.contains(index)) {
                             changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
                             return;
                         }
@@ -312,16 +298,16 @@ impl StreamWriter for Writer {
                 self.delta(*index, &delta, out);
             }
             Event::Close { index } => {
-                if let Some(place) = self.places.get(index) {
+                if let Some(place) = self.0.places.get(index) {
                     let kind = "content_block_stop";
                     self.emit(kind, &json!({"type": kind, "index": place}), out);
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.0.hear(event);
             }
             Event::End => {
-                if self.stopped {
+                if self.0.stopped {
                     self.end(out, changes);
                 }
             }

@@ -1,6 +1,6 @@
 //! Streams of `bedrock-converse`, in AWS frames.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -11,9 +11,10 @@ use super::shapes::PlainDelta;
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
-use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Response, Signature, Thinking, ToolCall, Usage};
+use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::{StreamReader, StreamWriter, ending, stop};
+use crate::protocol::ending::Telling;
+use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -151,28 +152,14 @@ fn other(name: &str, data: Map<String, Value>) -> Event {
 
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer {
-    surface: Surface,
-    said: Response,
-    places: HashMap<usize, usize>,
-    /// The blocks that are thoughts: no others are signed.
-    thoughts: HashSet<usize>,
-    stopped: bool,
-}
+pub(super) struct Writer(Telling);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self {
-            surface: surface.clone(),
-            said: Response::default(),
-            places: HashMap::new(),
-            thoughts: HashSet::new(),
-            stopped: false,
-        }
+        Self(Telling::new(surface))
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        let place = self.places.len();
         let own_fields = block.extra().is_some_and(|extra| extra.get(OWN).is_some());
         if own_fields && block.as_call().is_none() {
             changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
@@ -187,7 +174,7 @@ impl Writer {
                 json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
             ),
             Block::ToolCall(call) => {
-                self.said.content = vec![Block::ToolCall(ToolCall::default())];
+                self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
                 if let (Some(start), Some(own)) = (start.as_object_mut(), call.extra.get(OWN)) {
                     start.extend(own.clone());
@@ -214,7 +201,7 @@ impl Writer {
                 "hints to remember are not streamed",
             );
         }
-        self.places.insert(index, place);
+        let place = self.0.number(index);
         emit_at(name, place, data, out);
         if let Block::ToolCall(call) = block
             && !call.arguments.is_empty()
@@ -222,7 +209,7 @@ impl Writer {
             emit_at("contentBlockDelta", place, json!({"delta": {"toolUse": {"input": call.arguments}}}), out);
         }
         if matches!(block, Block::Thinking(_)) {
-            self.thoughts.insert(index);
+            self.0.thoughts.insert(index);
         }
         if let Some(signature) = block.signature().filter(|_| !matches!(block, Block::RedactedThinking(_))) {
             self.sign(index, signature, out, changes);
@@ -230,8 +217,8 @@ impl Writer {
     }
 
     fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
-        let Some(&place) = self.places.get(&index) else { return };
-        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(&index)) {
+        let Some(&place) = self.0.places.get(&index) else { return };
+        if let Some((code, detail)) = unsigned(OWN, signature, self.0.thoughts.contains(&index)) {
             changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
             return;
         }
@@ -240,20 +227,20 @@ impl Writer {
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        unsaid(&mut ctx, &self.said);
-        if let Some(words) = self.said.refusal.clone() {
-            let place = self.places.len();
+        unsaid(&mut ctx, &self.0.said);
+        if let Some(words) = self.0.said.refusal.clone() {
+            let place = self.0.places.len();
             emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
             emit_at("contentBlockStop", place, json!({}), out);
         }
-        let (mut extra, _) = ctx.split_extra(&self.said.extra, &["stopReason"]);
+        let (mut extra, _) = ctx.split_extra(&self.0.said.extra, &["stopReason"]);
         let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
-        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.said);
+        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.said);
         extra.insert("stopReason".to_owned(), json!(word));
         emit("messageStop", &Value::Object(extra), out);
-        let usage = self.said.usage.clone().unwrap_or_default();
+        let usage = self.0.said.usage.clone().unwrap_or_default();
         let usage = usage_fields(&mut ctx, &usage);
         emit("metadata", &json!({"usage": usage, "metrics": metrics}), out);
         changes.append(ctx.changes);
@@ -276,12 +263,12 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { extra, .. } => {
-                self.said.extra = extra.clone();
+                self.0.said.extra = extra.clone();
                 emit("messageStart", &json!({"role": "assistant"}), out);
             }
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => {
-                let Some(&place) = self.places.get(index) else { return };
+                let Some(&place) = self.0.places.get(index) else { return };
                 let delta = match delta {
                     Delta::Text(text) => json!({"text": text}),
                     Delta::Thinking(text) => json!({"reasoningContent": {"text": text}}),
@@ -291,15 +278,15 @@ impl StreamWriter for Writer {
                 emit_at("contentBlockDelta", place, json!({"delta": delta}), out);
             }
             Event::Close { index } => {
-                if let Some(&place) = self.places.get(index) {
+                if let Some(&place) = self.0.places.get(index) {
                     emit_at("contentBlockStop", place, json!({}), out);
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.0.hear(event);
             }
             Event::End => {
-                if self.stopped {
+                if self.0.stopped {
                     self.end(out, changes);
                 }
             }
