@@ -119,9 +119,14 @@ impl<'a> Context<'a> {
         Some(own)
     }
 
+    /// The body with every name said once.
+    pub(super) fn once(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.halves { merge::merged(body) } else { body }
+    }
+
     /// What was encoded, with every name said once.
     pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
-        let body = if self.halves { merge::merged(body) } else { body };
+        let body = self.once(body);
         Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 

@@ -36,8 +36,8 @@ impl Codec for OpenAiResponses {
         super::json(&response::encode(ctx, response))
     }
 
-    fn decode_response(&self, body: Value, changes: &mut Changes) -> Result<Response, DecodeError> {
-        response::decode(body, changes)
+    fn decode_response(&self, body: Value, _changes: &mut Changes) -> Result<Response, DecodeError> {
+        response::decode(body)
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {
