@@ -126,7 +126,7 @@ pub(crate) fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
     assembler.finish()
 }
 
-fn read_request(protocol: Protocol, case: &Case) -> Request {
+pub(crate) fn read_request(protocol: Protocol, case: &Case) -> Request {
     protocol.decode_request(case.body.clone()).unwrap().value
 }
 

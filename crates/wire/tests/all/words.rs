@@ -153,6 +153,8 @@ fn tool(request: &mut Request, make: impl FnOnce(&mut Function), dice: &Dice) {
 fn think(request: &mut Request, effort: Option<Effort>, mode: Option<ThinkingMode>, budget_tokens: Option<u64>) {
     let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
     request.reasoning = Some(Reasoning { effort, budget_tokens, mode, visible });
+    // There must be room to think.
+    request.max_tokens = Some(4096);
 }
 
 fn format(request: &mut Request, made: OutputFormat) {

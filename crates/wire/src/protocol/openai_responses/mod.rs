@@ -3,6 +3,7 @@
 mod error;
 mod items;
 mod read;
+mod read_stream;
 mod request;
 mod response;
 mod shapes;
@@ -41,7 +42,7 @@ impl Codec for OpenAiResponses {
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream::Reader::default())
+        Box::new(read_stream::Reader::default())
     }
 
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter> {
