@@ -237,7 +237,11 @@ impl Reader {
     ) -> Result<(), DecodeError> {
         let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
         if !matches!(kind, "function_call" | "reasoning") {
-            let mut fields = if kind == "message" { read::item(item, "msg", Some(output))? } else { Fields::of(item).unwrap_or_default() };
+            let mut fields = if kind == "message" {
+                read::item(item, "msg", Some(output))?
+            } else {
+                Fields::of(item).unwrap_or_default()
+            };
             fields.take("content");
             let mut fields = fields.rest();
             fields.extend(beside);
