@@ -187,7 +187,8 @@ function converse(url) {
 function ai(model) {
   const heard = async (answer) => {
     const usage = await answer.usage
-    const calls = await answer.toolCalls
+    // What the provider calls itself is not for us to call.
+    const calls = (await answer.toolCalls).filter((call) => !call.providerExecuted)
     return {
       text: await answer.text,
       calls: calls.map((call) => [call.toolCallId, call.toolName, call.input]),
