@@ -109,16 +109,10 @@ impl Reader {
     /// Takes a delta of a kind that is known.
     fn delta(&mut self, kind: &str, output: usize, part: usize, text: String, out: &mut Vec<Event>) -> bool {
         let (index, delta) = match kind {
-            "response.output_text.delta" => {
-                let index = place(output, part);
-                self.begin(output, index, Block::Text(Text::default()), out);
-                (index, Delta::Text(text))
-            }
+            "response.output_text.delta" => (place(output, part), Delta::Text(text)),
             "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let index = place(output, 0);
-                self.begin(output, index, Block::Thinking(Thinking::default()), out);
-                (index, Delta::Thinking(text))
+                (place(output, 0), Delta::Thinking(text))
             }
             "response.refusal.delta" => {
                 self.ending.see(Ending::Refuses);
@@ -127,7 +121,16 @@ impl Reader {
             }
             _ => return false,
         };
-        self.open.insert(index, true);
+        if let Some(came) = self.open.get_mut(&index) {
+            *came = true;
+        } else {
+            match &delta {
+                Delta::Text(_) => self.begin(output, index, Block::Text(Text::default()), out),
+                Delta::Thinking(_) => self.begin(output, index, Block::Thinking(Thinking::default()), out),
+                Delta::Arguments(_) | Delta::Signature(_) => {}
+            }
+            self.open.insert(index, true);
+        }
         out.push(Event::Delta { index, delta });
         true
     }
