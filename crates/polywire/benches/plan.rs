@@ -1,6 +1,11 @@
 //! What a plan costs: 40 tools fitted for the first time and again, beside writing the same body with `serde_json`; and what
 //! reading the rows costs at the start. The tools are real ones where `../shared` is beside the repository, else made up.
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark fails loudly and prints what it finds"
+)]
 
 use std::hint::black_box;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Where the rows of [`words`](crate::words) come from: every field of the neutral model has a row, or nobody would notice that a
+//! What the rows of [`words`](crate::words) are held against: every field of the neutral model has a row, or nobody would notice that a
 //! protocol loses it; and what a protocol's own documents say (the corpus is written from them) is in a row of the protocol.
 
 use std::collections::BTreeSet;
@@ -102,7 +102,9 @@ mod model {
             declared(root.pointer(to.trim_start_matches('#')).unwrap(), root, at, out);
         }
         for list in ["oneOf", "anyOf", "allOf"].iter().filter_map(|name| schema.get(name)?.as_array()) {
-            list.iter().for_each(|branch| declared(branch, root, at, out));
+            for branch in list {
+                declared(branch, root, at, out);
+            }
         }
         if let Some(entries) = schema.get("items") {
             declared(entries, root, at, out);
