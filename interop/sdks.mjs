@@ -13,7 +13,9 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
+import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
 import { GoogleGenAI } from '@google/genai'
+import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 
@@ -32,6 +34,7 @@ const EXCEPTIONS = [
   ['gemini/request-thinking', 'openai-chat', 'types', REQUEST, THOUGHTS],
   ['openai-chat/request-new-fields', 'openai-chat', 'types', REQUEST, NEW_FIELD],
   ['anthropic-messages/request-features', 'anthropic-messages', 'types', REQUEST, NEW_FIELD],
+  ['gemini/request-thinking', 'gemini', 'types', REQUEST, NEW_FIELD],
   ['anthropic-messages/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
   ['gemini/request-snake-case', 'anthropic-messages', 'types', REQUEST, SAMPLING],
   ['bedrock-converse/request-sampling', 'anthropic-messages', 'types', REQUEST, SAMPLING],
@@ -53,6 +56,7 @@ const STOPS = {
   },
   'anthropic-messages': { end_turn: 'end_turn', max_tokens: 'max_tokens', tool_use: 'tool_use', refusal: 'refusal' },
   gemini: { end_turn: 'STOP', max_tokens: 'MAX_TOKENS', tool_use: 'STOP' },
+  'bedrock-converse': { end_turn: 'end_turn', max_tokens: 'max_tokens', tool_use: 'tool_use' },
   ai: { end_turn: 'stop', max_tokens: 'length', tool_use: 'tool-calls' },
 }
 
@@ -144,11 +148,47 @@ function gemini(url) {
   }
 }
 
+function converse(url) {
+  const credentials = { accessKeyId: 'k', secretAccessKey: 'k' }
+  // What it says about old versions of Node is no fault here, and the loopback server does not speak HTTP/2.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
+  const requestHandler = new NodeHttpHandler()
+  const client = new BedrockRuntimeClient({ endpoint: url, region: 'r', credentials, maxAttempts: 1, requestHandler })
+  const asked = { modelId: 'm', messages: [{ role: 'user', content: [{ text: 'hi' }] }] }
+  const heard = (content, usage, stop) => ({
+    text: joined(content.map((block) => block.text ?? '')),
+    calls: content.filter((block) => block.toolUse).map(({ toolUse }) => [toolUse.toolUseId, toolUse.name, toolUse.input]),
+    usage: usage && [usage.inputTokens + (usage.cacheReadInputTokens ?? 0) + (usage.cacheWriteInputTokens ?? 0), usage.outputTokens],
+    stop,
+  })
+  return {
+    response: async () => {
+      const { output, usage, stopReason } = await client.send(new ConverseCommand(asked))
+      return heard(output.message.content, usage, stopReason)
+    },
+    stream: async () => {
+      const blocks = []
+      let usage, stop
+      for await (const event of (await client.send(new ConverseStreamCommand(asked))).stream) {
+        const { contentBlockIndex: at, start, delta } = event.contentBlockStart ?? event.contentBlockDelta ?? {}
+        if (start?.toolUse) blocks[at] = { toolUse: { ...start.toolUse, input: '' } }
+        if (delta?.toolUse) blocks[at].toolUse.input += delta.toolUse.input
+        if (delta?.text) blocks[at] = { text: (blocks[at]?.text ?? '') + delta.text }
+        usage = event.metadata?.usage ?? usage
+        stop = event.messageStop?.stopReason ?? stop
+      }
+      const whole = ({ text, toolUse }) => (toolUse ? { toolUse: { ...toolUse, input: parsed(toolUse.input) } } : { text })
+      return heard(blocks.filter(Boolean).map(whole), usage, stop)
+    },
+  }
+}
+
 // The AI SDK, over its provider for the protocol.
 function ai(model) {
   const heard = async (answer) => {
     const usage = await answer.usage
-    const calls = await answer.toolCalls
+    // What the provider calls itself is not for us to call.
+    const calls = (await answer.toolCalls).filter((call) => !call.providerExecuted)
     return {
       text: await answer.text,
       calls: calls.map((call) => [call.toolCallId, call.toolName, call.input]),
@@ -187,28 +227,57 @@ function compare({ answer }, heard, stops) {
 
 async function compareError(served, client) {
   const error = await client.response(served).then(() => assert.fail('nothing was raised'), (error) => error)
-  const status = APICallError.isInstance(error) ? error.statusCode : error.status
+  const status = APICallError.isInstance(error) ? error.statusCode : (error.$metadata?.httpStatusCode ?? error.status)
   assert.equal(status, served.status, String(error))
   assert.ok(error.message.includes(served.error.message), error.message)
 }
 
-// The type of a request in each protocol. The others have none: enums of @google/genai are not their words, and nothing here is of AWS.
+// The type of a request in each protocol. Enums of @google/genai are taken as their words, and of the body of `generateContent` the SDK
+// has only the parts; the SDK of AWS has bytes where the body has base64, and the model in it.
 const TYPES = {
-  'openai-chat': ['ChatCompletionCreateParams', 'openai/resources/chat/completions'],
-  'openai-responses': ['ResponseCreateParams', 'openai/resources/responses/responses'],
-  'anthropic-messages': ['MessageCreateParams', '@anthropic-ai/sdk/resources/messages'],
+  'openai-chat': 'ChatCompletionCreateParams',
+  'openai-responses': 'ResponseCreateParams',
+  'anthropic-messages': 'MessageCreateParams',
+  gemini: 'GenerateContent',
+  'bedrock-converse': 'ConverseRequest',
+}
+const PRELUDE = `
+import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions'
+import type { ResponseCreateParams } from 'openai/resources/responses/responses'
+import type { MessageCreateParams } from '@anthropic-ai/sdk/resources/messages'
+import type { ConverseRequest } from '@aws-sdk/client-bedrock-runtime'
+import type { Content, GenerationConfig, SafetySetting, Tool, ToolConfig } from '@google/genai'
+type Words<T> = T extends string ? \`\${T}\` : T extends object ? { [K in keyof T]: Words<T[K]> } : T
+interface GenerateContent {
+  contents: Words<Content>[]
+  systemInstruction?: Words<Content>
+  tools?: Words<Tool>[]
+  toolConfig?: Words<ToolConfig>
+  generationConfig?: Words<GenerationConfig>
+  safetySettings?: Words<SafetySetting>[]
+  cachedContent?: string
+  labels?: Record<string, string>
+}
+`
+const BYTES = ['bytes', 'redactedContent']
+
+// A request as the SDK is given it.
+function expression({ to, body }) {
+  if (to !== 'bedrock-converse') return JSON.stringify(body)
+  const marked = (name, value) => (BYTES.includes(name) && typeof value === 'string' ? '@bytes' : value)
+  return JSON.stringify({ modelId: 'm', ...body }, marked).replaceAll('"@bytes"', 'new Uint8Array()')
 }
 
 // What the compiler has to say about requests, as [case, fault]: one file, a request a line.
 function typeFaults(requests) {
-  const imports = Object.values(TYPES).map(([type, from]) => `import type { ${type} } from '${from}'`)
-  const bodies = requests.map(({ to, body }) => `void (${JSON.stringify(body)} satisfies ${TYPES[to][0]})`)
-  writeFileSync('requests.ts', [...imports, ...bodies].join('\n'))
+  const prelude = PRELUDE.split('\n')
+  const lines = requests.map((request) => `void (${expression(request)} satisfies ${TYPES[request.to]})`)
+  writeFileSync('requests.ts', [...prelude, ...lines].join('\n'))
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022']
   const compiler = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options, 'requests.ts'], { encoding: 'utf8' })
   const told = [...compiler.stdout.matchAll(/^requests\.ts\((\d+),\d+\): error (.*)$/gm)]
   if (compiler.status !== 0 && !told.length) throw new Error(`tsc: ${compiler.error ?? compiler.stdout + compiler.stderr}`)
-  return told.map(([, line, fault]) => [requests[line - 1 - imports.length], fault])
+  return told.map(([, line, fault]) => [requests[line - 1 - prelude.length] ?? { name: 'the types', to: line }, fault])
 }
 
 let reply
@@ -228,6 +297,7 @@ const CLIENTS = [
   ['anthropic-messages', 'ai', ai(createAnthropic({ baseURL: url, apiKey: 'k' })('m'))],
   ['gemini', 'genai', gemini(url)],
   ['gemini', 'ai', ai(createGoogleGenerativeAI({ baseURL: url, apiKey: 'k' })('m'))],
+  ['bedrock-converse', 'aws', converse(url)],
   ['bedrock-converse', 'ai', ai(bedrock('m'))],
 ]
 
@@ -243,7 +313,7 @@ for (const line of readFileSync(process.argv[2], 'utf8').trim().split('\n')) {
   const { said, ...place } = JSON.parse(line)
   const served = { ...place, ...said }
   if (served.kind === 'request') {
-    if (TYPES[served.to]) requests.push(served)
+    requests.push(served)
     continue
   }
   const frames = served.to === 'bedrock-converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'

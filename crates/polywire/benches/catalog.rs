@@ -1,18 +1,17 @@
 //! What a start costs: the models of a router and of a provider from a warm cache as they were kept, beside the same list read and merged
 //! with the static rows again; and what the static rows cost themselves. The lists are made up, as long as real ones.
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    clippy::indexing_slicing,
-    reason = "a benchmark fails loudly and prints what it finds"
-)]
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use polywire::{Catalog, How, LookOptions, ModelPatch, Network, Provider, Store, read_list};
 use serde_json::{Value, json};
+
+mod median;
+
+use median::time;
 
 const ADDRESS: &str = "https://models.example/list";
 
@@ -103,17 +102,4 @@ fn main() {
     println!("the static rows: {rows:?}");
     // What is left behind harms nobody.
     let _ = path.parent().map(std::fs::remove_dir_all);
-}
-
-/// The median of some runs.
-fn time(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..51)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
 }

@@ -9,14 +9,16 @@
 
 use std::hint::black_box;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use polywire::wire::{Message, Request};
 use polywire::{Catalog, Model, PlanOptions, Planner};
 use serde_json::Value;
 
+mod median;
 mod tools;
+
+use median::time;
 
 const TARGETS: [&str; 4] =
     ["openai/gpt-5", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "bedrock/anthropic.claude-sonnet-4-5"];
@@ -44,19 +46,6 @@ fn main() {
         );
     }
     divan::main();
-}
-
-/// The median of some runs.
-fn time(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..31)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
 }
 
 #[divan::bench(args = TARGETS)]

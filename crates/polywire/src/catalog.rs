@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use polywire_schema::Dialect;
-use polywire_wire::{Protocol, Quirk, Strategy, Surface};
+use polywire_wire::{Budgets, Protocol, Quirk, Strategy, Surface};
 use serde::Deserialize;
 
 use crate::change::{Change, Effect, Kind};
@@ -411,6 +411,9 @@ impl Model {
         if !row.efforts.is_empty() {
             let taken = |effort: &_| wire.efforts.is_empty() || wire.efforts.contains(effort);
             wire.efforts = row.efforts.iter().filter(|effort| taken(effort)).cloned().collect();
+        }
+        if row.budgets != Budgets::default() {
+            wire.budgets = row.budgets;
         }
         // A default that is more than the model can write would be refused.
         wire.max_tokens = wire.max_tokens.map(|limit| row.output.map_or(limit, |most| limit.min(most)));

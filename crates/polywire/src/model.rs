@@ -1,6 +1,6 @@
 //! Model rows: what one model can do and what it refuses. A row says what differs from its family; settling joins the two.
 
-use polywire_wire::{Effort, Quirk, ThinkingMode};
+use polywire_wire::{Budgets, Effort, Quirk, ThinkingMode};
 use serde::{Deserialize, Serialize};
 
 /// What one model can do.
@@ -36,6 +36,8 @@ pub struct ModelRow {
     pub efforts: Vec<Effort>,
     /// The efforts that go with thinking switched off or kept between tools; empty is all.
     pub efforts_without_thinking: Vec<Effort>,
+    /// The budgets of thinking that are taken; where nothing is said, what the protocol takes.
+    pub budgets: Budgets,
     /// What an effort that is not said means.
     pub default_effort: Option<Effort>,
     /// The surfaces on which it is served, the first by default; empty is all.
@@ -145,6 +147,7 @@ impl ModelRow {
             thinking: Vec::new(),
             efforts: Vec::new(),
             efforts_without_thinking: Vec::new(),
+            budgets: Budgets::default(),
             default_effort: None,
             surfaces: Vec::new(),
             tools_stop_thinking: Vec::new(),
@@ -199,6 +202,9 @@ macro_rules! said {
             /// The efforts that go with thinking switched off or kept between tools.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub efforts_without_thinking: Option<Vec<Effort>>,
+            /// The budgets of thinking that are taken.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub budgets: Option<Budgets>,
             /// What an effort that is not said means.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub default_effort: Option<Effort>,
@@ -222,7 +228,7 @@ macro_rules! said {
         impl $name {
             /// Puts what is said here over a row.
             fn say(&self, row: &mut ModelRow) {
-                said!(self row: input forced sampling thinking efforts efforts_without_thinking surfaces
+                said!(self row: input forced sampling thinking efforts efforts_without_thinking budgets surfaces
                     tools_stop_thinking quirks confidence);
                 said!(optional self row: context output default_effort deprecated);
             }

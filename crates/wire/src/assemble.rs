@@ -61,6 +61,7 @@ impl Assembler {
                     piece.closed = true;
                 }
             }
+            Event::Fields { index, extra } => self.fields(index, extra),
             Event::Refusal { text } => self.response.refusal.get_or_insert_default().push_str(&text),
             Event::Stop { reason, sequence, extra } => {
                 self.stopped = true;
@@ -94,6 +95,13 @@ impl Assembler {
             // A delta of another kind than its block says nothing that could be added.
             (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => {}
         }
+    }
+
+    /// What has no fields of its own leaves them to the answer.
+    fn fields(&mut self, index: Option<usize>, extra: Extra) {
+        let piece = index.and_then(|index| self.blocks.get_mut(&index));
+        let left = if let Some(piece) = piece { piece.block.add_fields(extra) } else { extra };
+        self.response.extra.merge(left);
     }
 
     /// The answer so far: what a reader may be shown. Calls in it may be half.

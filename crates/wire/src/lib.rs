@@ -48,4 +48,4 @@ pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};
 pub use report::{Action, Change, Effect};
 pub use stream::{StreamDecoder, StreamEncoder};
-pub use surface::{Envelope, Quirk, Surface};
+pub use surface::{Budgets, Envelope, Quirk, Surface};

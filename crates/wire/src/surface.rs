@@ -19,6 +19,8 @@ pub struct Surface {
     pub max_tokens: Option<u64>,
     /// The efforts that are taken; empty is all.
     pub efforts: Vec<Effort>,
+    /// The budgets of thinking that are taken; where nothing is said, what the protocol takes.
+    pub budgets: Budgets,
     /// Departures from the protocol.
     pub quirks: Vec<Quirk>,
     /// Fields that the envelope carries beside the request, such as a project.
@@ -52,6 +54,30 @@ impl Surface {
     pub fn with_version(mut self, version: &str) -> Self {
         self.version = Some(version.to_owned());
         self
+    }
+}
+
+/// The budgets of thinking that are taken, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Budgets {
+    /// The least, beside no budget at all.
+    pub least: Option<u64>,
+    /// The most.
+    pub most: Option<u64>,
+    /// Whether thinking cannot be switched off: no budget at all is refused.
+    pub always: bool,
+}
+
+impl Budgets {
+    /// The taken budget that is nearest to the wanted one, below what else is written if that is limited. There may be none.
+    pub(crate) fn nearest(self, wanted: u64, below: Option<u64>) -> Option<u64> {
+        if wanted == 0 && !self.always {
+            return Some(0);
+        }
+        let least = self.least.unwrap_or(0);
+        let most = self.most.unwrap_or(u64::MAX).min(below.map_or(u64::MAX, |limit| limit.saturating_sub(1)));
+        (least <= most).then(|| wanted.clamp(least, most))
     }
 }
 
@@ -142,6 +168,8 @@ pub enum Quirk {
     NoPrefill,
     /// Thinking has a budget, not an effort.
     ThinkingBudget,
+    /// The budget of thinking is below the limit of tokens.
+    BudgetBelowLimit,
     /// Schemas stand in the `OpenAPI` slots.
     OpenApiSlots,
     /// The format of the answer is `responseFormat`.

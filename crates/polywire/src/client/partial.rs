@@ -72,6 +72,7 @@ impl Arriving {
             | Event::Delta { .. }
             | Event::Close { .. }
             | Event::Refusal { .. }
+            | Event::Fields { .. }
             | Event::Stop { .. }
             | Event::Usage(_)
             | Event::End

@@ -9,8 +9,6 @@ use crate::model::{Ability, ModelRow, When};
 
 /// A budget for thinking where the caller gave none and the model needs one.
 const THINKING_BUDGET: u64 = 4096;
-/// The least that a model with a budget takes.
-const LEAST_BUDGET: u64 = 1024;
 
 pub(super) fn settle(draft: &mut Draft<'_>) {
     settle_effort(draft);
@@ -102,8 +100,7 @@ fn settle_mode(draft: &mut Draft<'_>) {
             Some(ThinkingMode::Adaptive)
         }
         ThinkingMode::Adaptive | ThinkingMode::BetweenTools if has(ThinkingMode::Enabled) => {
-            let most = draft.request.max_tokens.map_or(u64::MAX, |limit| limit.saturating_sub(1));
-            reasoning.budget_tokens.get_or_insert(THINKING_BUDGET.min(most).max(LEAST_BUDGET));
+            reasoning.budget_tokens.get_or_insert(THINKING_BUDGET);
             Some(ThinkingMode::Enabled)
         }
         ThinkingMode::Enabled

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polywire_wire::{Assembler, Block, Delta, Event, OUTPUT_TOOL, Response, StopReason, Strategy, ToolCall};
+use polywire_wire::{Assembler, Block, Delta, Event, Extra, OUTPUT_TOOL, Response, StopReason, Strategy, ToolCall};
 
 use super::{Restored, restore_call, waits};
 use crate::plan::Plan;
@@ -48,6 +48,7 @@ impl RestoreEvents {
             Event::Open { index, block } => self.open(index, block, plan),
             Event::Delta { index, delta } => self.delta(index, delta, plan),
             Event::Close { index } => self.close(index, plan),
+            Event::Fields { index: Some(index), extra } => self.fields(index, extra),
             Event::Stop { reason, sequence, extra } => {
                 let mut events = self.flush(plan);
                 let answered = self.answer.is_some() && !self.calls && reason == StopReason::ToolUse;
@@ -56,6 +57,7 @@ impl RestoreEvents {
                 events
             }
             event @ (Event::Start { .. }
+            | Event::Fields { index: None, .. }
             | Event::Refusal { .. }
             | Event::Usage(_)
             | Event::End
@@ -125,6 +127,16 @@ impl RestoreEvents {
             (Some(_), _) => Vec::new(),
             (None, delta) => vec![Event::Delta { index: place(index), delta }],
         }
+    }
+
+    /// Fields of a block that is held are held with it; a call that is the answer takes its fields along.
+    fn fields(&mut self, index: usize, extra: Extra) -> Vec<Event> {
+        if self.held.contains_key(&index) {
+            self.hold(index, Event::Fields { index: Some(index), extra });
+            return Vec::new();
+        }
+        let answer = self.answer.is_some_and(|answer| answer.index == index);
+        if answer { Vec::new() } else { vec![Event::Fields { index: Some(place(index)), extra }] }
     }
 
     fn close(&mut self, index: usize, plan: &Plan) -> Vec<Event> {

@@ -241,6 +241,36 @@ fn a_mode_of_thinking_becomes_the_nearest_one() {
     assert!(has(&plan, "thinking-mode"));
 }
 
+/// The budgets are the rows' to say: what one model takes, another takes less or more of.
+#[test]
+fn a_budget_of_thinking_is_what_the_model_takes() {
+    let sent = |name: &str, tokens: u64, limit: Option<u64>| {
+        let reasoning = Reasoning { budget_tokens: Some(tokens), ..Reasoning::default() };
+        let request = Request { reasoning: Some(reasoning), max_tokens: limit, ..question(Vec::new()) };
+        let plan = plan(&request, &model(name));
+        let body = body(&plan);
+        let places = [
+            "/thinking/budget_tokens",
+            "/additionalModelRequestFields/thinking/budget_tokens",
+            "/generationConfig/thinkingConfig/thinkingBudget",
+            "/request/generationConfig/thinkingConfig/thinkingBudget",
+        ];
+        let sent = places.iter().find_map(|place| body.pointer(place)).and_then(Value::as_u64);
+        assert_eq!(sent != Some(tokens), has(&plan, "thinking-budget"), "{name}: {body:#}");
+        sent
+    };
+    assert_eq!(sent("anthropic/claude-sonnet-4-5", 10, Some(9000)), Some(1024));
+    assert_eq!(sent("anthropic/claude-sonnet-4-5", 9000, Some(9000)), Some(8999));
+    assert_eq!(sent("anthropic/claude-sonnet-4-5", 5000, Some(9000)), Some(5000));
+    assert_eq!(sent("bedrock/anthropic.claude-sonnet-4-5", 9000, Some(9000)), Some(8999));
+    assert_eq!(sent("google/gemini-2.5-pro", 0, None), Some(128));
+    assert_eq!(sent("google/gemini-2.5-pro", 99_000, None), Some(32_768));
+    assert_eq!(sent("google/gemini-2.5-flash", 0, None), Some(0));
+    assert_eq!(sent("google/gemini-2.5-flash", 99_000, None), Some(24_576));
+    assert_eq!(sent("google/gemini-2.5-flash-lite", 5, None), Some(512));
+    assert_eq!(sent("cca/claude-sonnet-4-5-thinking", 9000, Some(5000)), Some(4999));
+}
+
 #[test]
 fn a_plan_can_be_kept_and_holds_no_secret() {
     let plan = plan(&question(vec![function("get.weather", weather())]), &model("anthropic/claude-sonnet-4-5"));

@@ -42,6 +42,14 @@ pub enum Event {
         /// The block.
         index: usize,
     },
+    /// Fields without a neutral name that came after the beginning of what they belong to.
+    Fields {
+        /// The block that they belong to; without one, it is the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<usize>,
+        /// What has no neutral name.
+        extra: Extra,
+    },
     /// More of the words in which the model refuses.
     Refusal {
         /// What is added.

@@ -7,6 +7,49 @@ use serde_json::{Map, Value};
 
 use crate::protocol::Protocol;
 
+/// How the pieces of a field become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// A later piece says it anew.
+    Anew,
+    /// A later piece has more entries of its lists.
+    Lists,
+    /// A later piece has more entries of its lists and more of its texts.
+    ListsAndTexts,
+}
+
+/// Objects that lie deeper are said anew.
+const DEEPEST: usize = 64;
+
+fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces: Pieces, depth: usize) {
+    match kept.get_mut(&name) {
+        Some(value) => join(value, later, pieces, depth),
+        None => {
+            kept.insert(name, later);
+        }
+    }
+}
+
+/// Adds fields to an object.
+pub(super) fn join_object(value: &mut Value, later: Map<String, Value>) {
+    if value.is_object() {
+        join(value, Value::Object(later), Pieces::Anew, DEEPEST);
+    }
+}
+
+fn join(kept: &mut Value, later: Value, pieces: Pieces, depth: usize) {
+    match (kept, later) {
+        (Value::Object(kept), Value::Object(later)) if depth > 0 => {
+            for (name, value) in later {
+                join_field(kept, name, value, pieces, depth - 1);
+            }
+        }
+        (Value::Array(kept), Value::Array(later)) if pieces != Pieces::Anew => kept.extend(later),
+        (Value::String(kept), Value::String(later)) if pieces == Pieces::ListsAndTexts => kept.push_str(&later),
+        (kept, later) => *kept = later,
+    }
+}
+
 /// Fields without a neutral name, under the protocol that understands them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -45,15 +88,25 @@ impl Extra {
         }
     }
 
+    /// Takes the fields of the protocol out.
+    pub(crate) fn take(&mut self, protocol: Protocol) -> Map<String, Value> {
+        self.0.remove(&protocol).unwrap_or_default()
+    }
+
     /// Adds one field for the protocol.
     pub fn insert(&mut self, protocol: Protocol, name: &str, value: Value) {
         self.0.entry(protocol).or_default().insert(name.to_owned(), value);
     }
 
-    /// Adds what another one has.
-    pub fn merge(&mut self, other: Self) {
-        for (protocol, fields) in other.0 {
-            self.0.entry(protocol).or_default().extend(fields);
+    /// Adds what a later piece of the same thing has: objects become one, what comes in pieces grows, and of anything else the
+    /// later one counts.
+    pub fn merge(&mut self, later: Self) {
+        for (protocol, fields) in later.0 {
+            let kept = self.0.entry(protocol).or_default();
+            for (name, value) in fields {
+                let pieces = protocol.pieces(&name);
+                join_field(kept, name, value, pieces, DEEPEST);
+            }
         }
     }
 

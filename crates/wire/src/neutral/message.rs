@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::extra::join_object;
 use super::{Extra, is_default};
 use crate::protocol::Protocol;
 
@@ -136,6 +137,27 @@ impl Block {
             Self::ToolResultReference(block) => Some(&block.extra),
             Self::RedactedThinking(_) | Self::Other(_) => None,
         }
+    }
+
+    /// Adds fields without a neutral name; gives back those that it has no place for.
+    pub(crate) fn add_fields(&mut self, mut extra: Extra) -> Extra {
+        let kept = match self {
+            Self::Text(block) => &mut block.extra,
+            Self::Image(block) => &mut block.extra,
+            Self::Audio(block) => &mut block.extra,
+            Self::Document(block) => &mut block.extra,
+            Self::Thinking(block) => &mut block.extra,
+            Self::ToolCall(block) => &mut block.extra,
+            Self::ToolResult(block) => &mut block.extra,
+            Self::ToolResultReference(block) => &mut block.extra,
+            Self::Other(other) => {
+                join_object(&mut other.value, extra.take(other.protocol));
+                return extra;
+            }
+            Self::RedactedThinking(_) => return extra,
+        };
+        kept.merge(extra);
+        Extra::default()
     }
 
     /// What the provider wants to see again beside it.

@@ -9,6 +9,7 @@ mod response;
 
 pub use event::{Delta, Event};
 pub use extra::Extra;
+pub(crate) use extra::Pieces;
 pub use message::{
     Audio, Block, Cache, Document, Image, Message, Other, RedactedThinking, ResultBlock, Role, Signature, Source, Text,
     Thinking, ToolCall, ToolResult, ToolResultReference,

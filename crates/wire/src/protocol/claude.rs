@@ -33,11 +33,11 @@ pub(super) fn thinking<'r>(
     extra: Map<String, Value>,
 ) -> Option<ThinkingShape<'r>> {
     let at = At::ROOT.field("reasoning");
-    let mode = if let Some(mode) = &reasoning.mode {
+    let mut mode = if let Some(mode) = &reasoning.mode {
         Cow::Borrowed(mode)
     } else {
         let mode = match (&reasoning.effort, reasoning.budget_tokens) {
-            (Some(Effort::None), _) => Some(ThinkingMode::Disabled),
+            (Some(Effort::None), _) | (_, Some(0)) => Some(ThinkingMode::Disabled),
             (_, Some(_)) => Some(ThinkingMode::Enabled),
             (_, None) => unsaid,
         };
@@ -51,6 +51,9 @@ pub(super) fn thinking<'r>(
         Cow::Owned(mode)
     };
     let budget_tokens = budget(ctx, reasoning, &mode, limit);
+    if *mode == ThinkingMode::Enabled && budget_tokens.is_none() {
+        mode = Cow::Owned(ThinkingMode::Disabled);
+    }
     let visible = reasoning.visible.filter(|_| {
         let said = *mode != ThinkingMode::Disabled;
         if !said {
@@ -66,6 +69,7 @@ pub(super) fn thinking<'r>(
     Some(ThinkingShape { r#type: kind, budget_tokens, display, extra })
 }
 
+/// The budget of enabled thinking. Without one there is no room to think.
 fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, limit: u64) -> Option<u64> {
     let at = At::ROOT.field("reasoning");
     if *mode != ThinkingMode::Enabled {
@@ -74,18 +78,18 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
         }
         return None;
     }
-    reasoning.budget_tokens.or_else(|| {
-        let wanted = match reasoning.effort {
-            Some(Effort::None | Effort::Minimal | Effort::Low) => 2048,
-            Some(Effort::Medium) | None => 8192,
-            Some(Effort::High) => 16_384,
-            Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
-        };
-        // A budget is at least 1,024 and below the limit.
-        let budget = wanted.min(limit.saturating_sub(1)).max(1024);
-        ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
-        Some(budget)
-    })
+    if let Some(wanted) = reasoning.budget_tokens {
+        return ctx.budget(wanted, Some(limit));
+    }
+    let wanted = match reasoning.effort {
+        Some(Effort::None | Effort::Minimal | Effort::Low) => 2048,
+        Some(Effort::Medium) | None => 8192,
+        Some(Effort::High) => 16_384,
+        Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
+    };
+    let Some(budget) = ctx.budgets().nearest(wanted, Some(limit)) else { return ctx.budget(wanted, Some(limit)) };
+    ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+    Some(budget)
 }
 
 /// How hard to think. No effort is no thinking, which is a matter of when.

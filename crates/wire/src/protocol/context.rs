@@ -12,7 +12,7 @@ use crate::neutral::{
     ToolChoice, ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
-use crate::surface::{Quirk, Surface};
+use crate::surface::{Budgets, Quirk, Surface};
 
 /// A place in the value that is encoded. It costs nothing until it is printed.
 #[derive(Clone, Copy, Debug)]
@@ -119,9 +119,14 @@ impl<'a> Context<'a> {
         Some(own)
     }
 
+    /// The body with every name said once.
+    pub(super) fn once(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.halves { merge::merged(body) } else { body }
+    }
+
     /// What was encoded, with every name said once.
     pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
-        let body = if self.halves { merge::merged(body) } else { body };
+        let body = self.once(body);
         Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 
@@ -243,6 +248,26 @@ impl<'a> Context<'a> {
             return Some(Cow::Owned(effort));
         }
         self.effort(request)
+    }
+
+    /// The budget of thinking, or the nearest one that the surface takes, below the limit of tokens where it must be. There may be
+    /// no room to think.
+    pub(super) fn budget(&mut self, wanted: u64, below: Option<u64>) -> Option<u64> {
+        let at = At::ROOT.field("reasoning");
+        let taken = self.budgets().nearest(wanted, below);
+        let detail = match taken {
+            Some(taken) if taken == wanted => return Some(taken),
+            Some(taken) => format!("a budget of {wanted} tokens is not taken here; {taken} is the nearest"),
+            None => format!("below a limit of {} tokens there is no budget to think", below.unwrap_or(u64::MAX)),
+        };
+        self.tell("thinking-budget", &at.field("budget_tokens"), (Action::Rewritten, Effect::Wider), detail);
+        taken
+    }
+
+    /// The budgets of thinking that are taken: the surface's, or those that the protocol takes.
+    pub(super) fn budgets(&self) -> Budgets {
+        let said = self.surface.budgets;
+        if said == Budgets::default() { budgets(self.protocol) } else { said }
     }
 
     /// Whether thoughts are shown, where the protocol cannot say it.
@@ -448,6 +473,16 @@ fn efforts(protocol: Protocol) -> &'static [Effort] {
             &[Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max]
         }
         Protocol::Gemini => &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High],
+    }
+}
+
+/// The budgets of thinking that a protocol takes. Anthropic's protocol has a mode for no thinking, and no budget means nothing there.
+fn budgets(protocol: Protocol) -> Budgets {
+    match protocol {
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => {
+            Budgets { least: Some(1024), most: None, always: true }
+        }
+        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => Budgets::default(),
     }
 }
 

@@ -12,6 +12,7 @@ mod openai_chat;
 mod openai_responses;
 mod openai_usage;
 mod stop;
+mod told;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
 use crate::frame::{Frame, Framing};
 use crate::history;
-use crate::neutral::{Event, Request, Response};
+use crate::neutral::{Event, Pieces, Request, Response};
 use crate::report::{Change, Changes};
 use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
@@ -194,6 +195,11 @@ impl Protocol {
         error.settled(&headers)
     }
 
+    /// How the pieces of a field without a neutral name become one.
+    pub(crate) fn pieces(self, field: &str) -> Pieces {
+        self.codec().growing().iter().find(|(name, _)| *name == field).map_or(Pieces::Anew, |(_, pieces)| *pieces)
+    }
+
     fn codec(self) -> &'static dyn Codec {
         match self {
             Self::OpenAiChat => &openai_chat::OpenAiChat,
@@ -228,6 +234,10 @@ trait Codec {
     }
     fn stream_in_url(&self, _surface: &Surface) -> bool {
         false
+    }
+    /// Fields without a neutral name that come in pieces.
+    fn growing(&self) -> &'static [(&'static str, Pieces)] {
+        &[]
     }
     fn reader(&self) -> Box<dyn StreamReader>;
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter>;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use polywire_wire::{
-    Assembler, Block, Event, Framing, Headers, Message, Protocol, Quirk, Request, Response, ResultBlock, Role,
-    StopReason, StreamCut, Surface, WireError, events_of,
+    Assembler, Block, Change, Effect, Event, Framing, Headers, Message, Protocol, Quirk, Request, Response,
+    ResultBlock, Role, StopReason, StreamCut, Surface, WireError, events_of,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -23,6 +23,8 @@ pub(crate) struct Case {
     #[serde(default)]
     headers: Map<String, Value>,
     pub(crate) body: Value,
+    /// The whole body that says what a stream says.
+    whole: Option<Value>,
     /// Values that stand at places of what is read.
     expect: Map<String, Value>,
 }
@@ -111,20 +113,20 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-fn events(protocol: Protocol, framing: Framing, bytes: &[u8]) -> Vec<Event> {
+pub(crate) fn events(protocol: Protocol, framing: Framing, bytes: &[u8]) -> Vec<Event> {
     let mut decoder = protocol.stream_decoder(framing);
     let mut events = decoder.push(bytes).unwrap();
     events.extend(decoder.finish().unwrap());
     events
 }
 
-fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
+pub(crate) fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
     let mut assembler = Assembler::default();
     events.iter().cloned().for_each(|event| assembler.push(event));
     assembler.finish()
 }
 
-fn read_request(protocol: Protocol, case: &Case) -> Request {
+pub(crate) fn read_request(protocol: Protocol, case: &Case) -> Request {
     protocol.decode_request(case.body.clone()).unwrap().value
 }
 
@@ -191,6 +193,9 @@ fn bodies_are_read_as_they_should_be_and_again_as_they_were_written() {
                     let whole = events(protocol, framing, &bytes);
                     let response = assembled(&whole).unwrap_or_else(|cut| panic!("{name}: {cut}"));
                     expect(&path, &case, &json!(response));
+                    if let Some(whole) = &case.whole {
+                        assert_eq!(response, protocol.decode_response(whole.clone()).unwrap().value, "{name}");
+                    }
                     let mut decoder = protocol.stream_decoder(framing);
                     let mut bytewise: Vec<Event> =
                         bytes.iter().flat_map(|byte| decoder.push(&[*byte]).unwrap()).collect();
@@ -374,6 +379,34 @@ fn answers_translate_between_all_protocols_whole_and_streamed() {
                 let (told, usage) = (there.usage.as_ref(), response.usage.as_ref());
                 assert_eq!(told.map(|one| one.output_tokens), usage.map(|one| one.output_tokens), "{name}");
             }
+        }
+    }
+}
+
+/// All 20 pairs: a stream that is translated event by event says what the assembled answer says.
+#[test]
+fn streams_translate_event_by_event_between_all_protocols() {
+    let surface = Surface::default();
+    for (from, to) in pairs() {
+        for (path, case) in of_kind(from, Kind::Stream) {
+            let framing = from.framing(&surface);
+            let read = events(from, framing, &stream_bytes(framing, &case.body));
+            let response = assembled(&read).unwrap();
+            let mut encoder = to.stream_encoder(&surface);
+            let bytes: Vec<u8> = read.iter().flat_map(|event| encoder.push(event)).collect();
+            let there = assembled(&events(to, to.framing(&surface), &bytes)).unwrap();
+            let name = format!("{from} to {to}: {}", path.display());
+            let unsaid = json!(response).to_string().contains("\"extra\":");
+            let words = [response.text(), response.refusal.unwrap_or_default()].concat();
+            let heard = [there.text(), there.refusal.clone().unwrap_or_default()].concat();
+            // Several texts may be said as one, a line each.
+            assert_eq!(heard.replace('\n', ""), words.replace('\n', ""), "{name}");
+            let calls = |blocks: &[Block]| -> Vec<Value> {
+                blocks.iter().filter_map(Block::as_call).map(|call| call.value().unwrap()).collect()
+            };
+            assert_eq!(calls(&there.content), calls(&response.content), "{name}");
+            let told = |change: &Change| change.code == "foreign-fields" && change.effect == Effect::Narrower;
+            assert!(!unsaid || encoder.changes().iter().any(told), "{name}: {:?}", encoder.changes());
         }
     }
 }

@@ -8,7 +8,9 @@
     reason = "a test fails by panicking and says why it skips"
 )]
 
+mod budgets;
 mod corpus;
+mod features;
 mod generate;
 mod history;
 mod interop;

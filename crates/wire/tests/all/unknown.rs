@@ -1,11 +1,11 @@
 //! Fields that nobody knows yet: wherever one stands in a body, it stands there again when the body is written, or its loss
 //! is told; and no body says a field twice.
 
-use polywire_wire::{Envelope, Protocol, Quirk, Surface};
+use polywire_wire::{Change, Envelope, Event, Protocol, Quirk, Response, Surface};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-use crate::corpus::{Kind, of_kind};
+use crate::corpus::{Kind, assembled, events, of_kind, stream_bytes};
 
 /// A field that no protocol has.
 const NEW: &str = "x_new";
@@ -123,4 +123,61 @@ fn a_new_field_of_an_answer_survives_or_is_told() {
         let written = protocol.encode_response(&read.value, surface);
         Some((written.body, read.changes.len() + written.changes.len()))
     });
+}
+
+/// The answer of a stream, and the stream written again.
+fn stream_trip(protocol: Protocol, body: &Value) -> (Response, Vec<Event>, Vec<u8>, Vec<Change>) {
+    let surface = Surface::default();
+    let framing = protocol.framing(&surface);
+    let read = events(protocol, framing, &stream_bytes(framing, body));
+    let mut encoder = protocol.stream_encoder(&surface);
+    let bytes = read.iter().flat_map(|event| encoder.push(event)).collect();
+    let response = assembled(&read).unwrap();
+    (response, read, bytes, encoder.changes().to_vec())
+}
+
+/// Lists that several events say, of which the last one counts.
+const SAID_ANEW: [&str; 2] = ["/safetyRatings/", "/annotations/"];
+
+/// A field that is new in any event is in the answer that the stream makes, and in the stream that is written again.
+#[test]
+fn a_new_field_of_an_event_survives_in_the_answer_and_in_the_stream() {
+    let mut faults = std::collections::BTreeSet::new();
+    for protocol in Protocol::ALL {
+        let mut tried = 0;
+        for (path, case) in of_kind(protocol, Kind::Stream) {
+            let mut places = Vec::new();
+            objects(&case.body, "", &mut places);
+            // The frame around the data is the corpus's own, and what is said anew replaces what was said.
+            let anew = |place: &String| SAID_ANEW.iter().any(|list| place.contains(list));
+            let is_data = |place: &String| place.split('/').nth(2) == Some("data");
+            for place in places.into_iter().filter(|place| is_data(place) && !anew(place)) {
+                let mut body = case.body.clone();
+                body.pointer_mut(&place).unwrap()[NEW] = json!("kept");
+                let (response, read, written, changes) = stream_trip(protocol, &body);
+                tried += 1;
+                let name = format!("{protocol}: {}: `{place}`", path.file_name().unwrap().to_string_lossy());
+                let other = read
+                    .iter()
+                    .any(|event| matches!(event, Event::Other { .. }) && json!(event).to_string().contains(NEW));
+                if !other && !json!(response).to_string().contains(NEW) {
+                    faults.insert(format!("{name}: not in the answer"));
+                }
+                if !written.windows(NEW.len()).any(|piece| piece == NEW.as_bytes()) {
+                    faults.insert(format!("{name}: not in the stream that is written again: {changes:?}"));
+                }
+                let again = stream_trip_of(protocol, &written);
+                if again != response {
+                    faults.insert(format!("{name}: another answer the second time: {again:?} for {response:?}"));
+                }
+            }
+        }
+        assert!(tried > 20, "{protocol}: {tried} places");
+        println!("{protocol}: {tried} places");
+    }
+    assert!(faults.is_empty(), "{}\n{}", faults.len(), faults.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+fn stream_trip_of(protocol: Protocol, written: &[u8]) -> Response {
+    assembled(&events(protocol, protocol.framing(&Surface::default()), written)).unwrap()
 }

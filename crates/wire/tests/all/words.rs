@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use polywire_wire::{
     Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Protocol,
     Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason, Text, Thinking,
-    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
+    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -109,6 +109,14 @@ impl Dice {
         Source::url(format!("https://example.com/{}", self.name))
     }
 
+    fn typed_address(&self, kind: &str) -> Source {
+        Source::Url { url: format!("https://example.com/{}", self.name), media_type: Some(kind.to_owned()) }
+    }
+
+    fn words(&self) -> Source {
+        Source::Text { text: self.text.clone() }
+    }
+
     fn call(&self) -> ToolCall {
         ToolCall::new(format!("more-{}", self.id), &self.name, self.object.to_string())
     }
@@ -139,6 +147,26 @@ fn round(request: &mut Request, said: Vec<Block>, call: ToolCall, result: ToolRe
     request.messages.push(last);
 }
 
+/// One more round whose result has a block beside its text.
+fn found(request: &mut Request, dice: &Dice, block: ResultBlock) {
+    let content = vec![ResultBlock::text(&dice.other_text), block];
+    round(request, Vec::new(), dice.call(), ToolResult { content, ..dice.result() });
+}
+
+/// One more round whose result is stored elsewhere.
+fn round_stored(request: &mut Request, dice: &Dice, extra: Extra) {
+    round(request, Vec::new(), dice.call(), dice.result());
+    let stored = ToolResultReference {
+        call_id: dice.result().call_id,
+        path: dice.name.clone(),
+        bytes: dice.count,
+        preview: dice.text.clone(),
+        extra,
+    };
+    let place = request.messages.len() - 3;
+    request.messages[place].content = vec![Block::ToolResultReference(stored)];
+}
+
 fn tool(request: &mut Request, make: impl FnOnce(&mut Function), dice: &Dice) {
     let mut function = Function {
         name: format!("more_{}", dice.name),
@@ -153,6 +181,8 @@ fn tool(request: &mut Request, make: impl FnOnce(&mut Function), dice: &Dice) {
 fn think(request: &mut Request, effort: Option<Effort>, mode: Option<ThinkingMode>, budget_tokens: Option<u64>) {
     let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
     request.reasoning = Some(Reasoning { effort, budget_tokens, mode, visible });
+    // There must be room to think.
+    request.max_tokens = Some(4096);
 }
 
 fn format(request: &mut Request, made: OutputFormat) {
@@ -239,6 +269,39 @@ words! { REQUEST_WORDS: Request {
     "a result of json" [G B] |r, d| round(r, Vec::new(), d.call(), ToolResult { content: vec![ResultBlock::Json { value: d.object.clone() }], ..d.result() });
     "an image in a result" [R A B] |r, d| round(r, Vec::new(), d.call(), ToolResult { content: vec![ResultBlock::text(&d.text), ResultBlock::Image(d.image())], ..d.result() });
     "an empty result" [C R A G] |r, d| round(r, Vec::new(), d.call(), ToolResult { content: Vec::new(), ..d.result() });
+    "a format by a tool" [] |r, d| format(r, OutputFormat::strict("output", d.schema()).unwrap().with_strategy(polywire_wire::Strategy::Tool));
+    "fields of an instruction" [C A G] |r, d| r.system = vec![Text { extra: d.fields(), ..d.text() }];
+    "a signed instruction" [G] |r, d| r.system = vec![Text { signature: Some(d.signature()), ..d.text() }];
+    "an image at an address of a kind" [G] |r, d| ask(r, Block::Image(Image { source: d.typed_address("image/png"), ..Image::default() }));
+    "an image of text" [] |r, d| ask(r, Block::Image(Image { source: d.words(), ..Image::default() }));
+    "a document at an address of a kind" [G] |r, d| ask(r, d.document(d.typed_address("application/pdf")));
+    "a remembered document" [A B] |r, d| ask(r, Block::Document(Document { source: d.pdf(), cache: Some(d.cache()), name: Some(d.name.clone()), ..Document::default() }));
+    "fields of a document" [C R A G B] |r, d| ask(r, Block::Document(Document { source: d.pdf(), extra: d.fields(), name: Some(d.name.clone()), ..Document::default() }));
+    "a recording at an address" [G] |r, d| ask(r, Block::Audio(Audio { source: d.typed_address("audio/wav"), ..Audio::default() }));
+    "a stored recording" [] |r, d| ask(r, Block::Audio(Audio { source: Source::File { id: d.id.clone() }, ..Audio::default() }));
+    "a recording of text" [] |r, d| ask(r, Block::Audio(Audio { source: d.words(), ..Audio::default() }));
+    "fields of a recording" [C R G B] |r, d| ask(r, Block::Audio(Audio { source: Source::base64("audio/wav", d.base64.clone()), extra: d.fields() }));
+    "fields of a thought" [R A G] |r, d| round(r, vec![Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), extra: d.fields() })], d.call(), d.result());
+    "a stored result" [] |r, d| round_stored(r, d, Extra::default());
+    "fields of a stored result" [] |r, d| round_stored(r, d, d.fields());
+    "a remembered text in a result" [A] |r, d| found(r, d, ResultBlock::Text(Text { cache: Some(d.cache()), ..d.text() }));
+    "fields of a text in a result" [R A] |r, d| found(r, d, ResultBlock::Text(Text { extra: d.fields(), ..d.text() }));
+    "a signed text in a result" [] |r, d| found(r, d, ResultBlock::Text(Text { signature: Some(d.signature()), ..d.text() }));
+    "an image at an address in a result" [R A] |r, d| found(r, d, ResultBlock::Image(Image { source: d.address(), ..Image::default() }));
+    "an image at an address of a kind in a result" [] |r, d| found(r, d, ResultBlock::Image(Image { source: d.typed_address("image/png"), ..Image::default() }));
+    "a stored image in a result" [R A] |r, d| found(r, d, ResultBlock::Image(Image { source: Source::File { id: d.id.clone() }, ..Image::default() }));
+    "an image of text in a result" [] |r, d| found(r, d, ResultBlock::Image(Image { source: d.words(), ..Image::default() }));
+    "an image with detail in a result" [R] |r, d| found(r, d, ResultBlock::Image(Image { detail: Some("low".to_owned()), ..d.image() }));
+    "a remembered image in a result" [A] |r, d| found(r, d, ResultBlock::Image(Image { cache: Some(d.cache()), ..d.image() }));
+    "fields of an image in a result" [R A B] |r, d| found(r, d, ResultBlock::Image(Image { extra: d.fields(), ..d.image() }));
+    "a document in a result" [R A B] |r, d| found(r, d, ResultBlock::Document(Document { source: d.pdf(), name: Some(d.name.clone()), ..Document::default() }));
+    "a document at an address in a result" [R A] |r, d| found(r, d, ResultBlock::Document(Document { source: d.address(), ..Document::default() }));
+    "a document at an address of a kind in a result" [] |r, d| found(r, d, ResultBlock::Document(Document { source: d.typed_address("application/pdf"), ..Document::default() }));
+    "a stored document in a result" [R A] |r, d| found(r, d, ResultBlock::Document(Document { source: Source::File { id: d.id.clone() }, ..Document::default() }));
+    "a document of text in a result" [A B] |r, d| found(r, d, ResultBlock::Document(Document { source: d.words(), name: Some(d.name.clone()), ..Document::default() }));
+    "a remembered document in a result" [A] |r, d| found(r, d, ResultBlock::Document(Document { source: d.pdf(), name: Some(d.name.clone()), cache: Some(d.cache()), ..Document::default() }));
+    "fields of a document in a result" [R A B] |r, d| found(r, d, ResultBlock::Document(Document { source: d.pdf(), name: Some(d.name.clone()), extra: d.fields(), ..Document::default() }));
+    "another block in a result" [R A B] |r, d| found(r, d, ResultBlock::Other(d.other()));
 } }
 
 fn stop(response: &mut Response, stop: StopReason) {
@@ -257,6 +320,7 @@ words! { RESPONSE_WORDS: Response {
     "ended by this text" [A] |r, d| { stop(r, StopReason::StopSequence); r.stop_sequence = Some(d.text.clone()) };
     "refused" [A] |r, _d| stop(r, StopReason::Refusal);
     "refused with words" [C R A] |r, d| { stop(r, StopReason::Refusal); r.content.clear(); r.refusal = Some(d.text.clone()) };
+    "filtered with words" [C R G] |r, d| { stop(r, StopReason::ContentFilter); r.refusal = Some(d.text.clone()) };
     "filtered" [C R G B] |r, _d| stop(r, StopReason::ContentFilter);
     "too long" [A B] |r, _d| stop(r, StopReason::ContextLength);
     "paused" [A G] |r, _d| stop(r, StopReason::Pause);
@@ -266,6 +330,7 @@ words! { RESPONSE_WORDS: Response {
     "read from a cache" [C R A G B] |r, d| if let Some(usage) = &mut r.usage { usage.input_tokens += d.count; usage.cache_read_tokens = d.count };
     "written to a cache" [C R A B] |r, d| if let Some(usage) = &mut r.usage { usage.input_tokens += d.count; usage.cache_write_tokens = d.count };
     "tokens of thought" [C R A G] |r, d| if let Some(usage) = &mut r.usage { usage.output_tokens += d.count; usage.reasoning_tokens = d.count };
+    "fields of the usage" [C R A G B] |r, d| if let Some(usage) = &mut r.usage { usage.extra = d.fields() };
     "fields of the answer" [C R A G B] |r, d| r.extra = d.fields();
     "two texts" [R A G B] |r, d| r.content.splice(0..0, [Block::Text(Text { extra: Extra::default(), ..d.text() }), Block::text(&d.other_text)]);
     "a signed text" [G] |r, d| r.content.insert(0, Block::Text(Text { signature: Some(d.signature()), ..d.text() }));
@@ -276,6 +341,7 @@ words! { RESPONSE_WORDS: Response {
     "another block" [C R A G B] |r, d| r.content.insert(0, Block::Other(d.other()));
     "a plain thought" [C R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), ..Thinking::default() }));
     "a signed thought" [R A G B] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), ..Thinking::default() }));
+    "fields of a thought" [R A G] |r, d| r.content.insert(0, Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), extra: d.fields() }));
     "a sealed thought" [A B] |r, d| r.content.insert(0, Block::RedactedThinking(RedactedThinking { signature: d.signature() }));
 } }
 

@@ -14,7 +14,7 @@ use super::{Codec, Context, EncodedError, StreamReader, StreamWriter};
 use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
 use crate::frame::Framing;
-use crate::neutral::{Request, Response};
+use crate::neutral::{Pieces, Request, Response};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
@@ -51,6 +51,10 @@ impl Codec for AnthropicMessages {
 
     fn stream_in_url(&self, surface: &Surface) -> bool {
         surface.envelope == Envelope::Invoke
+    }
+
+    fn growing(&self) -> &'static [(&'static str, Pieces)] {
+        &stream::GROWING
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {

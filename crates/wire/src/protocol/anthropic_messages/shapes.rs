@@ -275,9 +275,8 @@ pub(super) struct PlainDelta<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainPiece<'a> {
-    #[serde(rename = "type")]
-    #[expect(dead_code, reason = "each kind has a field of its own")]
-    kind: IgnoredAny,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(super) text: Option<Cow<'a, str>>,
     #[serde(borrow, default)]

@@ -1,6 +1,6 @@
 //! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +12,11 @@ use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
-use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, ToolCall, Usage};
+use crate::neutral::{Block, Delta, Event, Extra, Pieces, Response, Signature, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::{StreamReader, StreamWriter, aws_error, ending, sse, stop};
+use crate::protocol::ending::{Kind, Telling};
+use crate::protocol::told::Told;
+use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
@@ -25,6 +27,9 @@ pub(super) struct Reader {
     /// Calls that are open, and whether any arguments came.
     calls: HashMap<usize, bool>,
     called: bool,
+    /// Blocks without a neutral name, and the text of their input.
+    inputs: HashMap<usize, String>,
+    told: Told,
 }
 
 impl StreamReader for Reader {
@@ -33,15 +38,19 @@ impl StreamReader for Reader {
             && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
         {
             let PlainDelta { index, delta, .. } = plain;
-            let delta = match (delta.text, delta.partial_json, delta.thinking, delta.signature) {
-                (Some(text), ..) => Delta::Text(text.into_owned()),
-                (_, Some(text), ..) => Delta::Arguments(text.into_owned()),
-                (_, _, Some(text), _) => Delta::Thinking(text.into_owned()),
-                (_, _, _, Some(data)) => Delta::Signature(Signature { from: OWN, data: data.into_owned() }),
-                (None, None, None, None) => return Ok(()),
+            let delta = match (delta.kind.as_ref(), delta.text, delta.partial_json, delta.thinking, delta.signature) {
+                ("text_delta", Some(text), None, None, None) => Some(Delta::Text(text.into_owned())),
+                ("input_json_delta", None, Some(text), None, None) => Some(Delta::Arguments(text.into_owned())),
+                ("thinking_delta", None, None, Some(text), None) => Some(Delta::Thinking(text.into_owned())),
+                ("signature_delta", None, None, None, Some(data)) => {
+                    Some(Delta::Signature(Signature { from: OWN, data: data.into_owned() }))
+                }
+                _ => None,
             };
-            self.delta(index, delta, out);
-            return Ok(());
+            if let Some(delta) = delta {
+                out.extend(self.delta(index, delta));
+                return Ok(());
+            }
         }
         let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
         if let Some(bytes) = value.get("bytes").and_then(Value::as_str) {
@@ -62,6 +71,7 @@ impl Reader {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut fields = Fields::of(value)?;
         let index = fields.count("index").and_then(|index| usize::try_from(index).ok());
+        fields.take("type");
         match (kind.as_str(), index) {
             ("message_start", _) => {
                 let mut message =
@@ -69,16 +79,21 @@ impl Reader {
                 let head = read_head(&mut message);
                 self.usage = head.usage.unwrap_or_default();
                 message.list("content");
-                let extra = Extra::of(OWN, message.rest());
-                out.push(Event::Start { id: head.id, model: head.model, extra });
+                let rest = message.rest();
+                self.told.begin(&rest);
+                out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, rest) });
+                self.told.tell(OWN, None, fields.rest(), out);
             }
             ("content_block_start", Some(index)) => {
                 let block = read_block(fields.take("content_block").unwrap_or_default())?;
                 self.open(index, block, out);
+                self.told.tell(OWN, Some(index), fields.rest(), out);
             }
             ("content_block_delta", Some(index)) => {
-                if let Some(delta) = read_delta(&mut fields) {
-                    self.delta(index, delta, out);
+                if let Some((delta, rest)) = read_delta(&mut fields) {
+                    out.extend(delta.and_then(|delta| self.delta(index, delta)));
+                    self.told.tell(OWN, Some(index), rest, out);
+                    self.told.tell(OWN, Some(index), fields.rest(), out);
                 } else {
                     fields.put("index", json!(index));
                     out.push(other(kind, fields));
@@ -89,16 +104,28 @@ impl Reader {
                 if self.calls.remove(&index) == Some(false) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
+                self.input(index, out);
+                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.close(index);
                 out.push(Event::Close { index });
             }
             ("message_delta", _) => self.stop(fields, out),
-            ("message_stop", _) => out.push(Event::End),
-            ("ping", _) => {}
+            ("message_stop", _) => {
+                self.told.tell(OWN, None, fields.rest(), out);
+                out.push(Event::End);
+            }
+            ("ping", _) if fields.is_empty() => {}
             ("error", _) => {
+                fields.put("type", json!(kind));
                 let value = Value::Object(fields.rest());
                 out.extend(super::error::of_body(0, value).map(Event::Error));
             }
-            _ => out.push(other(kind, fields)),
+            _ => {
+                if let Some(index) = index {
+                    fields.put("index", json!(index));
+                }
+                out.push(other(kind, fields));
+            }
         }
         Ok(())
     }
@@ -112,17 +139,34 @@ impl Reader {
             }
             self.calls.insert(index, !call.arguments.is_empty());
         }
+        if let Block::Other(_) = &block {
+            self.inputs.insert(index, String::new());
+        }
+        self.told.open(OWN, index, &block);
         out.push(Event::Open { index, block });
     }
 
-    fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
+    fn delta(&mut self, index: usize, delta: Delta) -> Option<Event> {
         if let Delta::Arguments(text) = &delta {
+            if let Some(input) = self.inputs.get_mut(&index) {
+                input.push_str(text);
+                return None;
+            }
             if text.is_empty() {
-                return;
+                return None;
             }
             self.calls.insert(index, true);
         }
-        out.push(Event::Delta { index, delta });
+        Some(Event::Delta { index, delta })
+    }
+
+    /// The input of a block without a neutral name, when it is complete.
+    fn input(&mut self, index: usize, out: &mut Vec<Event>) {
+        let input = self.inputs.remove(&index).unwrap_or_default();
+        if !input.is_empty() {
+            let value = serde_json::from_str(&input).unwrap_or(Value::String(input));
+            self.told.tell(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
+        }
     }
 
     fn stop(&mut self, mut fields: Fields, out: &mut Vec<Event>) {
@@ -152,7 +196,10 @@ impl Reader {
                 delta.put("stop_reason", word);
             }
             out.push(Event::Stop { reason, sequence, extra: Extra::of(OWN, delta.rest()) });
+        } else {
+            self.told.tell(OWN, None, delta.rest(), out);
         }
+        self.told.tell(OWN, None, fields.rest(), out);
         if self.usage != Usage::default() {
             out.push(Event::Usage(self.usage.clone()));
         }
@@ -165,7 +212,8 @@ fn other(name: String, fields: Fields) -> Event {
     Event::Other { protocol: OWN, name, data: Value::Object(data) }
 }
 
-fn read_delta(fields: &mut Fields) -> Option<Delta> {
+/// What a delta adds, and its fields that have no neutral name.
+fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)> {
     let mut delta = fields.object("delta")?;
     let read = match delta.peek("type") {
         Some("text_delta") => delta.text("text").map(Delta::Text),
@@ -174,37 +222,39 @@ fn read_delta(fields: &mut Fields) -> Option<Delta> {
         Some("signature_delta") => delta.text("signature").map(|data| Delta::Signature(Signature { from: OWN, data })),
         _ => None,
     };
-    if read.is_none() {
+    let cites = delta.peek("type") == Some("citations_delta") && delta.has("citation");
+    if read.is_none() && !cites {
         fields.put_rest("delta", delta);
+        return None;
     }
-    read
+    delta.take("type");
+    if let Some(citation) = delta.take("citation").filter(|_| cites) {
+        delta.put(CITATIONS, json!([citation]));
+    }
+    Some((read, delta.rest()))
+}
+
+/// What a text refers to: a list in a whole body, one entry at a time in a stream.
+const CITATIONS: &str = "citations";
+
+/// Fields without a neutral name that come in pieces.
+pub(super) const GROWING: [(&str, Pieces); 1] = [(CITATIONS, Pieces::Lists)];
+
+fn owned<T>((name, value): (&str, T)) -> (String, T) {
+    (name.to_owned(), value)
 }
 
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer {
-    surface: Surface,
-    said: Response,
-    /// The numbers of the blocks on the wire.
-    places: HashMap<usize, usize>,
-    /// The blocks that are thoughts: no others are signed.
-    thoughts: HashSet<usize>,
-    stopped: bool,
-}
+pub(super) struct Writer(Telling);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self {
-            surface: surface.clone(),
-            said: Response::default(),
-            places: HashMap::new(),
-            thoughts: HashSet::new(),
-            stopped: false,
-        }
+        Self(Telling::new(surface))
     }
 
     fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
-        if self.surface.envelope == Envelope::Invoke {
+        if self.0.surface.envelope == Envelope::Invoke {
             let payload = super::super::json(&json!({"bytes": base64_encode(&super::super::json(data))}));
             let headers = [JSON_EVENT, &[(":event-type", "chunk")]].concat();
             encode_message(&headers, &payload, out);
@@ -214,9 +264,9 @@ impl Writer {
     }
 
     fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.said =
+        self.0.said =
             Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, _) = ctx.split_extra(extra, &NESTED);
         let message = Answer {
@@ -236,12 +286,12 @@ impl Writer {
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         // Arguments follow as deltas, so that the block itself has none.
         let bare;
         let (block, arguments) = if let Block::ToolCall(call) = block {
-            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
             bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
             (&bare, call.arguments.as_str())
         } else {
@@ -252,40 +302,58 @@ impl Writer {
             changes.append(ctx.changes);
             return;
         };
-        let place = self.places.len();
-        self.places.insert(index, place);
-        if matches!(block, Block::Thinking(_)) {
-            self.thoughts.insert(index);
-        }
+        let place = self.0.number(index, block);
         let kind = "content_block_start";
         self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
         if !arguments.is_empty() {
-            self.delta(index, &json!({"type": "input_json_delta", "partial_json": arguments}), out);
+            self.delta(place, &json!({"type": "input_json_delta", "partial_json": arguments}), out);
         }
         changes.append(ctx.changes);
     }
 
-    fn delta(&self, index: usize, delta: &Value, out: &mut Vec<u8>) {
-        let Some(place) = self.places.get(&index) else { return };
+    fn delta(&self, place: usize, delta: &Value, out: &mut Vec<u8>) {
         let kind = "content_block_delta";
         self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
     }
 
+    /// Fields of a block are said beside a delta that adds nothing, if the protocol has no delta for them.
+    fn fields(&self, place: usize, kind: Kind, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
+        for citation in fields.shift_remove(CITATIONS).as_ref().and_then(Value::as_array).into_iter().flatten() {
+            self.delta(place, &json!({"type": "citations_delta", "citation": citation}), out);
+        }
+        if let Some(input) = fields.shift_remove("input").filter(|_| kind == Kind::Foreign) {
+            let input = if let Value::String(text) = input { text } else { input.to_string() };
+            self.delta(place, &json!({"type": "input_json_delta", "partial_json": input}), out);
+        }
+        if fields.is_empty() {
+            return;
+        }
+        let (kind, name) = match kind {
+            Kind::Thought => ("thinking_delta", "thinking"),
+            Kind::Call => ("input_json_delta", "partial_json"),
+            Kind::Text | Kind::Foreign | Kind::Whole => ("text_delta", "text"),
+        };
+        fields.insert("type".to_owned(), json!(kind));
+        fields.insert(name.to_owned(), json!(""));
+        self.delta(place, &Value::Object(fields), out);
+    }
+
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let kept = self.said.extra.field(OWN, "stop_details").cloned();
-        let details = stop_details(&mut ctx, &self.said, kept.as_ref());
-        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.said);
-        let mut delta = Map::from_iter([
-            ("stop_reason".to_owned(), json!(word)),
-            ("stop_sequence".to_owned(), json!(self.said.stop_sequence)),
-        ]);
+        let kept = self.0.said.extra.field(OWN, "stop_details").cloned();
+        let details = stop_details(&mut ctx, &self.0.said, kept.as_ref());
+        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.said);
+        let (mut delta, _) = ctx.split_extra(&self.0.last, &NESTED);
+        delta.insert("stop_reason".to_owned(), json!(word));
+        delta.insert("stop_sequence".to_owned(), json!(self.0.said.stop_sequence));
         if let Some(details) = details {
             delta.insert("stop_details".to_owned(), details);
         }
-        let usage = self.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
-        self.emit("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}), out);
+        let usage = self.0.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
+        let mut fields = self.0.late.get(OWN).cloned().unwrap_or_default();
+        fields.extend([("type", json!("message_delta")), ("delta", json!(delta)), ("usage", json!(usage))].map(owned));
+        self.emit("message_delta", &fields, out);
         self.emit("message_stop", &json!({"type": "message_stop"}), out);
         changes.append(ctx.changes);
     }
@@ -302,26 +370,33 @@ impl StreamWriter for Writer {
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
                     Delta::Signature(signature) => {
-                        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(index)) {
+                        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(*index)) {
                             changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
                             return;
                         }
                         json!({"type": "signature_delta", "signature": signature.data})
                     }
                 };
-                self.delta(*index, &delta, out);
+                if let Some(place) = self.0.place(*index) {
+                    self.delta(place, &delta, out);
+                }
+            }
+            Event::Fields { index, extra } => {
+                if let Some((place, kind, fields)) = self.0.fields(OWN, *index, extra, changes) {
+                    self.fields(place, kind, fields, out);
+                }
             }
             Event::Close { index } => {
-                if let Some(place) = self.places.get(index) {
+                if let Some(place) = self.0.place(*index) {
                     let kind = "content_block_stop";
                     self.emit(kind, &json!({"type": kind, "index": place}), out);
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.0.hear(event);
             }
             Event::End => {
-                if self.stopped {
+                if self.0.stopped {
                     self.end(out, changes);
                 }
             }

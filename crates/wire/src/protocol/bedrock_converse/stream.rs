@@ -1,6 +1,6 @@
 //! Streams of `bedrock-converse`, in AWS frames.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
@@ -11,9 +11,11 @@ use super::shapes::PlainDelta;
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
-use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Response, Signature, Thinking, ToolCall, Usage};
+use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::{StreamReader, StreamWriter, ending, stop};
+use crate::protocol::ending::{Kind, Telling, own_fields};
+use crate::protocol::told::Told;
+use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -23,6 +25,7 @@ pub(super) struct Reader {
     /// Blocks that are open, and whether they are calls that have no arguments yet.
     open: HashMap<usize, bool>,
     called: bool,
+    told: Told,
 }
 
 impl StreamReader for Reader {
@@ -51,29 +54,40 @@ impl Reader {
         }
         let mut fields = Fields::of(value)?;
         let index = fields.count("contentBlockIndex").and_then(|index| usize::try_from(index).ok());
+        // It only hides the length.
+        fields.take("p");
         match (name, index) {
             ("messageStart", _) => {
-                out.push(Event::Start { id: String::new(), model: String::new(), extra: Extra::default() });
+                fields.take("role");
+                let (mut output, mut top) = (Fields::default(), Fields::default());
+                output.put_rest("message", fields);
+                top.put_rest("output", output);
+                out.push(Event::Start { id: String::new(), model: String::new(), extra: Extra::of(OWN, top.rest()) });
             }
             ("contentBlockStart", Some(index)) => {
                 let mut start = fields.object("start").unwrap_or_default();
-                if let Some(mut call) = start.object("toolUse") {
-                    self.called = true;
-                    self.open.insert(index, true);
-                    let (id, name) =
-                        (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
-                    let extra = Extra::of(OWN, call.rest());
-                    out.push(Event::Open {
-                        index,
-                        block: Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() }),
-                    });
-                }
+                let Some(mut call) = start.object("toolUse") else {
+                    fields.put_rest("start", start);
+                    out.push(other_at(name, index, fields));
+                    return Ok(());
+                };
+                self.called = true;
+                self.open.insert(index, true);
+                let (id, name) = (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
+                let extra = Extra::of(OWN, call.rest());
+                let block = Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() });
+                self.told.open(OWN, index, &block);
+                out.push(Event::Open { index, block });
+                self.told.tell(OWN, Some(index), start.rest(), out);
+                self.told.tell(OWN, Some(index), fields.rest(), out);
             }
-            ("contentBlockDelta", Some(index)) => self.delta(index, &mut fields, out),
+            ("contentBlockDelta", Some(index)) => self.delta(index, fields, out),
             ("contentBlockStop", Some(index)) => {
                 if self.open.remove(&index) == Some(true) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
+                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.close(index);
                 out.push(Event::Close { index });
             }
             ("messageStop", _) => {
@@ -88,43 +102,54 @@ impl Reader {
                 let usage = fields.object("usage").map(read_usage).filter(|usage| *usage != Usage::default());
                 out.extend(usage.map(Event::Usage));
                 drop_metrics(&mut fields);
-                fields.take("p");
-                let rest = fields.rest();
-                if !rest.is_empty() {
-                    out.push(other(name, rest));
-                }
+                self.told.tell(OWN, None, fields.rest(), out);
             }
-            _ => out.push(other(name, fields.rest())),
+            (_, Some(index)) => out.push(other_at(name, index, fields)),
+            (_, None) => out.push(other(name, fields.rest())),
         }
         Ok(())
     }
 
-    fn delta(&mut self, index: usize, fields: &mut Fields, out: &mut Vec<Event>) {
+    fn delta(&mut self, index: usize, mut fields: Fields, out: &mut Vec<Event>) {
         let mut delta = fields.object("delta").unwrap_or_default();
-        if let Some(text) = delta.text("text") {
+        let rest = if let Some(text) = delta.text("text") {
             self.text(index, empty_text, Delta::Text(text), out);
+            Fields::default()
         } else if let Some(mut call) = delta.object("toolUse") {
             self.arguments(index, call.text("input").unwrap_or_default(), out);
-        } else if let Some(mut thought) = delta.object("reasoningContent") {
-            if let Some(data) = thought.text("redactedContent") {
-                let signature = Signature { from: OWN, data };
-                self.open.insert(index, false);
-                out.push(Event::Open { index, block: Block::RedactedThinking(RedactedThinking { signature }) });
-                return;
-            }
-            let thinking = || Block::Thinking(Thinking::default());
-            if let Some(data) = thought.text("signature") {
-                self.text(index, thinking, Delta::Signature(Signature { from: OWN, data }), out);
-            } else {
-                self.text(index, thinking, Delta::Thinking(thought.text("text").unwrap_or_default()), out);
-            }
+            call
+        } else if let Some(thought) = delta.object("reasoningContent") {
+            self.thought(index, thought, out)
         } else {
-            let rest = Map::from_iter([
-                ("delta".to_owned(), Value::Object(delta.rest())),
-                ("contentBlockIndex".to_owned(), json!(index)),
-            ]);
-            out.push(other("contentBlockDelta", rest));
+            fields.put("delta", Value::Object(delta.rest()));
+            out.push(other_at("contentBlockDelta", index, fields));
+            return;
+        };
+        for rest in [rest, delta, fields] {
+            self.told.tell(OWN, Some(index), rest.rest(), out);
         }
+    }
+
+    /// A piece of a thought; gives what has no neutral name, as a whole body has it.
+    fn thought(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
+        if let Some(data) = thought.text("redactedContent") {
+            let signature = Signature { from: OWN, data };
+            self.open.insert(index, false);
+            out.push(Event::Open { index, block: Block::RedactedThinking(RedactedThinking { signature }) });
+            return thought;
+        }
+        let thinking = || Block::Thinking(Thinking::default());
+        let text = thought.text("text");
+        let signature = thought.text("signature");
+        if text.is_some() || signature.is_none() {
+            self.text(index, thinking, Delta::Thinking(text.unwrap_or_default()), out);
+        }
+        if let Some(data) = signature {
+            self.text(index, thinking, Delta::Signature(Signature { from: OWN, data }), out);
+        }
+        let mut rest = Fields::default();
+        rest.put_rest("reasoningText", thought);
+        rest
     }
 
     fn text(&mut self, index: usize, block: impl FnOnce() -> Block, delta: Delta, out: &mut Vec<Event>) {
@@ -149,32 +174,23 @@ fn other(name: &str, data: Map<String, Value>) -> Event {
     Event::Other { protocol: OWN, name: name.to_owned(), data: Value::Object(data) }
 }
 
+fn other_at(name: &str, index: usize, mut fields: Fields) -> Event {
+    fields.put("contentBlockIndex", json!(index));
+    other(name, fields.rest())
+}
+
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer {
-    surface: Surface,
-    said: Response,
-    places: HashMap<usize, usize>,
-    /// The blocks that are thoughts: no others are signed.
-    thoughts: HashSet<usize>,
-    stopped: bool,
-}
+pub(super) struct Writer(Telling);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self {
-            surface: surface.clone(),
-            said: Response::default(),
-            places: HashMap::new(),
-            thoughts: HashSet::new(),
-            stopped: false,
-        }
+        Self(Telling::new(surface))
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        let place = self.places.len();
-        let own_fields = block.extra().is_some_and(|extra| extra.get(OWN).is_some());
-        if own_fields && block.as_call().is_none() {
+        let own = block.extra().and_then(|extra| own_fields(OWN, &self.0.surface, Some(index), extra, changes));
+        if own.is_some() && block.as_call().is_none() {
             changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
         }
         let (name, data) = match block {
@@ -187,10 +203,10 @@ impl Writer {
                 json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
             ),
             Block::ToolCall(call) => {
-                self.said.content = vec![Block::ToolCall(ToolCall::default())];
+                self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
-                if let (Some(start), Some(own)) = (start.as_object_mut(), call.extra.get(OWN)) {
-                    start.extend(own.clone());
+                if let (Some(start), Some(own)) = (start.as_object_mut(), own) {
+                    start.extend(own);
                 }
                 ("contentBlockStart", json!({"start": {"toolUse": start}}))
             }
@@ -214,15 +230,12 @@ impl Writer {
                 "hints to remember are not streamed",
             );
         }
-        self.places.insert(index, place);
+        let place = self.0.number(index, block);
         emit_at(name, place, data, out);
         if let Block::ToolCall(call) = block
             && !call.arguments.is_empty()
         {
             emit_at("contentBlockDelta", place, json!({"delta": {"toolUse": {"input": call.arguments}}}), out);
-        }
-        if matches!(block, Block::Thinking(_)) {
-            self.thoughts.insert(index);
         }
         if let Some(signature) = block.signature().filter(|_| !matches!(block, Block::RedactedThinking(_))) {
             self.sign(index, signature, out, changes);
@@ -230,8 +243,8 @@ impl Writer {
     }
 
     fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
-        let Some(&place) = self.places.get(&index) else { return };
-        if let Some((code, detail)) = unsigned(OWN, signature, self.thoughts.contains(&index)) {
+        let Some(place) = self.0.place(index) else { return };
+        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(index)) {
             changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
             return;
         }
@@ -240,22 +253,32 @@ impl Writer {
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
+        let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        unsaid(&mut ctx, &self.said);
-        if let Some(words) = self.said.refusal.clone() {
-            let place = self.places.len();
+        unsaid(&mut ctx, &self.0.said);
+        if let Some(words) = self.0.said.refusal.clone() {
+            let place = self.0.places.len();
             emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
             emit_at("contentBlockStop", place, json!({}), out);
         }
-        let (mut extra, _) = ctx.split_extra(&self.said.extra, &["stopReason"]);
+        let (mut extra, mut inner) = ctx.split_extra(&self.0.said.extra, &["stopReason", "output"]);
+        // What the message had was said at its beginning.
+        if let Some(Value::Object(mut output)) = inner.shift_remove("output") {
+            output.shift_remove("message");
+            if !output.is_empty() {
+                extra.insert("output".to_owned(), Value::Object(output));
+            }
+        }
+        let mut late = self.0.late.get(OWN).cloned().unwrap_or_default();
         let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
-        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.said);
+        late.entry("metrics").or_insert(metrics);
+        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.said);
         extra.insert("stopReason".to_owned(), json!(word));
         emit("messageStop", &Value::Object(extra), out);
-        let usage = self.said.usage.clone().unwrap_or_default();
+        let usage = self.0.said.usage.clone().unwrap_or_default();
         let usage = usage_fields(&mut ctx, &usage);
-        emit("metadata", &json!({"usage": usage, "metrics": metrics}), out);
+        late.insert("usage".to_owned(), json!(usage));
+        emit("metadata", &Value::Object(late), out);
         changes.append(ctx.changes);
     }
 }
@@ -276,12 +299,16 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { extra, .. } => {
-                self.said.extra = extra.clone();
-                emit("messageStart", &json!({"role": "assistant"}), out);
+                self.0.said.extra = extra.clone();
+                let output = extra.field(OWN, "output");
+                let message = output.and_then(|output| output.get("message")).and_then(Value::as_object);
+                let mut start = message.cloned().unwrap_or_default();
+                start.insert("role".to_owned(), json!("assistant"));
+                emit("messageStart", &Value::Object(start), out);
             }
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => {
-                let Some(&place) = self.places.get(index) else { return };
+                let Some(place) = self.0.place(*index) else { return };
                 let delta = match delta {
                     Delta::Text(text) => json!({"text": text}),
                     Delta::Thinking(text) => json!({"reasoningContent": {"text": text}}),
@@ -290,16 +317,27 @@ impl StreamWriter for Writer {
                 };
                 emit_at("contentBlockDelta", place, json!({"delta": delta}), out);
             }
+            Event::Fields { index, extra } => {
+                if let Some((place, kind, mut fields)) = self.0.fields(OWN, *index, extra, changes) {
+                    let empty = match kind {
+                        Kind::Thought => json!({"reasoningContent": {"text": ""}}),
+                        Kind::Call => json!({"toolUse": {"input": ""}}),
+                        Kind::Text | Kind::Foreign | Kind::Whole => json!({"text": ""}),
+                    };
+                    fields.insert("delta".to_owned(), empty);
+                    emit_at("contentBlockDelta", place, Value::Object(fields), out);
+                }
+            }
             Event::Close { index } => {
-                if let Some(&place) = self.places.get(index) {
+                if let Some(place) = self.0.place(*index) {
                     emit_at("contentBlockStop", place, json!({}), out);
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.0.hear(event);
             }
             Event::End => {
-                if self.stopped {
+                if self.0.stopped {
                     self.end(out, changes);
                 }
             }

@@ -353,17 +353,18 @@ fn generation<'r>(
     request: &'r Request,
     extra: Map<String, Value>,
 ) -> Option<GenerationConfig<'r>> {
+    let limit = ctx.limit(request);
     let config = GenerationConfig {
         temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
         top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
         top_k: ctx.wish("top_k", request.top_k, Quirk::NoSampling),
-        max_output_tokens: ctx.limit(request),
+        max_output_tokens: limit,
         stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
         frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
         presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
         seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
         format: format(ctx, request),
-        thinking_config: thinking(ctx, request),
+        thinking_config: thinking(ctx, request, limit),
         extra,
     };
     let said = config.temperature.is_some()
@@ -412,11 +413,13 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
     }
 }
 
-fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> {
+fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Option<ThinkingConfig> {
     let reasoning = request.reasoning.as_ref()?;
     let at = At::ROOT.field("reasoning");
     let mut config = ThinkingConfig { include_thoughts: reasoning.visible, ..ThinkingConfig::default() };
-    let budget = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let below = limit.filter(|_| ctx.has(Quirk::BudgetBelowLimit));
+    // Where there is no room to think, there is no thinking.
+    let budget = |tokens: Option<u64>| Some(i64::try_from(tokens.unwrap_or(0)).unwrap_or(i64::MAX));
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {
         if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
@@ -426,14 +429,14 @@ fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> 
     match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
         (Some(Effort::None), ..) => {
             ctx.tell("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
-            config.thinking_budget = Some(0);
+            config.thinking_budget = budget(ctx.budget(0, below));
         }
         (Some(effort), ..) if ctx.has(Quirk::ThinkingBudget) => {
             only_effort(ctx);
-            let tokens = budget_of_effort(effort);
+            let tokens = ctx.budgets().nearest(budget_of_effort(effort), below).unwrap_or(0);
             let what = (Action::Rewritten, Effect::Wider);
             ctx.tell("effort", &at.field("effort"), what, format!("the effort is said as a budget of {tokens} tokens"));
-            config.thinking_budget = Some(tokens);
+            config.thinking_budget = budget(Some(tokens));
         }
         (Some(effort), ..) => {
             only_effort(ctx);
@@ -443,12 +446,12 @@ fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> 
             if mode.is_some() {
                 ctx.tell("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
             }
-            config.thinking_budget = Some(budget(tokens));
+            config.thinking_budget = budget(ctx.budget(tokens, below));
         }
         (None, None, Some(ThinkingMode::Adaptive)) => config.thinking_budget = Some(-1),
         (None, None, Some(ThinkingMode::Disabled)) => {
             ctx.tell("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
-            config.thinking_budget = Some(0);
+            config.thinking_budget = budget(ctx.budget(0, below));
         }
         (None, None, Some(mode)) => {
             ctx.tell("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
@@ -462,7 +465,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request) -> Option<ThinkingConfig> 
     Some(config)
 }
 
-fn budget_of_effort(effort: &Effort) -> i64 {
+fn budget_of_effort(effort: &Effort) -> u64 {
     match effort {
         Effort::None => 0,
         Effort::Minimal => 512,

@@ -292,8 +292,8 @@ pub(super) struct PlainChunk<'a> {
     model_version: IgnoredAny,
     #[serde(default)]
     response_id: IgnoredAny,
-    #[serde(default)]
-    create_time: IgnoredAny,
+    #[serde(borrow, default)]
+    pub(super) create_time: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]

@@ -17,6 +17,7 @@ use crate::frame::Frame;
 use crate::history::made_up_call_id;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
+use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, ending};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -29,6 +30,7 @@ pub(super) struct Reader {
     calls: usize,
     open: Option<Kind>,
     usage: Option<Usage>,
+    told: Told,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +51,9 @@ impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first piece says what the others repeat, so it is read with everything in it.
         if self.progress != Progress::Waiting
-            && let Ok(PlainChunk { candidates: [candidate], .. }) = serde_json::from_slice(frame.data)
+            && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
             && candidate.index == 0
+            && self.told.same("createTime", create_time.as_deref())
         {
             let [plain] = candidate.content.parts;
             let kind = if plain.thought { Kind::Thought } else { Kind::Text };
@@ -68,14 +71,15 @@ impl Reader {
             out.extend(super::error::decode(0, value).map(Event::Error));
             return Ok(());
         }
-        let (mut fields, envelope) = unwrap(value)?;
-        let head = read_head(&mut fields);
+        let (mut top, envelope) = unwrap(value)?;
+        let head = read_head(&mut top);
         if self.progress == Progress::Waiting {
             self.progress = Progress::Started;
             out.push(Event::Start { id: head.id, model: head.model, extra: Extra::default() });
         }
+        let late_usage = head.usage.is_some() && self.progress == Progress::Stopped;
         self.usage = head.usage.or(self.usage.take());
-        let mut candidates = fields.list("candidates").unwrap_or_default().into_iter();
+        let mut candidates = top.list("candidates").unwrap_or_default().into_iter();
         let mut candidate = match candidates.next() {
             Some(first) => Fields::of(first)?,
             None => Fields::default(),
@@ -88,42 +92,33 @@ impl Reader {
         }
         candidate.count("index");
         let word = candidate.text("finishReason").filter(|word| !word.is_empty());
-        let blocked = fields.has("promptFeedback").then(|| "SAFETY".to_owned());
-        if let Some(word) = word.or(blocked.clone()) {
-            self.stop(&word, blocked.is_some(), candidate, fields, envelope, out);
-        } else {
-            let rest = candidate.rest();
-            if !rest.is_empty() {
-                out.push(Event::Other { protocol: OWN, name: "candidate".to_owned(), data: Value::Object(rest) });
+        let blocked = top.has("promptFeedback").then(|| "SAFETY".to_owned());
+        let mut stop = None;
+        if let Some(said) = word.as_ref().or(blocked.as_ref()) {
+            self.close(out);
+            let (reason, kept) = read_stop(said, self.calls > 0);
+            if let Some(text) = read_refusal(&mut candidate, &reason) {
+                out.push(Event::Refusal { text });
             }
-        }
-        Ok(())
-    }
-
-    fn stop(
-        &mut self,
-        word: &str,
-        blocked: bool,
-        mut candidate: Fields,
-        mut top: Fields,
-        envelope: Fields,
-        out: &mut Vec<Event>,
-    ) {
-        self.close(out);
-        let (reason, kept) = read_stop(word, self.calls > 0);
-        if let Some(text) = read_refusal(&mut candidate, &reason) {
-            out.push(Event::Refusal { text });
-        }
-        if kept && !blocked {
-            top.put("finishReason", json!(word));
+            if kept && blocked.is_none() {
+                top.put("finishReason", json!(said));
+            }
+            stop = Some(reason);
         }
         top.put_rest("candidate", candidate);
         top.put_rest(ENVELOPE, envelope);
-        if self.progress != Progress::Stopped {
-            self.progress = Progress::Stopped;
-            out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
+        let ends = stop.is_some();
+        match stop.filter(|_| self.progress != Progress::Stopped) {
+            Some(reason) => {
+                self.progress = Progress::Stopped;
+                out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
+            }
+            None => self.told.tell(OWN, None, top.rest(), out),
         }
-        out.extend(self.usage.clone().map(Event::Usage));
+        if ends || late_usage {
+            out.extend(self.usage.clone().map(Event::Usage));
+        }
+        Ok(())
     }
 
     fn block(&mut self, block: Block, out: &mut Vec<Event>) {
@@ -225,7 +220,7 @@ impl Writer {
         let content = Content { role: Some("model"), parts, extra: None };
         let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
         let answer = self.answer(vec![first], None, Map::new());
-        data(&wrap(ctx, answer, None), out);
+        data(&ctx.once(wrap(ctx, answer, None)), out);
     }
 
     fn answer<'a>(
@@ -316,6 +311,25 @@ impl Writer {
         self.open.insert(index, block);
     }
 
+    /// Fields of a part wait with it; fields of the answer are a piece of their own.
+    fn fields(&mut self, index: Option<usize>, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
+        let extra = match index.and_then(|index| self.open.get_mut(&index)) {
+            Some(block) => block.add_fields(extra.clone()),
+            None => extra.clone(),
+        };
+        let surface = self.surface.clone();
+        let mut ctx = Context::new(OWN, &surface);
+        let (top, mut inner) = ctx.split_extra(&extra, &NESTED);
+        let candidate = inner.shift_remove("candidate");
+        let envelope = inner.shift_remove(ENVELOPE);
+        if candidate.is_some() || envelope.is_some() || !top.is_empty() {
+            let candidate = candidate.as_ref().and_then(Value::as_object);
+            let answer = self.answer(vec![bare(candidate)], None, top);
+            data(&ctx.once(wrap(&ctx, answer, envelope)), out);
+        }
+        changes.append(ctx.changes);
+    }
+
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
@@ -334,9 +348,15 @@ impl Writer {
             extra: candidate.as_ref().and_then(Value::as_object),
         };
         let answer = self.answer(if blocked { Vec::new() } else { vec![first] }, usage, extra);
-        data(&wrap(&ctx, answer, inner.shift_remove(ENVELOPE)), out);
+        data(&ctx.once(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
         changes.append(ctx.changes);
     }
+}
+
+/// A candidate that says nothing but these fields.
+fn bare(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
+    let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
+    Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra }
 }
 
 fn data(json: &[u8], out: &mut Vec<u8>) {
@@ -354,6 +374,7 @@ impl StreamWriter for Writer {
             }
             Event::Open { index, block } => self.open(*index, block, changes),
             Event::Delta { index, delta } => self.delta(*index, delta, out, changes),
+            Event::Fields { index, extra } => self.fields(*index, extra, out, changes),
             Event::Close { index } => {
                 if let Some(block) = self.open.remove(index) {
                     self.flush(*index, &block, out, changes);
@@ -368,9 +389,6 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Error(error) => data(&super::error::encode(error).body, out),
-            Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidate" => {
-                data(&super::super::json(&json!({"candidates": [value]})), out);
-            }
             Event::Other { protocol, name, data: value } if *protocol == OWN && name == "candidates" => {
                 data(&super::super::json(&json!({"candidates": [{}, value]})), out);
             }

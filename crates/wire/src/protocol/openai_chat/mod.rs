@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Codec, Context, EncodedError, StreamReader, StreamWriter};
 use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
-use crate::neutral::{Request, Response};
+use crate::neutral::{Pieces, Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -37,6 +37,11 @@ impl Codec for OpenAiChat {
 
     fn decode_response(&self, body: Value, _changes: &mut Changes) -> Result<Response, DecodeError> {
         response::decode(body)
+    }
+
+    /// Deltas of the message add to it, and lists of the choice have an entry for every token.
+    fn growing(&self) -> &'static [(&'static str, Pieces)] {
+        &[("message", Pieces::ListsAndTexts), ("choice", Pieces::Lists)]
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {

@@ -318,10 +318,10 @@ pub(super) struct PlainChunk<'a> {
     created: IgnoredAny,
     #[serde(default)]
     model: IgnoredAny,
-    #[serde(default)]
-    system_fingerprint: IgnoredAny,
-    #[serde(default)]
-    service_tier: IgnoredAny,
+    #[serde(borrow, default)]
+    pub(super) system_fingerprint: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) service_tier: Option<Cow<'a, str>>,
     #[serde(default)]
     obfuscation: IgnoredAny,
     usage: Option<NoValue>,

@@ -12,8 +12,10 @@ use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
-use crate::protocol::context::{Context, DROPPED, MERGED, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED};
+use crate::protocol::ending::own_fields;
 use crate::protocol::stop::Ending;
+use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -31,6 +33,7 @@ pub(super) struct Reader {
     /// Blocks that are open.
     open: HashSet<usize>,
     calls: Calls,
+    told: Told,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +79,10 @@ impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first piece says what the others repeat, so it is read with everything in it.
         if self.progress != Progress::Waiting
-            && let Ok(PlainChunk { choices: [choice], .. }) = serde_json::from_slice(frame.data)
+            && let Ok(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) =
+                serde_json::from_slice(frame.data)
+            && self.told.same("system_fingerprint", system_fingerprint.as_deref())
+            && self.told.same("service_tier", service_tier.as_deref())
         {
             self.delta(choice.delta, out);
             return Ok(());
@@ -105,10 +111,16 @@ impl Reader {
             out.push(Event::Other { protocol: OWN, name: String::new(), data });
             return Ok(());
         }
+        let (id, model) = (read_id(&mut fields), fields.text("model").unwrap_or_default());
+        // It only hides the length.
+        fields.take("obfuscation");
+        let rest = without_constants(fields);
         if self.progress == Progress::Waiting {
             self.progress = Progress::Started;
-            let (id, model) = (read_id(&mut fields), fields.text("model").unwrap_or_default());
-            out.push(Event::Start { id, model, extra: Extra::of(OWN, without_constants(fields)) });
+            self.told.begin(&rest);
+            out.push(Event::Start { id, model, extra: Extra::of(OWN, rest) });
+        } else {
+            self.told.tell(OWN, None, rest, out);
         }
         for choice in choices.into_iter().flatten() {
             self.choice(choice, out)?;
@@ -122,7 +134,7 @@ impl Reader {
             out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data: value });
             return Ok(());
         }
-        let mut choice = Fields::of(value)?;
+        let (mut choice, mut rest) = (Fields::of(value)?, Fields::default());
         choice.count("index");
         if let Some(mut delta) = choice.object("delta") {
             delta.text("role");
@@ -149,17 +161,14 @@ impl Reader {
             );
             self.delta(plain, out);
             if !foreign.is_empty() {
-                delta.put("tool_calls", Value::Array(foreign));
+                let data = json!({"index": 0, "delta": {"tool_calls": foreign}});
+                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data });
             }
-            choice.put_rest("delta", delta);
+            rest.put_rest("message", delta);
         }
         let word = choice.text("finish_reason").filter(|word| !word.is_empty());
-        if !choice.is_empty() {
-            let rest = choice.rest();
-            if !rest.is_empty() {
-                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data: Value::Object(rest) });
-            }
-        }
+        rest.put_rest("choice", choice);
+        self.told.tell(OWN, None, rest.rest(), out);
         if let Some(word) = word {
             self.stop(&word, out);
         }
@@ -189,12 +198,8 @@ impl Reader {
                 let extra = Extra::of(OWN, call.extra);
                 let block = ToolCall { id: id.into_owned(), name, extra, ..ToolCall::default() };
                 self.open(index, || Block::ToolCall(block), out);
-            } else if !call.extra.is_empty() {
-                // A call is open already: what its later pieces say beside the arguments stands on its own.
-                let mut piece = call.extra;
-                piece.insert("index".to_owned(), json!(place));
-                let data = json!({"delta": {"tool_calls": [piece]}});
-                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data });
+            } else {
+                self.told.tell(OWN, Some(index), call.extra, out);
             }
             if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
                 out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });
@@ -264,8 +269,37 @@ impl Writer {
         }
     }
 
+    /// A piece of fields that have no neutral name: of the whole piece, of the choice and of its message.
+    fn fields(&mut self, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
+        let mut object = |name: &str| match fields.shift_remove(name) {
+            Some(Value::Object(object)) => object,
+            Some(_) | None => Map::new(),
+        };
+        let (message, mut choice) = (object("message"), object("choice"));
+        fields.retain(|name, _| !NESTED.contains(&name.as_str()));
+        self.top.extend(fields);
+        choice.extend([("index", json!(0)), ("delta", json!(message))].map(|(name, value)| (name.to_owned(), value)));
+        choice.entry("finish_reason").or_insert(Value::Null);
+        let mut chunk = json!(self.frame());
+        if let Some(chunk) = chunk.as_object_mut() {
+            chunk.insert("choices".to_owned(), json!([choice]));
+        }
+        sse("", &chunk, out);
+    }
+
+    /// A piece of a call's fields.
+    fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
+        let Some(place) = self.calls.get(&index) else {
+            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a text are not streamed");
+            return;
+        };
+        fields.insert("index".to_owned(), json!(place));
+        self.fields(Map::from_iter([("message".to_owned(), json!({"tool_calls": [fields]}))]), out);
+    }
+
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        if block.as_call().is_none() && block.extra().is_some_and(|extra| extra.get(OWN).is_some()) {
+        let own = block.extra().and_then(|extra| own_fields(OWN, &Surface::default(), Some(index), extra, changes));
+        if block.as_call().is_none() && own.is_some() {
             changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
         }
         if block.signature().is_some() {
@@ -337,13 +371,26 @@ impl StreamWriter for Writer {
                 self.said.id.clone_from(id);
                 self.said.model.clone_from(model);
                 self.said.extra = extra.clone();
-                let own = extra.get(OWN);
-                if own.is_some_and(|own| NESTED.iter().take(3).any(|name| own.contains_key(*name))) {
-                    changes.push("no-place", "/extra", DROPPED, "fields of the message are not streamed");
+                let own = own_fields(OWN, &Surface::default(), None, extra, changes);
+                let own = own.as_ref();
+                if own.is_some_and(|own| own.contains_key("choices")) {
+                    changes.push("no-place", "/extra", DROPPED, "other answers are not streamed");
                 }
                 (self.created, self.top) = top(own);
                 let delta = WriteDelta { role: Some("assistant"), content: Some(""), ..WriteDelta::default() };
                 self.chunk(delta, None, out);
+                let nested = ["message", "choice"].map(|name| Some((name.to_owned(), own?.get(name)?.clone())));
+                let nested: Map<_, _> = nested.into_iter().flatten().collect();
+                if !nested.is_empty() {
+                    self.fields(nested, out);
+                }
+            }
+            Event::Fields { index, extra } => {
+                let Some(fields) = own_fields(OWN, &Surface::default(), *index, extra, changes) else { return };
+                match index {
+                    Some(index) => self.call_fields(*index, fields, out, changes),
+                    None => self.fields(fields, out),
+                }
             }
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => match delta {
@@ -368,6 +415,7 @@ impl StreamWriter for Writer {
                 self.said.extra.merge(extra.clone());
                 let surface = Surface::default();
                 let mut ctx = Context::new(OWN, &surface);
+                ctx.extra(&At::ROOT, extra);
                 let word = finish(&mut ctx, &self.said);
                 self.chunk(WriteDelta::default(), Some(word), out);
                 changes.append(ctx.changes);

@@ -3,6 +3,7 @@
 mod error;
 mod items;
 mod read;
+mod read_stream;
 mod request;
 mod response;
 mod shapes;
@@ -36,12 +37,12 @@ impl Codec for OpenAiResponses {
         super::json(&response::encode(ctx, response))
     }
 
-    fn decode_response(&self, body: Value, changes: &mut Changes) -> Result<Response, DecodeError> {
-        response::decode(body, changes)
+    fn decode_response(&self, body: Value, _changes: &mut Changes) -> Result<Response, DecodeError> {
+        response::decode(body)
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream::Reader::default())
+        Box::new(read_stream::Reader::default())
     }
 
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter> {

@@ -57,25 +57,10 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
     if !known {
         return if value.is_object() { Ok(vec![other(value)]) } else { Err(DecodeError::shape("an item")) };
     }
-    let mut fields = Fields::of(value)?;
-    for constant in ["type", "role"] {
-        fields.take(constant);
-    }
-    if matches!(fields.peek("status"), Some("completed" | "in_progress")) {
-        fields.take("status");
-    }
-    let unmade = |fields: &mut Fields, prefix: &str| {
-        if place.is_some_and(|place| fields.peek("id") == Some(&made_up_id(prefix, place))) {
-            fields.take("id");
-        }
-    };
     Ok(match kind.as_str() {
-        "reasoning" => {
-            unmade(&mut fields, "rs");
-            vec![Block::Thinking(thinking(fields))]
-        }
+        "reasoning" => vec![Block::Thinking(thinking(item(value, "rs", place)?))],
         "function_call" => {
-            unmade(&mut fields, "fc");
+            let mut fields = item(value, "fc", place)?;
             vec![Block::ToolCall(ToolCall {
                 id: fields.text("call_id").unwrap_or_default(),
                 name: fields.text("name").unwrap_or_default(),
@@ -85,15 +70,33 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
             })]
         }
         _ => {
-            unmade(&mut fields, "msg");
+            let mut fields = item(value, "msg", place)?;
             let mut blocks = content(&mut fields)?;
             let item = fields.rest();
             if let (Some(Block::Text(first)), false) = (blocks.first_mut(), item.is_empty()) {
-                first.extra.insert(OWN, "item", Value::Object(item));
+                first.extra.insert(OWN, ITEM, Value::Object(item));
             }
             blocks
         }
     })
+}
+
+/// The field of a message's first text that keeps the fields of the message.
+pub(super) const ITEM: &str = "item";
+
+/// The fields of an item without what every item says and without an id that was made up.
+pub(super) fn item(value: Value, prefix: &str, place: Option<usize>) -> Result<Fields, DecodeError> {
+    let mut fields = Fields::of(value)?;
+    for constant in ["type", "role"] {
+        fields.take(constant);
+    }
+    if matches!(fields.peek("status"), Some("completed" | "in_progress")) {
+        fields.take("status");
+    }
+    if place.is_some_and(|place| fields.peek("id") == Some(&made_up_id(prefix, place))) {
+        fields.take("id");
+    }
+    Ok(fields)
 }
 
 fn thinking(mut fields: Fields) -> Thinking {

@@ -10,7 +10,6 @@ use crate::fields::Fields;
 use crate::neutral::{Block, Extra, Response, StopReason};
 use crate::protocol::context::{At, Context, UNNOTED};
 use crate::protocol::{openai_usage, stop};
-use crate::report::Changes;
 
 /// Statuses, and reasons why an answer is incomplete.
 pub(super) const STOP_WORDS: &stop::Words = &[
@@ -48,7 +47,7 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
         output.extend(said(ctx, &at.entry(index), block, place));
     }
     if let Some(refusal) = &response.refusal {
-        output.push(refusal_item(refusal, output.len()));
+        output.push(refusal_item(refusal, output.len(), refusal_fields(&response.extra)));
     }
     if response.stop_sequence.is_some() {
         ctx.tell("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
@@ -70,15 +69,22 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
 }
 
 /// The words of a refusal are a message of their own.
-pub(super) fn refusal_item(refusal: &str, place: usize) -> Item<'_> {
+pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r Map<String, Value>>) -> Item<'r> {
     Item::Message(MessageItem {
         r#type: "message",
         id: Some(made_up_id("msg", place)),
         role: "assistant",
         status: Some("completed"),
         content: Content::Parts(vec![Part::Known(KnownPart::Refusal { refusal })]),
-        extra: None,
+        extra,
     })
+}
+
+/// The field of an answer that keeps what the message of a refusal says beside its words.
+pub(super) const REFUSAL: &str = "refusal";
+
+pub(super) fn refusal_fields(extra: &Extra) -> Option<&Map<String, Value>> {
+    extra.field(OWN, REFUSAL).and_then(Value::as_object)
 }
 
 /// The whole of an answer around its items.
@@ -89,6 +95,7 @@ pub(super) fn answer<'r>(
     usage: Option<Map<String, Value>>,
     mut extra: Map<String, Value>,
 ) -> Answer<'r> {
+    extra.shift_remove(REFUSAL);
     let status = if STATUSES.contains(&word) { word } else { "incomplete" };
     let [created_at, parallel_tool_calls, tool_choice, tools] =
         constants().map(|(name, usual)| extra.shift_remove(name).unwrap_or(usual));
@@ -109,13 +116,13 @@ pub(super) fn answer<'r>(
     }
 }
 
-pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Response, DecodeError> {
+pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response::default();
     for (index, item) in fields.needed_list("output")?.into_iter().enumerate() {
-        if has_more_than_refusal(&item) {
-            let detail = "of a refusal, only its words are kept";
-            changes.push("no-place", format!("/output/{index}"), UNNOTED, detail);
+        let rest = refusing_rest(&item);
+        if !rest.is_empty() {
+            response.extra.insert(OWN, REFUSAL, Value::Object(rest));
         }
         let blocks = read::said(item, Some(index)).within(index).within("output")?;
         for block in blocks {
@@ -126,19 +133,22 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Response, Dec
         }
     }
     let head = read_head(&mut fields, stop::Ending::of(&response));
-    Ok(Response { content: response.content, refusal: response.refusal, extra: Extra::of(OWN, fields.rest()), ..head })
+    response.extra.merge(Extra::of(OWN, fields.rest()));
+    Ok(Response { content: response.content, refusal: response.refusal, extra: response.extra, ..head })
 }
 
-/// Whether a message that refuses says something that a refusal has no place for.
-fn has_more_than_refusal(item: &Value) -> bool {
-    let more = |value: &Value, known: &[&str]| {
-        value.as_object().is_some_and(|object| object.keys().any(|key| !known.contains(&key.as_str())))
-    };
+/// What a message that refuses says beside its words. A text in front of the refusal has the fields of the message.
+pub(super) fn refusing_rest(item: &Value) -> Map<String, Value> {
     let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut refusals = parts.iter().filter(|part| part.get("refusal").is_some()).peekable();
-    refusals.peek().is_some()
-        && (more(item, &["type", "id", "role", "status", "content"])
-            || refusals.any(|part| more(part, &["type", "refusal"])))
+    if refusals.peek().is_none() {
+        return Map::new();
+    }
+    let whole = Some(item).filter(|_| parts.first().is_some_and(|first| first.get("refusal").is_some()));
+    let objects = whole.into_iter().chain(refusals).filter_map(Value::as_object).flatten();
+    let known = ["type", "id", "role", "status", "content", REFUSAL];
+    let rest = objects.filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
+    rest.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The words of a part that refuses.

@@ -1,231 +1,18 @@
-//! Streams of `openai-responses`.
+//! Streams of `openai-responses`, written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::OWN;
 use super::items::{Side, said};
-use super::response::{answer, encode, read_head, refusal_item, refusal_of};
-use super::shapes::PlainDelta;
-use super::{OWN, read};
+use super::response::{answer, encode, refusal_fields, refusal_item};
 use crate::assemble::Assembler;
-use crate::error::DecodeError;
-use crate::fields::Fields;
-use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
 use crate::protocol::context::{At, Context, DROPPED};
-use crate::protocol::stop::Ending;
-use crate::protocol::{StreamReader, StreamWriter, sse};
+use crate::protocol::{StreamWriter, sse};
 use crate::report::Changes;
 use crate::surface::Surface;
-
-/// Where a part stands: items are further apart than an item has parts.
-fn place(output: usize, part: usize) -> usize {
-    output.saturating_mul(1 << 16).saturating_add(part.min((1 << 16) - 1))
-}
-
-/// The events that a stream consists of most of the time.
-const DELTAS: [&str; 4] = [
-    "response.output_text.delta",
-    "response.function_call_arguments.delta",
-    "response.reasoning_summary_text.delta",
-    "response.refusal.delta",
-];
-
-/// Reads the events of an answer.
-#[derive(Debug, Default)]
-pub(super) struct Reader {
-    /// Blocks that are open, and whether anything of them came.
-    open: BTreeMap<usize, bool>,
-    ending: Ending,
-}
-
-impl StreamReader for Reader {
-    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        if DELTAS.contains(&frame.event)
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
-        {
-            let text = plain.delta.into_owned();
-            if self.delta(frame.event, plain.output_index, plain.content_index, &text, out) {
-                return Ok(());
-            }
-        }
-        let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
-        self.event(value, out)
-    }
-}
-
-impl Reader {
-    /// Takes a delta of a kind that is known.
-    fn delta(&mut self, kind: &str, output: usize, part: usize, text: &str, out: &mut Vec<Event>) -> bool {
-        let text = text.to_owned();
-        let (index, delta) = match kind {
-            "response.output_text.delta" => {
-                let index = place(output, part);
-                self.begin(index, || Block::Text(Text::default()), out);
-                (index, Delta::Text(text))
-            }
-            "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let index = place(output, 0);
-                self.begin(index, || Block::Thinking(Thinking::default()), out);
-                (index, Delta::Thinking(text))
-            }
-            "response.refusal.delta" => {
-                self.ending.see(Ending::Refuses);
-                out.push(Event::Refusal { text });
-                return true;
-            }
-            _ => return false,
-        };
-        self.open.insert(index, true);
-        out.push(Event::Delta { index, delta });
-        true
-    }
-
-    fn begin(&mut self, index: usize, block: impl FnOnce() -> Block, out: &mut Vec<Event>) {
-        self.open.entry(index).or_insert_with(|| {
-            out.push(Event::Open { index, block: block() });
-            false
-        });
-    }
-
-    fn event(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number =
-            |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
-        let (output, part) = (number("output_index").unwrap_or(0), number("content_index").unwrap_or(0));
-        if let Some(text) = value.get("delta").and_then(Value::as_str)
-            && self.delta(&kind, output, part, text, out)
-        {
-            return Ok(());
-        }
-        if kind == "response.reasoning_summary_part.added" && number("summary_index").unwrap_or(0) > 0 {
-            let index = place(output, 0);
-            out.push(Event::Delta { index, delta: Delta::Thinking("\n\n".to_owned()) });
-            return Ok(());
-        }
-        let mut fields = Fields::of(value)?;
-        match kind.as_str() {
-            "response.created" => {
-                let mut response = fields.object("response").unwrap_or_default();
-                let head = read_head(&mut response, Ending::Said);
-                out.push(Event::Start { id: head.id, model: head.model, extra: Extra::default() });
-            }
-            "response.output_item.added" => {
-                let item = fields.take("item").unwrap_or_default();
-                self.added(output, item, out)?;
-            }
-            "response.content_part.added" => {
-                let part_value = fields.take("part").unwrap_or_default();
-                if part_value.get("type").and_then(Value::as_str) == Some("output_text") {
-                    let block = read::part(part_value)?;
-                    self.begin(place(output, part), || block, out);
-                }
-            }
-            "response.output_item.done" => {
-                let item = fields.take("item").unwrap_or_default();
-                self.done(output, item, out)?;
-            }
-            "response.completed" | "response.incomplete" | "response.failed" => {
-                let response = fields.object("response").unwrap_or_default();
-                self.stop(&kind, response, out);
-            }
-            "error" => {
-                let kind = fields.text("error_type");
-                fields.take("type");
-                fields.take("sequence_number");
-                if let Some(kind) = kind {
-                    fields.put("type", Value::String(kind));
-                }
-                out.extend(super::error::decode(0, Value::Object(fields.rest())).map(Event::Error));
-            }
-            "response.in_progress"
-            | "response.queued"
-            | "response.output_text.done"
-            | "response.content_part.done"
-            | "response.refusal.done"
-            | "response.function_call_arguments.done"
-            | "response.reasoning_summary_part.added"
-            | "response.reasoning_summary_part.done"
-            | "response.reasoning_summary_text.done"
-            | "response.reasoning_text.done" => {}
-            _ => out.push(Event::Other { protocol: OWN, name: kind, data: Value::Object(fields.rest()) }),
-        }
-        Ok(())
-    }
-
-    fn added(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        if !matches!(kind, "function_call" | "reasoning") {
-            return Ok(());
-        }
-        for mut block in read::said(item, Some(output))? {
-            if let Block::ToolCall(call) = &mut block {
-                self.ending.see(Ending::Calls);
-                call.arguments.clear();
-            }
-            if let Block::Thinking(thinking) = &mut block {
-                thinking.signature = None;
-            }
-            self.begin(place(output, 0), || block, out);
-        }
-        Ok(())
-    }
-
-    /// A whole item: what did not come in pieces comes now.
-    fn done(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        for (part, block) in read::said(item, Some(output))?.into_iter().enumerate() {
-            let index = place(output, part);
-            if let Some(words) = refusal_of(&block) {
-                if self.ending != Ending::Refuses {
-                    out.push(Event::Refusal { text: words.to_owned() });
-                }
-                self.ending.see(Ending::Refuses);
-                continue;
-            }
-            let came = self.open.get(&index).copied();
-            match (came, block) {
-                (Some(true), Block::Text(text)) if !text.extra.is_empty() => {
-                    // Fields of the finished part were not in its pieces.
-                    out.push(Event::Open { index, block: Block::Text(text) });
-                }
-                (Some(false), Block::Text(text)) => out.push(Event::Open { index, block: Block::Text(text) }),
-                (Some(came), Block::Thinking(thinking)) => {
-                    if !came && !thinking.text.is_empty() {
-                        out.push(Event::Delta { index, delta: Delta::Thinking(thinking.text) });
-                    }
-                    out.extend(
-                        thinking.signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }),
-                    );
-                }
-                (Some(false), Block::ToolCall(call)) if !call.arguments.is_empty() => {
-                    out.push(Event::Delta { index, delta: Delta::Arguments(call.arguments) });
-                }
-                (Some(_), _) => {}
-                (None, block) => {
-                    self.ending.see(Ending::calls(block.as_call().is_some()));
-                    out.push(Event::Open { index, block });
-                }
-            }
-            self.open.remove(&index);
-            out.push(Event::Close { index });
-        }
-        Ok(())
-    }
-
-    fn stop(&mut self, kind: &str, mut response: Fields, out: &mut Vec<Event>) {
-        response.list("output");
-        let head = read_head(&mut response, self.ending);
-        if kind == "response.failed" {
-            let error = response.take("error").unwrap_or_default();
-            out.extend(super::error::decode(0, json!({"error": error})).map(Event::Error));
-        }
-        out.push(Event::Stop { reason: head.stop, sequence: None, extra: Extra::of(OWN, response.rest()) });
-        out.extend(head.usage.map(Event::Usage));
-        out.push(Event::End);
-    }
-}
 
 /// Writes the events of an answer. Finished items are repeated whole, so that it keeps what it said.
 #[derive(Debug)]
@@ -398,7 +185,8 @@ impl Writer {
     fn refusal(&mut self, words: &str, out: &mut Vec<u8>) {
         let place = self.count;
         self.count += 1;
-        let item = json!(refusal_item(words, place));
+        let extra = self.said.partial().extra;
+        let item = json!(refusal_item(words, place, refusal_fields(&extra)));
         let id = item.get("id").cloned().unwrap_or_default();
         let begun = json!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []});
         self.emit("response.output_item.added", json!({"output_index": place, "item": begun}), out);
@@ -439,6 +227,12 @@ impl StreamWriter for Writer {
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => self.delta(*index, delta, out),
             Event::Close { index } => self.close(*index, out, changes),
+            Event::Fields { index, extra } => {
+                // Fields of the answer are said at its end.
+                if let Some(block) = index.and_then(|index| self.blocks.get_mut(&index)) {
+                    block.add_fields(extra.clone());
+                }
+            }
             Event::Stop { .. } => self.stopped = true,
             Event::End => {
                 if self.stopped {

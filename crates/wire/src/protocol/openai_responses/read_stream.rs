@@ -1,0 +1,407 @@
+//! Streams of `openai-responses`, read.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value, json};
+
+use super::response::{REFUSAL, read_head, refusal_of, refusing_rest};
+use super::shapes::PlainDelta;
+use super::{OWN, read};
+use crate::error::DecodeError;
+use crate::fields::Fields;
+use crate::frame::Frame;
+use crate::neutral::{Block, Delta, Event, Extra, Signature, Text, Thinking};
+use crate::protocol::StreamReader;
+use crate::protocol::stop::Ending;
+use crate::protocol::told::Told;
+
+/// Where a part stands: items are further apart than an item has parts.
+fn place(output: usize, part: usize) -> usize {
+    output.saturating_mul(1 << 16).saturating_add(part.min((1 << 16) - 1))
+}
+
+/// The events that a stream consists of most of the time.
+const DELTAS: [&str; 4] = [
+    "response.output_text.delta",
+    "response.function_call_arguments.delta",
+    "response.reasoning_summary_text.delta",
+    "response.refusal.delta",
+];
+
+/// What an event is about.
+#[derive(Clone, Copy)]
+enum About {
+    Answer,
+    Item,
+    Part,
+}
+
+/// Events that add to something or say it again, with the fields that are read or stand elsewhere as well.
+const KNOWN: [(&str, About, &[&str]); 11] = [
+    ("response.output_text.delta", About::Part, &["delta", "logprobs"]),
+    ("response.output_text.done", About::Part, &["text", "logprobs"]),
+    ("response.function_call_arguments.delta", About::Item, &["delta"]),
+    ("response.function_call_arguments.done", About::Item, &["arguments", "name"]),
+    ("response.reasoning_summary_text.delta", About::Item, &["delta"]),
+    ("response.reasoning_summary_text.done", About::Item, &["text"]),
+    ("response.reasoning_text.delta", About::Item, &["delta"]),
+    ("response.reasoning_text.done", About::Item, &["text"]),
+    ("response.refusal.delta", About::Answer, &["delta"]),
+    ("response.refusal.done", About::Answer, &["refusal"]),
+    ("response.reasoning_summary_part.done", About::Item, &["part"]),
+];
+
+/// What every event says of its place. The order of the events says the rest.
+const PLACE: [&str; 7] =
+    ["type", "sequence_number", "output_index", "content_index", "summary_index", "item_id", "obfuscation"];
+
+/// What has no neutral name of an event, beside what is read of it.
+fn rest(mut fields: Fields, read: &[&str]) -> Map<String, Value> {
+    for name in PLACE.iter().chain(read) {
+        fields.take(name);
+    }
+    fields.rest()
+}
+
+/// What has no neutral name of a part, whatever its kind.
+fn part_rest(part: Value) -> Map<String, Value> {
+    Fields::of(part).map(|part| rest(part, &["text", "refusal"])).unwrap_or_default()
+}
+
+/// What has no neutral name of an item that is not read, or of a thought whose parts have more than their texts.
+fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
+    if value.get("type").and_then(Value::as_str) != Some("reasoning") {
+        return value.as_object().cloned().unwrap_or_default();
+    }
+    let Ok(mut item) = read::item(value.clone(), "rs", Some(output)) else { return Map::new() };
+    item.take("encrypted_content");
+    let parts: Vec<Value> = ["summary", "content"].into_iter().filter_map(|name| item.list(name)).flatten().collect();
+    item.rest().into_iter().chain(parts.into_iter().flat_map(part_rest)).collect()
+}
+
+/// Reads the events of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Blocks that are open, and whether anything of them came.
+    open: BTreeMap<usize, bool>,
+    ending: Ending,
+    told: Told,
+    /// Fields of items that began and that no block has yet.
+    begun: HashMap<usize, Map<String, Value>>,
+}
+
+impl StreamReader for Reader {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if DELTAS.contains(&frame.event)
+            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+        {
+            let text = plain.delta.into_owned();
+            if self.delta(frame.event, plain.output_index, plain.content_index, text, out) {
+                return Ok(());
+            }
+        }
+        let value: Value = serde_json::from_slice(frame.data).map_err(|error| DecodeError::json(&error))?;
+        self.event(value, out)
+    }
+}
+
+impl Reader {
+    /// Takes a delta of a kind that is known.
+    fn delta(&mut self, kind: &str, output: usize, part: usize, text: String, out: &mut Vec<Event>) -> bool {
+        let (index, delta) = match kind {
+            "response.output_text.delta" => (place(output, part), Delta::Text(text)),
+            "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                (place(output, 0), Delta::Thinking(text))
+            }
+            "response.refusal.delta" => {
+                self.ending.see(Ending::Refuses);
+                out.push(Event::Refusal { text });
+                return true;
+            }
+            _ => return false,
+        };
+        if let Some(came) = self.open.get_mut(&index) {
+            *came = true;
+        } else {
+            match &delta {
+                Delta::Text(_) => self.begin(output, index, Block::Text(Text::default()), out),
+                Delta::Thinking(_) => self.begin(output, index, Block::Thinking(Thinking::default()), out),
+                Delta::Arguments(_) | Delta::Signature(_) => {}
+            }
+            self.open.insert(index, true);
+        }
+        out.push(Event::Delta { index, delta });
+        true
+    }
+
+    /// Fields of a block, or of the refusal.
+    fn tell(&mut self, index: Option<usize>, fields: Map<String, Value>, out: &mut Vec<Event>) {
+        let refuses = index.is_none() && !fields.is_empty();
+        let named = |fields| Map::from_iter([(REFUSAL.to_owned(), Value::Object(fields))]);
+        self.told.tell(OWN, index, if refuses { named(fields) } else { fields }, out);
+    }
+
+    /// Opens a block, if it is not open; the first text of a message has the fields of the message.
+    fn begin(&mut self, output: usize, index: usize, mut block: Block, out: &mut Vec<Event>) {
+        if self.open.contains_key(&index) {
+            self.tell_block(output, index, &block, out);
+            return;
+        }
+        self.open.insert(index, false);
+        if let (Block::Text(text), true) = (&mut block, index == place(output, 0))
+            && let Some(item) = self.begun.remove(&output).filter(|item| !item.is_empty())
+        {
+            text.extra.insert(OWN, read::ITEM, Value::Object(item));
+        }
+        self.told.open(OWN, index, &block);
+        out.push(Event::Open { index, block });
+    }
+
+    fn event(&mut self, value: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number =
+            |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
+        let (output, part) = (number("output_index").unwrap_or(0), number("content_index").unwrap_or(0));
+        let summary = number("summary_index").unwrap_or(0);
+        let mut fields = Fields::of(value)?;
+        if let Some((_, about, read)) = KNOWN.iter().find(|(known, _, _)| *known == kind) {
+            if let Some(text) = fields.text("delta") {
+                self.delta(&kind, output, part, text, out);
+            }
+            let index = match about {
+                About::Answer => None,
+                About::Item => Some(place(output, 0)),
+                About::Part => Some(place(output, part)),
+            };
+            let part = fields.take("part").map(part_rest).unwrap_or_default();
+            for rest in [part, rest(fields, read)] {
+                self.tell(index, rest, out);
+            }
+            return Ok(());
+        }
+        match kind.as_str() {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                let mut response = fields.object("response").unwrap_or_default();
+                response.list("output");
+                let head = read_head(&mut response, Ending::Said);
+                let said = response.rest();
+                if kind == "response.created" {
+                    self.told.begin(&said);
+                    out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, said) });
+                } else {
+                    self.told.tell(OWN, None, said, out);
+                }
+                self.told.tell(OWN, None, rest(fields, &[]), out);
+            }
+            "response.output_item.added" => {
+                let item = fields.take("item").unwrap_or_default();
+                self.added(output, item, rest(fields, &[]), out)?;
+            }
+            "response.content_part.added" | "response.content_part.done" | "response.reasoning_summary_part.added" => {
+                if kind == "response.reasoning_summary_part.added" && summary > 0 {
+                    let delta = Delta::Thinking("\n\n".to_owned());
+                    out.push(Event::Delta { index: place(output, 0), delta });
+                }
+                let piece = fields.take("part").unwrap_or_default();
+                self.part(output, part, piece, rest(fields, &[]), out)?;
+            }
+            "response.output_item.done" => {
+                let item = fields.take("item").unwrap_or_default();
+                self.done(output, item, out)?;
+                self.told.tell(OWN, Some(place(output, 0)), rest(fields, &[]), out);
+                self.close(output, out);
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let response = fields.object("response").unwrap_or_default();
+                self.stop(&kind, response, rest(fields, &[]), out);
+            }
+            "error" => {
+                let kind = fields.text("error_type");
+                fields.take("type");
+                fields.take("sequence_number");
+                if let Some(kind) = kind {
+                    fields.put("type", Value::String(kind));
+                }
+                out.extend(super::error::decode(0, Value::Object(fields.rest())).map(Event::Error));
+            }
+            _ => out.push(Event::Other { protocol: OWN, name: kind, data: Value::Object(fields.rest()) }),
+        }
+        Ok(())
+    }
+
+    /// An item begins. The fields of one that is no block yet wait for its first block.
+    fn added(
+        &mut self,
+        output: usize,
+        item: Value,
+        beside: Map<String, Value>,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+        if !matches!(kind, "function_call" | "reasoning") {
+            let mut fields = if kind == "message" {
+                read::item(item, "msg", Some(output))?
+            } else {
+                Fields::of(item).unwrap_or_default()
+            };
+            fields.take("content");
+            let mut fields = fields.rest();
+            fields.extend(beside);
+            self.begun.insert(output, fields);
+            return Ok(());
+        }
+        let index = place(output, 0);
+        for mut block in read::said(item, Some(output))? {
+            if let Block::ToolCall(call) = &mut block {
+                self.ending.see(Ending::Calls);
+                call.arguments.clear();
+            }
+            if let Block::Thinking(thinking) = &mut block {
+                thinking.signature = None;
+            }
+            self.begin(output, index, block, out);
+        }
+        self.told.tell(OWN, Some(index), beside, out);
+        Ok(())
+    }
+
+    /// A part begins or is complete.
+    fn part(
+        &mut self,
+        output: usize,
+        part: usize,
+        value: Value,
+        beside: Map<String, Value>,
+        out: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+        let index = match kind {
+            "output_text" => {
+                let index = place(output, part);
+                let mut block = read::part(value)?;
+                if let Block::Text(text) = &mut block {
+                    text.text.clear();
+                }
+                self.begin(output, index, block, out);
+                Some(index)
+            }
+            "refusal" => {
+                self.tell(None, part_rest(value), out);
+                None
+            }
+            "summary_text" | "reasoning_text" => {
+                self.told.tell(OWN, Some(place(output, 0)), part_rest(value), out);
+                Some(place(output, 0))
+            }
+            // A part without a neutral name comes whole with its item.
+            _ => Some(place(output, part)),
+        };
+        self.tell(index, beside, out);
+        Ok(())
+    }
+
+    /// A whole item: what did not come in pieces comes now.
+    fn done(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        self.tell(None, refusing_rest(&item), out);
+        for (part, block) in read::said(item, Some(output))?.into_iter().enumerate() {
+            let index = place(output, part);
+            if let Some(words) = refusal_of(&block) {
+                if self.ending != Ending::Refuses {
+                    out.push(Event::Refusal { text: words.to_owned() });
+                }
+                self.ending.see(Ending::Refuses);
+                let mut begun = self.begun.remove(&output).unwrap_or_default();
+                begun.shift_remove("id");
+                self.tell(None, begun, out);
+                continue;
+            }
+            let Some(&came) = self.open.get(&index) else {
+                self.ending.see(Ending::calls(block.as_call().is_some()));
+                let mut begun = self.begun.remove(&output).unwrap_or_default();
+                if let Block::Other(other) = &block {
+                    begun.retain(|name, _| other.value.get(name).is_none());
+                } else if !begun.is_empty() {
+                    begun = Map::from_iter([(read::ITEM.to_owned(), Value::Object(begun))]);
+                }
+                self.told.open(OWN, index, &block);
+                out.push(Event::Open { index, block });
+                self.open.insert(index, true);
+                self.told.tell(OWN, Some(index), begun, out);
+                continue;
+            };
+            self.tell_block(output, index, &block, out);
+            let (delta, signature) = match block {
+                Block::Text(text) => (Delta::Text(text.text), text.signature),
+                Block::Thinking(thinking) => (Delta::Thinking(thinking.text), thinking.signature),
+                Block::ToolCall(call) => (Delta::Arguments(call.arguments), call.signature),
+                Block::Other(other) => {
+                    let data = other.value.get("encrypted_content").and_then(Value::as_str).map(str::to_owned);
+                    (Delta::Thinking(String::new()), data.map(|data| Signature { from: OWN, data }))
+                }
+                Block::Image(_)
+                | Block::Audio(_)
+                | Block::Document(_)
+                | Block::RedactedThinking(_)
+                | Block::ToolResult(_)
+                | Block::ToolResultReference(_) => continue,
+            };
+            let empty =
+                matches!(&delta, Delta::Text(text) | Delta::Thinking(text) | Delta::Arguments(text) if text.is_empty());
+            if !came && !empty {
+                out.push(Event::Delta { index, delta });
+            }
+            out.extend(signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }));
+        }
+        Ok(())
+    }
+
+    /// Fields of a block that was opened with fewer.
+    fn tell_block(&mut self, output: usize, index: usize, block: &Block, out: &mut Vec<Event>) {
+        let fields = match block {
+            Block::Other(other) => item_rest(&other.value, output),
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => {
+                block.extra().and_then(|extra| extra.get(OWN)).cloned().unwrap_or_default()
+            }
+        };
+        self.told.tell(OWN, Some(index), fields, out);
+    }
+
+    /// The blocks of an item are complete.
+    fn close(&mut self, output: usize, out: &mut Vec<Event>) {
+        let mut after = self.open.split_off(&place(output, 0));
+        let mut others = after.split_off(&place(output.saturating_add(1), 0));
+        self.open.append(&mut others);
+        out.extend(after.into_keys().map(|index| Event::Close { index }));
+    }
+
+    fn stop(&mut self, kind: &str, mut response: Fields, beside: Map<String, Value>, out: &mut Vec<Event>) {
+        // Items are said once more, and what is new in them counts.
+        for (output, item) in response.list("output").unwrap_or_default().into_iter().enumerate() {
+            self.tell(None, refusing_rest(&item), out);
+            for (part, block) in read::said(item, Some(output)).unwrap_or_default().into_iter().enumerate() {
+                let index = place(output, part);
+                if refusal_of(&block).is_none() && self.told.knows(index) {
+                    self.tell_block(output, index, &block, out);
+                }
+            }
+        }
+        let head = read_head(&mut response, self.ending);
+        if kind == "response.failed" {
+            let error = response.take("error").unwrap_or_default();
+            out.extend(super::error::decode(0, json!({"error": error})).map(Event::Error));
+        }
+        self.told.tell(OWN, None, beside, out);
+        out.push(Event::Stop { reason: head.stop, sequence: None, extra: Extra::of(OWN, response.rest()) });
+        out.extend(head.usage.map(Event::Usage));
+        out.push(Event::End);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a stream told already of the fields that have no neutral name. Pieces repeat such fields, and only what is new is an event.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Protocol;
+use crate::neutral::{Block, Event, Extra, Pieces};
+
+/// The fields that were told, of the answer and of its blocks.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    answer: Map<String, Value>,
+    blocks: HashMap<usize, Map<String, Value>>,
+}
+
+impl Told {
+    /// Notes the fields that the beginning of the answer has.
+    pub(super) fn begin(&mut self, fields: &Map<String, Value>) {
+        self.answer.clone_from(fields);
+    }
+
+    /// Notes the fields that the beginning of a block has.
+    pub(super) fn open(&mut self, own: Protocol, index: usize, block: &Block) {
+        let fields = match block {
+            Block::Other(other) => other.value.as_object(),
+            Block::Text(_)
+            | Block::Image(_)
+            | Block::Audio(_)
+            | Block::Document(_)
+            | Block::Thinking(_)
+            | Block::RedactedThinking(_)
+            | Block::ToolCall(_)
+            | Block::ToolResult(_)
+            | Block::ToolResultReference(_) => block.extra().and_then(|extra| extra.get(own)),
+        };
+        self.blocks.insert(index, fields.cloned().unwrap_or_default());
+    }
+
+    /// Whether a block was opened.
+    pub(super) fn knows(&self, index: usize) -> bool {
+        self.blocks.contains_key(&index)
+    }
+
+    /// Tells the fields of the answer, or of a block, that are new or another than before.
+    pub(super) fn tell(
+        &mut self,
+        own: Protocol,
+        index: Option<usize>,
+        mut fields: Map<String, Value>,
+        out: &mut Vec<Event>,
+    ) {
+        if fields.is_empty() {
+            return;
+        }
+        let told = match index {
+            Some(index) => self.blocks.entry(index).or_default(),
+            None => &mut self.answer,
+        };
+        let grows = |name: &str| own.pieces(name) != Pieces::Anew;
+        fields.retain(|name, value| grows(name) || told.get(name) != Some(value));
+        let anew = fields.iter().filter(|(name, _)| !grows(name));
+        told.extend(anew.map(|(name, value)| (name.clone(), value.clone())));
+        if !fields.is_empty() {
+            out.push(Event::Fields { index, extra: Extra::of(own, fields) });
+        }
+    }
+
+    /// A block is complete.
+    pub(super) fn close(&mut self, index: usize) {
+        self.blocks.remove(&index);
+    }
+
+    /// Whether a field of the answer says the same as before.
+    pub(super) fn same(&self, name: &str, text: Option<&str>) -> bool {
+        text.is_none() || self.answer.get(name).and_then(Value::as_str) == text
+    }
+}
