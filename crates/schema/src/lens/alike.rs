@@ -1,8 +1,7 @@
 //! Branches of a union that can look the same on the wire and mean different values: found by laying the shapes of two branches,
 //! and what is asked of their values, over each other. Where none do, it does not matter which branch a value is read by.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use serde_json::{Map, Value};
 
 use super::apply::Way;
@@ -62,7 +61,7 @@ pub(crate) struct Found {
 impl Lens {
     /// The branches of these unions that can be taken for each other, as far as the unions are in use.
     pub(crate) fn lookalikes(&self, unions: &[LensId]) -> Found {
-        let mut comparer = Comparer { lens: self, known: HashMap::new(), steps_left: MOST_STEPS, depth: 0 };
+        let mut comparer = Comparer { lens: self, known: HashMap::default(), steps_left: MOST_STEPS, depth: 0 };
         let mut pairs = Vec::new();
         for (union, id) in unions.iter().enumerate() {
             let Shape::Union(branches) = self.shape(*id) else { continue };
