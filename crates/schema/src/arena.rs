@@ -45,7 +45,7 @@ impl Arena {
 
     /// An object with these members.
     pub(crate) fn obj<'a, const N: usize>(&'a self, members: [(&'a str, Json<'a>); N]) -> Json<'a> {
-        self.members(members.into_iter().map(|(key, value)| (Cow::Borrowed(key), self.seal(value))))
+        self.members(members.into_iter().map(|(key, value)| (key, self.seal(value))))
     }
 
     /// Moves a value into the arena.
@@ -67,7 +67,7 @@ impl Arena {
 
     /// Moves the members of an object into the arena; the room they had can be used again.
     pub(crate) fn seal_members<'a>(&'a self, members: &mut Vec<Member<'a>>) -> Json<'a> {
-        self.members(members.drain(..).map(|(key, value)| (self.seal_text(key), self.seal(value))))
+        self.members(members.drain(..).map(|(key, value)| (key, self.seal(value))))
     }
 
     fn seal_text<'a>(&'a self, text: Cow<'a, str>) -> Cow<'a, str> {

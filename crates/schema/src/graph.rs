@@ -131,17 +131,17 @@ pub(crate) struct Contains {
 /// What is asked of objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectRules<'d> {
-    pub(crate) properties: Vec<(Cow<'d, str>, NodeId)>,
-    pub(crate) required: Vec<Cow<'d, str>>,
+    pub(crate) properties: Vec<(&'d str, NodeId)>,
+    pub(crate) required: Vec<&'d str>,
     pub(crate) additional: Option<NodeId>,
-    pub(crate) patterns: Vec<(Cow<'d, str>, NodeId)>,
+    pub(crate) patterns: Vec<(&'d str, NodeId)>,
     pub(crate) names: Vec<NodeId>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     /// `dependentRequired`.
-    pub(crate) needs: Vec<(Cow<'d, str>, Vec<Cow<'d, str>>)>,
+    pub(crate) needs: Vec<(&'d str, Vec<&'d str>)>,
     /// `dependentSchemas`.
-    pub(crate) dependents: Vec<(Cow<'d, str>, NodeId)>,
+    pub(crate) dependents: Vec<(&'d str, NodeId)>,
     pub(crate) unevaluated: Option<NodeId>,
 }
 

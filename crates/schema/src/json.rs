@@ -23,7 +23,7 @@ pub(crate) enum Json<'a> {
 }
 
 /// One member of an object.
-pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
+pub(crate) type Member<'a> = (&'a str, Json<'a>);
 
 /// What a list or an object holds: a part of another value, or its own.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ impl<'a> Json<'a> {
 
     /// The member of that name, where this is an object.
     pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
-        self.as_obj()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.as_obj()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
     /// Calls a function for every text that stands under a key anywhere within.
@@ -173,7 +173,7 @@ impl<'a> Json<'a> {
         match self {
             Self::Obj(members) => {
                 for (own, value) in members {
-                    match value.as_str().filter(|_| own == key) {
+                    match value.as_str().filter(|_| *own == key) {
                         Some(text) => visit(text),
                         None => value.each_text(key, visit),
                     }
@@ -210,7 +210,7 @@ impl<'a> Json<'a> {
             Self::Obj(members) => {
                 let mut map = Map::with_capacity(members.len());
                 for (key, value) in members {
-                    map.insert(key.as_ref().to_owned(), value.to_value());
+                    map.insert((*key).to_owned(), value.to_value());
                 }
                 Value::Object(map)
             }
@@ -481,25 +481,25 @@ fn deeper<E: de::Error>(depth: usize) -> Result<usize, E> {
 struct Key<'de>(&'de Arena);
 
 impl<'de> DeserializeSeed<'de> for Key<'de> {
-    type Value = Cow<'de, str>;
+    type Value = &'de str;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'de str, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl<'de> Visitor<'de> for Key<'de> {
-    type Value = Cow<'de, str>;
+    type Value = &'de str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object key")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(text))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<&'de str, E> {
+        Ok(text)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(self.0.text(text)))
+    fn visit_str<E>(self, text: &str) -> Result<&'de str, E> {
+        Ok(self.0.text(text))
     }
 }

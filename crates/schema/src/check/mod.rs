@@ -261,7 +261,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                         }
                         let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs) {
                             Stand { depth: 0, owner: self.links.owner(kw, name), way: self.start(), ..below }
-                        } else if kw == Kw::Properties && stand.way == Way::Hard && required.contains(name.as_ref()) {
+                        } else if kw == Kw::Properties && stand.way == Way::Hard && required.contains(name) {
                             below
                         } else {
                             Stand { way: Way::Soft, ..below }

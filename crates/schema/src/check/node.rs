@@ -226,7 +226,7 @@ impl<'j> Checker<'_, 'j> {
                 None => self.dialect.refusal_of_unknown(self.slot),
             };
             if let Some(row) = row {
-                let kind = members.iter().find(|(own, _)| own == Kw::Type.name()).and_then(|(_, kind)| kind.as_str());
+                let kind = members.iter().find(|(own, _)| *own == Kw::Type.name()).and_then(|(_, kind)| kind.as_str());
                 self.refuse(row, &spot.word(key), key, value, kind.unwrap_or_default());
             }
         }

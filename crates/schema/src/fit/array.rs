@@ -86,12 +86,12 @@ impl<'d> Lowerer<'d, '_> {
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinItems, min), (Kw::MaxItems, rules.max)] {
             let Some(count) = count else { continue };
-            if sheet.members.iter().any(|(key, _)| key == kw.name()) {
+            if sheet.members.iter().any(|(key, _)| *key == kw.name()) {
                 continue;
             }
             let objects = kw == Kw::MaxItems
                 && self.caps.must(Demand::ObjectListsUnbounded)
-                && sheet.members.iter().any(|(key, items)| key == Kw::Items.name() && is_object(items));
+                && sheet.members.iter().any(|(key, items)| *key == Kw::Items.name() && is_object(items));
             if objects {
                 let code = self.demand_code(Demand::ObjectListsUnbounded);
                 self.spill_as(&code, kw, &Json::Num(count.into()), node.place, &mut sheet.facts);
@@ -176,12 +176,12 @@ impl<'d> Lowerer<'d, '_> {
         let mut object = ObjectRules { additional: Some(self.nothing()), ..ObjectRules::default() };
         let mut fields = Vec::new();
         for (index, id) in rules.prefix.iter().enumerate() {
-            let name = format!("item_{}", index + 1);
+            let name = self.arena.text(&format!("item_{}", index + 1));
             if u64::try_from(index).is_ok_and(|index| index < rules.min) {
-                object.required.push(name.clone().into());
+                object.required.push(name);
             }
-            fields.push((name.clone(), *id));
-            object.properties.push((name.into(), *id));
+            fields.push((name.to_owned(), *id));
+            object.properties.push((name, *id));
         }
         let mut rest = None;
         if !ends {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Printed;
+use crate::arena::Arena;
 use crate::check::{Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
@@ -18,6 +19,7 @@ pub(super) fn meet_budgets<'d>(
     deepest: u64,
     dialect: &Dialect,
     slot: Slot,
+    arena: &'d Arena,
     changes: &mut Vec<Change>,
 ) -> Json<'d> {
     let caps = dialect.caps(slot);
@@ -30,7 +32,7 @@ pub(super) fn meet_budgets<'d>(
     };
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
-        let mut hoist = Hoist { limit, deep: Vec::new(), code: code(Demand::MaxDepth), changes };
+        let mut hoist = Hoist { limit, deep: Vec::new(), arena, code: code(Demand::MaxDepth), changes };
         hoist.run(&mut json);
     }
     if let Some(limit) = caps.limit(Demand::MaxItemsSum)
@@ -56,7 +58,8 @@ pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
 pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     let mut printed = Printed::default();
     count(json, &mut printed);
-    unmendable(caps).into_iter().any(|(demand, limit)| printed_of(demand, printed) > limit)
+    let over = |demand| caps.limit(demand).is_some_and(|limit| printed_of(demand, printed) > limit);
+    over(Demand::MaxOptionals) || over(Demand::MaxProperties)
 }
 
 /// Counts what stands where every dialect would print it again.
@@ -92,21 +95,20 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
         let value = Json::obj(vec![
-            (Kw::Type.name().into(), Json::str("string")),
-            (Kw::Description.name().into(), Json::str("(the whole value as JSON text)")),
+            (Kw::Type.name(), Json::str("string")),
+            (Kw::Description.name(), Json::str("(the whole value as JSON text)")),
         ]);
         let json = Json::obj(vec![
-            (Kw::Type.name().into(), Json::str("object")),
-            (Kw::Properties.name().into(), Json::obj(vec![("value".into(), value)])),
-            (Kw::Required.name().into(), Json::arr(vec![Json::str("value")])),
-            (Kw::AdditionalProperties.name().into(), Json::Bool(false)),
+            (Kw::Type.name(), Json::str("object")),
+            (Kw::Properties.name(), Json::obj(vec![("value".into(), value)])),
+            (Kw::Required.name(), Json::arr(vec![Json::str("value")])),
+            (Kw::AdditionalProperties.name(), Json::Bool(false)),
         ]);
         (json, "nothing else would be taken: the value as JSON text")
     } else {
-        let mut members =
-            vec![(Kw::Type.name().into(), Json::str("object")), (Kw::Properties.name().into(), Json::obj(Vec::new()))];
+        let mut members = vec![(Kw::Type.name(), Json::str("object")), (Kw::Properties.name(), Json::obj(Vec::new()))];
         if caps.must(Demand::SaysOpen) {
-            members.push((Kw::AdditionalProperties.name().into(), Json::Bool(true)));
+            members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
         (Json::obj(members), "nothing else would be taken: an object of any form")
     };
@@ -125,6 +127,7 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
 struct Hoist<'d, 'h> {
     limit: u64,
     deep: Vec<Member<'d>>,
+    arena: &'d Arena,
     code: Arc<str>,
     changes: &'h mut Vec<Change>,
 }
@@ -133,19 +136,19 @@ impl<'d> Hoist<'d, '_> {
     fn run(&mut self, json: &mut Json<'d>) {
         let Some(members) = json.members_mut() else { return };
         let mut taken: Vec<String> = Vec::new();
-        let index = members.iter().position(|(key, _)| key == Kw::Defs.name());
+        let index = members.iter().position(|(key, _)| *key == Kw::Defs.name());
         let mut defs = match index.map(|index| members.remove(index).1) {
             Some(Json::Obj(map)) => map.into_vec(),
             Some(Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_)) | None => Vec::new(),
         };
-        taken.extend(defs.iter().map(|(name, _)| name.clone().into_owned()));
+        taken.extend(defs.iter().map(|(name, _)| (*name).to_owned()));
         self.descend(json, 0, &taken);
         for (_, definition) in &mut defs {
             self.descend(definition, 0, &taken);
         }
         defs.append(&mut self.deep);
         if let (Some(members), false) = (json.members_mut(), defs.is_empty()) {
-            members.push((Kw::Defs.name().into(), Json::obj(defs)));
+            members.push((Kw::Defs.name(), Json::obj(defs)));
         }
     }
 
@@ -160,10 +163,10 @@ impl<'d> Hoist<'d, '_> {
                 name = format!("deep_{count}");
             }
             let pointer = format!("#/{}/{name}", Kw::Defs.name());
-            let reference = Json::obj(vec![(Kw::Ref.name().into(), Json::str(pointer))]);
+            let reference = Json::obj(vec![(Kw::Ref.name(), Json::str(pointer))]);
             let mut moved = std::mem::replace(json, reference);
             let slot = self.deep.len();
-            self.deep.push((Cow::Owned(name), Json::Null));
+            self.deep.push((self.arena.text(&name), Json::Null));
             self.changes.push(Change {
                 code: Arc::clone(&self.code),
                 at: String::new(),
@@ -233,14 +236,14 @@ fn sum_of_max_items(json: &Json<'_>) -> u64 {
 
 fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &Arc<str>, caps: &Caps, changes: &mut Vec<Change>) {
     if let Some(members) = json.members_mut()
-        && let Some(index) = members.iter().position(|(key, _)| key == Kw::MaxItems.name())
+        && let Some(index) = members.iter().position(|(key, _)| *key == Kw::MaxItems.name())
     {
         let (_, value) = members.remove(index);
         let fact = format!("({}: {value})", Kw::MaxItems.name());
         if caps.accepts(Kw::Description) {
-            match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+            match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
                 Some((_, text)) => *text = Json::str(format!("{} {fact}", text.as_str().unwrap_or_default())),
-                None => members.push((Kw::Description.name().into(), Json::str(fact))),
+                None => members.push((Kw::Description.name(), Json::str(fact))),
             }
         }
         changes.push(Change {
@@ -295,7 +298,7 @@ fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
 fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<str>, changes: &mut Vec<Change>) {
     let long = json.get(Kw::Enum.name()).and_then(Json::as_arr).is_some_and(|values| values.len() >= cut);
     if let (Some(members), true) = (json.members_mut(), long) {
-        members.retain(|(key, _)| key != Kw::Enum.name());
+        members.retain(|(key, _)| *key != Kw::Enum.name());
         changes.push(Change {
             code: Arc::clone(code),
             at: pointer.clone(),
@@ -326,7 +329,7 @@ pub(super) fn drop_unused(json: &mut Json<'_>, dialect: &Dialect, slot: Slot) {
     let Some(members) = json.members_mut() else { return };
     for (word, definitions) in members {
         if let (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) = (Kw::of(word), definitions) {
-            map.to_mut().retain(|(name, _)| !unused.contains(name.as_ref()));
+            map.to_mut().retain(|(name, _)| !unused.contains(*name));
         }
     }
 }
@@ -351,7 +354,7 @@ pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, c
         while let Some(name) = tokens.pop() {
             if name == Kw::Items.name()
                 && let Some(members) = at(json, &tokens).and_then(Json::members_mut)
-                && let Some(index) = members.iter().position(|(key, _)| key == Kw::MinItems.name())
+                && let Some(index) = members.iter().position(|(key, _)| *key == Kw::MinItems.name())
             {
                 members.remove(index);
                 softened = true;
@@ -396,7 +399,7 @@ fn at<'j, 'd>(json: &'j mut Json<'d>, tokens: &[String]) -> Option<&'j mut Json<
 
 fn drop_required(node: &mut Json<'_>, name: &str) -> bool {
     let Some(members) = node.members_mut() else { return false };
-    let required = members.iter_mut().find(|(key, _)| key == Kw::Required.name());
+    let required = members.iter_mut().find(|(key, _)| *key == Kw::Required.name());
     let Some(required) = required.and_then(|(_, names)| names.items_mut()) else { return false };
     let before = required.len();
     required.retain(|own| own.as_str() != Some(name));

@@ -24,7 +24,7 @@ pub(super) struct Sheet<'d> {
 
 impl<'d> Sheet<'d> {
     pub(super) fn put(&mut self, kw: Kw, json: Json<'d>) {
-        self.members.push((kw.name().into(), json));
+        self.members.push((kw.name(), json));
     }
 }
 
@@ -69,7 +69,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Adds the annotations and the description.
     pub(super) fn finish(&mut self, node: &Rc<Node<'d>>, sheet: Sheet<'d>) -> Lowered<'d> {
         let Sheet { mut members, mut facts, lens } = sheet;
-        let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
+        let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
         self.put_notes(node, lens, &mut members, &mut facts);
         let notes = members.len() - stated;
@@ -78,7 +78,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
         if let Some(description) = self.description(written, &facts, node.place) {
-            members.insert(first, (Kw::Description.name().into(), description));
+            members.insert(first, (Kw::Description.name(), description));
         }
         self.spend(&members);
         Lowered { json: self.sealed(members), lens, null: false }
@@ -134,12 +134,12 @@ impl<'d> Lowerer<'d, '_> {
                     let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();
                     // The embedded schema is a document of its own.
                     if self.caps.accepts(kw) && !sample {
-                        members.push((kw.name().into(), note.value.clone()));
+                        members.push((kw.name(), note.value.clone()));
                     } else {
                         self.spill(kw, note.value, node.place, Effect::Note, facts);
                     }
                 }
-                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name.into(), note.value.clone())),
+                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, note.value.clone())),
                 NoteKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
                 }
@@ -170,11 +170,11 @@ impl<'d> Lowerer<'d, '_> {
             match note.key {
                 NoteKey::Kw(Kw::Description) if describes => {}
                 NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
-                    members.push((kw.name().into(), note.value.clone()));
+                    members.push((kw.name(), note.value.clone()));
                 }
                 NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
                 NoteKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
-                    members.push((name.into(), note.value.clone()));
+                    members.push((name, note.value.clone()));
                 }
                 NoteKey::Kw(kw) => {
                     let code = self.refusal_code(kw);
@@ -185,7 +185,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let written = node.note(Kw::Description).filter(|_| describes);
         if let Some(description) = self.description(written, &facts, node.place).filter(|_| describes) {
-            members.push((Kw::Description.name().into(), description));
+            members.push((Kw::Description.name(), description));
         }
     }
 
@@ -458,14 +458,14 @@ impl<'d> Lowerer<'d, '_> {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
                 continue;
             };
-            let mut members = vec![(Kw::If.name().into(), when)];
+            let mut members = vec![(Kw::If.name(), when)];
             let mut plain = true;
             for (kw, branch) in [(Kw::Then, condition.then), (Kw::Else, condition.otherwise)] {
                 if let Some(branch) = branch {
                     let lowered = self.lower(branch, Pos::Other);
                     let lowered = self.null_here(lowered);
                     plain &= self.keeps_values(lowered.lens);
-                    members.push((kw.name().into(), lowered.json));
+                    members.push((kw.name(), lowered.json));
                 }
             }
             if !plain {

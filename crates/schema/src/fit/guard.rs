@@ -60,9 +60,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         if let Some(rules) = &node.object {
             guard.bound(Sized::Object, rules.min, rules.max);
-            guard.required = rules.required.iter().map(|name| name.clone().into_owned()).collect();
+            guard.required = rules.required.iter().map(|name| (*name).to_owned()).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
-            guard.properties = rules.properties.iter().map(|(key, id)| (key.clone().into_owned(), below(id))).collect();
+            guard.properties = rules.properties.iter().map(|(key, id)| ((*key).to_owned(), below(id))).collect();
             guard.pattern_properties = rules.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }

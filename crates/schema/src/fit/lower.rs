@@ -267,15 +267,15 @@ impl<'d> Lowerer<'d, '_> {
     /// A node that accepts nothing. No dialect has a word for it that all take.
     pub(super) fn never(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
         if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
-            let not = (Kw::Not.name().into(), Json::obj(Vec::new()));
+            let not = (Kw::Not.name(), Json::obj(Vec::new()));
             return Lowered { json: Json::obj(vec![not]), lens: LensId::SAME, null: false };
         }
         let code = self.demand_code(Demand::SchemaObject);
         let detail = "no value is valid here, which cannot be said".to_owned();
         self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Wider, detail);
         let members = vec![
-            (Kw::Type.name().into(), Json::str("string")),
-            (Kw::Description.name().into(), Json::str("(no value is valid here)")),
+            (Kw::Type.name(), Json::str("string")),
+            (Kw::Description.name(), Json::str("(no value is valid here)")),
         ];
         Lowered { json: Json::obj(members), lens: LensId::SAME, null: false }
     }

@@ -1,7 +1,5 @@
 //! The merge rewrite: a node with a reference and with `allOf` becomes one node that says all of it, a real intersection.
 
-use std::borrow::Cow;
-
 use super::Lowerer;
 use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Side, TextRules};
 use crate::json::Json;
@@ -206,7 +204,7 @@ impl<'d> Lowerer<'d, '_> {
         b: ObjectRules<'d>,
         place: Option<crate::graph::Place>,
     ) -> ObjectRules<'d> {
-        let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<Cow<'d, str>, NodeId> {
+        let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<&'d str, NodeId> {
             rules.properties.iter().cloned().collect()
         };
         let (in_a, in_b) = (find(&a), find(&b));
@@ -216,11 +214,11 @@ impl<'d> Lowerer<'d, '_> {
                 Some(other) => self.both(*id, *other),
                 None => self.undeclared(*id, key, &b),
             };
-            properties.push((key.clone(), id));
+            properties.push((*key, id));
         }
         for (key, id) in &b.properties {
             if !in_a.contains_key(key) {
-                properties.push((key.clone(), self.undeclared(*id, key, &a)));
+                properties.push((*key, self.undeclared(*id, key, &a)));
             }
         }
         let mut patterns = Vec::new();
@@ -229,17 +227,17 @@ impl<'d> Lowerer<'d, '_> {
                 let same = other.patterns.iter().find(|(pattern, _)| pattern == key);
                 if let Some((_, theirs)) = same {
                     if !patterns.iter().any(|(pattern, _)| pattern == key) {
-                        patterns.push((key.clone(), self.both(*id, *theirs)));
+                        patterns.push((*key, self.both(*id, *theirs)));
                     }
                 } else if let (Some(rest), true) = (other.additional, other.patterns.is_empty()) {
-                    patterns.push((key.clone(), self.both(*id, rest)));
+                    patterns.push((*key, self.both(*id, rest)));
                 } else {
                     if other.additional.is_some() {
                         let detail = "`patternProperties` on both sides cannot be told apart by key".to_owned();
                         let code = self.refusal_code(Kw::AllOf);
                         self.change(&code, place, Kw::AllOf, Action::Merged, Effect::Wider, detail);
                     }
-                    patterns.push((key.clone(), *id));
+                    patterns.push((*key, *id));
                 }
             }
         }

@@ -265,7 +265,7 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
         read.graph.shrink_to(size);
     };
     let mut changes = std::mem::take(&mut lowerer.changes);
-    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, &mut changes);
+    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
         check::overdrawn(rung, options.slot, demand, count)
     } else if is_clean(&json, rung, options.slot) {
@@ -569,9 +569,10 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         if !self.definitions.is_empty()
             && let Some(members) = json.members_mut()
         {
-            let printed = |own: &mut Definition<'d>| Some((Cow::Owned(own.name.clone()), own.json.take()?));
+            let arena = self.arena;
+            let printed = |own: &mut Definition<'d>| Some((arena.text(&own.name), own.json.take()?));
             let map = self.definitions.iter_mut().filter_map(printed).collect();
-            members.push((self.words.defs.name().into(), Json::obj(map)));
+            members.push((self.words.defs.name(), Json::obj(map)));
         }
         let closed = self.caps.must(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };

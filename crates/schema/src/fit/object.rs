@@ -178,7 +178,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         kinds.dedup();
         let key_pattern = match rules.patterns.as_slice() {
-            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(pattern.clone()),
+            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
             _ => None,
         };
         if key_pattern.is_some() && rules.properties.is_empty() {
@@ -208,7 +208,7 @@ impl<'d> Lowerer<'d, '_> {
         };
         let of_string = (Kw::Type.name(), Json::str("string"));
         let key = match key_pattern {
-            Some(pattern) => self.arena.obj([of_string, (Kw::Pattern.name(), Json::Str(pattern))]),
+            Some(pattern) => self.arena.obj([of_string, (Kw::Pattern.name(), Json::str(pattern))]),
             None => self.arena.obj([of_string]),
         };
         let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
@@ -246,12 +246,12 @@ impl<'d> Lowerer<'d, '_> {
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.property(*id, must);
             if needed {
-                own.required.push(Json::Str(wire.clone()));
+                own.required.push(Json::str(wire));
             } else {
                 self.printed.optionals += 1;
             }
-            let renamed = (wire != *key).then(|| wire.clone().into_owned());
-            own.fields.push(Field { name: key.clone().into_owned(), renamed, lens, absent });
+            let renamed = (wire != *key).then(|| wire.to_owned());
+            own.fields.push(Field { name: (*key).to_owned(), renamed, lens, absent });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
@@ -376,9 +376,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         if let Some(members) = mark.json.members_mut() {
             for (key, value) in members {
-                if key == Kw::MaxItems.name() {
+                if *key == Kw::MaxItems.name() {
                     *value = Json::Num(0.into());
-                } else if key == Kw::Description.name() {
+                } else if *key == Kw::Description.name() {
                     *value = Json::str("(an empty list means null, null means that it is left out)");
                 }
             }
@@ -423,9 +423,9 @@ impl<'d> Lowerer<'d, '_> {
             let mut list = list.into_vec();
             let what = "(properties that are not declared, as a list of entries)";
             if self.caps.accepts(Kw::Description) {
-                list.insert(1, (Kw::Description.name().into(), Json::str(what)));
+                list.insert(1, (Kw::Description.name(), Json::str(what)));
             }
-            own.properties.push((Cow::Owned(key.clone()), Json::obj(list)));
+            own.properties.push((self.arena.text(&key), Json::obj(list)));
             if self.caps.must(Demand::AllRequired) {
                 own.required.push(Json::str(key.clone()));
             }
@@ -488,13 +488,13 @@ impl<'d> Lowerer<'d, '_> {
                     let detail = format!("anything may stand under `{pattern}`, which would travel in another shape");
                     self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Wider, detail);
                     let any = self.any();
-                    map.push((pattern.clone(), self.lower_here(any)));
+                    map.push((*pattern, self.lower_here(any)));
                     continue;
                 }
                 if !lowered.lens.is_same() {
                     out.matching.push((Pattern::new(pattern), lowered.lens));
                 }
-                map.push((pattern.clone(), lowered.json));
+                map.push((*pattern, lowered.json));
             }
             out.patterns = Some(Json::obj(map));
         }
@@ -523,7 +523,7 @@ impl<'d> Lowerer<'d, '_> {
         if wanted.is_empty() {
             return;
         }
-        let declared = Wanted::new_from(&rules.properties);
+        let declared = Wanted::of_keys(&rules.properties);
         let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
         let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
         if unknown.peek().is_some() && prune {
@@ -532,7 +532,7 @@ impl<'d> Lowerer<'d, '_> {
             let detail = format!("required but not declared: {}", names.join(", "));
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         } else {
-            required.extend(unknown.filter(|name| !gone.contains(&name.as_ref())).map(|name| Json::Str(name.clone())));
+            required.extend(unknown.filter(|name| !gone.contains(*name)).map(|name| Json::str(*name)));
         }
     }
 
@@ -564,12 +564,12 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.dependents.is_empty() {
             if says(self, Kw::DependentSchemas) {
-                let mut map: Vec<(Cow<'d, str>, NodeId)> = Vec::with_capacity(rules.dependents.len());
+                let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.dependents.len());
                 for (key, id) in &rules.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
                     match map.iter_mut().find(|(own, _)| own == key) {
                         Some((_, own)) => *own = self.both(*own, *id),
-                        None => map.push((key.clone(), *id)),
+                        None => map.push((*key, *id)),
                     }
                 }
                 let map = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
@@ -594,17 +594,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(
-        &mut self,
-        node: &Rc<Node<'d>>,
-        key: &Cow<'d, str>,
-        pos: Pos,
-        taken: &mut Option<Names>,
-    ) -> Cow<'d, str> {
+    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {
-            return key.clone();
+            return key;
         }
         let demand = if at_root { Demand::RootKeys } else { Demand::Keys };
         let mut name: String = key
@@ -621,28 +615,28 @@ impl<'d> Lowerer<'d, '_> {
         name.truncate(56);
         let names = taken.get_or_insert_with(|| {
             let declared = node.object.iter().flat_map(|rules| &rules.properties);
-            Names::of(declared.map(|(own, _)| own.clone().into_owned()))
+            Names::of(declared.map(|(own, _)| (*own).to_owned()))
         });
         let unique = names.unique(name);
         let code = self.demand_code(demand);
         let detail = format!("the key `{key}` travels as `{unique}`");
         self.change(&code, node.place, Kw::Properties, Action::Renamed, Effect::Same, detail);
-        Cow::Owned(unique)
+        self.arena.text(&unique)
     }
 }
 
 /// `dependentRequired`, each key once.
 fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
-    let mut map: Vec<(Cow<'d, str>, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
+    let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
     for (key, names) in &rules.needs {
         let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
         if index == map.len() {
-            map.push((key.clone(), Vec::new()));
+            map.push((key, Vec::new()));
         }
         let Some((_, list)) = map.get_mut(index) else { continue };
         for name in names {
             if !list.iter().any(|own| own.as_str() == Some(name)) {
-                list.push(Json::Str(name.clone()));
+                list.push(Json::str(*name));
             }
         }
     }
@@ -669,26 +663,31 @@ struct RestOut<'d> {
 
 /// A set of names: a short list is scanned, a long one hashed.
 pub(super) enum Wanted<'n> {
-    Few(Vec<&'n str>),
+    Few(&'n [&'n str]),
+    FewKeys(&'n [(&'n str, NodeId)]),
     Many(foldhash::HashSet<&'n str>),
 }
 
+/// So many names are scanned.
+const FEW: usize = 16;
+
 impl<'n> Wanted<'n> {
-    pub(super) fn new(names: &'n [Cow<'_, str>]) -> Self {
-        Self::collect(names.iter().map(AsRef::as_ref), names.len())
+    pub(super) fn new(names: &'n [&'n str]) -> Self {
+        if names.len() < FEW { Self::Few(names) } else { Self::Many(names.iter().copied().collect()) }
     }
 
-    fn new_from(properties: &'n [(Cow<'_, str>, NodeId)]) -> Self {
-        Self::collect(properties.iter().map(|(key, _)| key.as_ref()), properties.len())
-    }
-
-    fn collect(names: impl Iterator<Item = &'n str>, count: usize) -> Self {
-        if count < 16 { Self::Few(names.collect()) } else { Self::Many(names.collect()) }
+    fn of_keys(properties: &'n [(&'n str, NodeId)]) -> Self {
+        if properties.len() < FEW {
+            Self::FewKeys(properties)
+        } else {
+            Self::Many(properties.iter().map(|(key, _)| *key).collect())
+        }
     }
 
     fn has(&self, name: &str) -> bool {
         match self {
             Self::Few(names) => names.contains(&name),
+            Self::FewKeys(properties) => properties.iter().any(|(key, _)| *key == name),
             Self::Many(names) => names.contains(name),
         }
     }
@@ -696,6 +695,7 @@ impl<'n> Wanted<'n> {
     fn is_empty(&self) -> bool {
         match self {
             Self::Few(names) => names.is_empty(),
+            Self::FewKeys(properties) => properties.is_empty(),
             Self::Many(names) => names.is_empty(),
         }
     }

@@ -274,12 +274,12 @@ impl<'d> Lowerer<'d, '_> {
         if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef))) {
             return None;
         }
-        match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+        match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
             Some((_, own)) if written == Some(own) => *own = description.clone(),
             Some(_) => return None,
             None if self.caps.accepts(Kw::Description) => {
-                let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
-                members.insert(first, (Kw::Description.name().into(), description.clone()));
+                let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
+                members.insert(first, (Kw::Description.name(), description.clone()));
             }
             None => {}
         }
@@ -403,7 +403,7 @@ fn height(json: &Json<'_>) -> u64 {
     match json {
         Json::Obj(members) => {
             let below = members.iter().map(|(_, value)| height(value)).max().unwrap_or(0);
-            below + u64::from(members.iter().any(|(key, _)| key == Kw::AdditionalProperties.name()))
+            below + u64::from(members.iter().any(|(key, _)| *key == Kw::AdditionalProperties.name()))
         }
         Json::Arr(items) => items.iter().map(height).max().unwrap_or(0),
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => 0,

@@ -267,7 +267,7 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.notes_beside(about, beside, &mut members);
         }
-        members.push((Kw::AnyOf.name().into(), Json::arr(list)));
+        members.push((Kw::AnyOf.name(), Json::arr(list)));
         let lowered = Lowered { json: self.sealed(members), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
@@ -355,8 +355,8 @@ impl<'d> Lowerer<'d, '_> {
                 count += 1;
                 name = format!("{kind}_value_{count}");
             }
-            names.push(name.clone());
-            object.properties.push((name.into(), *branch));
+            object.properties.push((self.arena.text(&name), *branch));
+            names.push(name);
         }
         let choice = Node {
             place: about.place,
@@ -422,7 +422,7 @@ impl<'d> Lowerer<'d, '_> {
                 if let Some(list) = known.and_then(|index| kinds.get_mut(index)) {
                     list.push(*id);
                 } else {
-                    joined.properties.push((key.clone(), *id));
+                    joined.properties.push((*key, *id));
                     kinds.push(vec![*id]);
                 }
             }
@@ -509,7 +509,7 @@ impl<'d> Lowerer<'d, '_> {
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
             if json.get(Kw::AnyOf.name()).is_some_and(|union| matches!(union, Json::Arr(_)))
                 && let Some((_, Json::Arr(branches))) =
-                    json.members_mut().and_then(|members| members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name()))
+                    json.members_mut().and_then(|members| members.iter_mut().find(|(key, _)| *key == Kw::AnyOf.name()))
             {
                 branches.to_mut().push(null_type());
                 return Lowered { json, lens, null: false };
@@ -528,7 +528,7 @@ impl<'d> Lowerer<'d, '_> {
         if !self.caps.must(Demand::NoNull)
             && !self.caps.must(Demand::OneType)
             && let Some(members) = json.members_mut()
-            && let Some((_, kind)) = members.iter_mut().find(|(key, _)| key == Kw::Type.name())
+            && let Some((_, kind)) = members.iter_mut().find(|(key, _)| *key == Kw::Type.name())
         {
             let stated = std::mem::replace(kind, Json::Null);
             let mut names = if let Json::Arr(names) = stated { names.into_vec() } else { vec![stated] };
@@ -572,11 +572,11 @@ impl<'d> Lowerer<'d, '_> {
         let says = self.caps.accepts(Kw::Description) && !facts.is_empty() && !alone;
         if says && let Some(members) = json.members_mut() {
             let facts = facts.join(" ");
-            match members.iter_mut().find(|(key, _)| key == Kw::Description.name()) {
+            match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
                 Some((_, description)) => {
                     *description = Json::str(format!("{} {facts}", description.as_str().unwrap_or_default()));
                 }
-                None => members.push((Kw::Description.name().into(), Json::str(facts))),
+                None => members.push((Kw::Description.name(), Json::str(facts))),
             }
         }
         Lowered { json, lens, null }
@@ -592,7 +592,7 @@ impl<'d> Lowerer<'d, '_> {
 }
 
 /// The members of a schema of `null`.
-static OF_NULL: [Member<'static>; 1] = [(Cow::Borrowed("type"), Json::Str(Cow::Borrowed("null")))];
+static OF_NULL: [Member<'static>; 1] = [("type", Json::Str(Cow::Borrowed("null")))];
 
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
@@ -600,12 +600,12 @@ pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
     let Json::Obj(members) = json else { return vec![json] };
     let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
     let annotated = members.iter().all(|(key, _)| tells(key));
-    let union = members.iter().position(|(key, value)| key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
+    let union = members.iter().position(|(key, value)| *key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
     let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
     let mut members = members.into_vec();
     let (_, Json::Arr(branches)) = members.swap_remove(index) else { return Vec::new() };
     let mut branches = branches.into_vec();
-    if let Some((_, description)) = members.iter().find(|(key, _)| key == Kw::Description.name()) {
+    if let Some((_, description)) = members.iter().find(|(key, _)| *key == Kw::Description.name()) {
         for branch in &mut branches {
             describe(branch, description);
         }
@@ -618,21 +618,22 @@ fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
     let Some(members) = json.members_mut() else { return };
     let closed: KwSet = [Kw::Description, Kw::Ref, Kw::AnyOf].into_iter().collect();
     if !members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw))) {
-        let first = usize::from(members.first().is_some_and(|(key, _)| key == Kw::Type.name()));
-        members.insert(first, (Kw::Description.name().into(), description.clone()));
+        let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
+        members.insert(first, (Kw::Description.name(), description.clone()));
     }
 }
 
 fn make_nullable(json: &mut Json<'_>, beside_union: bool) {
     let Some(members) = json.members_mut() else { return };
-    if !beside_union && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| key == Kw::AnyOf.name())
+    if !beside_union
+        && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| *key == Kw::AnyOf.name())
     {
         for branch in branches.to_mut() {
             make_nullable(branch, beside_union);
         }
         return;
     }
-    if !members.iter().any(|(key, _)| key == Kw::Nullable.name()) {
-        members.push((Kw::Nullable.name().into(), Json::Bool(true)));
+    if !members.iter().any(|(key, _)| *key == Kw::Nullable.name()) {
+        members.push((Kw::Nullable.name(), Json::Bool(true)));
     }
 }

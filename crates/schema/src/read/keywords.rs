@@ -233,17 +233,17 @@ impl<'d> Reader<'d> {
                 Json::Arr(names) => {
                     let rules = node.object.get_or_insert_default();
                     // A long list is not searched again for every name.
-                    let mut many: foldhash::HashSet<Cow<'d, str>> = foldhash::HashSet::default();
+                    let mut many: foldhash::HashSet<&'d str> = foldhash::HashSet::default();
                     if names.len() > FEW_NAMES {
-                        many.extend(rules.required.iter().cloned());
+                        many.extend(rules.required.iter().copied());
                     }
                     for name in names.iter().filter_map(Json::as_str) {
                         let new = match names.len() {
-                            0..=FEW_NAMES => !rules.required.iter().any(|own| own == name),
-                            _ => many.insert(Cow::Borrowed(name)),
+                            0..=FEW_NAMES => !rules.required.iter().any(|own| *own == name),
+                            _ => many.insert(name),
                         };
                         if new {
-                            rules.required.push(Cow::Borrowed(name));
+                            rules.required.push(name);
                         }
                     }
                     if rules.required.len() < names.len() {
@@ -262,7 +262,7 @@ impl<'d> Reader<'d> {
                     for (pattern, schema) in map {
                         let at = self.graph.step(at, Step::Word(Cow::Borrowed(pattern)));
                         let id = self.read(schema, at, scope)?;
-                        node.object.get_or_insert_default().patterns.push((Cow::Borrowed(pattern), id));
+                        node.object.get_or_insert_default().patterns.push((pattern, id));
                     }
                 }
                 value.as_obj().is_some()
@@ -492,9 +492,9 @@ impl<'d> Reader<'d> {
             let id = self.read(schema, at, scope)?;
             // The mark of draft 3 on the property itself.
             if schema.get(Kw::Required.name()).and_then(Json::as_bool) == Some(true) {
-                node.object.get_or_insert_default().required.push(Cow::Borrowed(key));
+                node.object.get_or_insert_default().required.push(key);
             }
-            properties.push((Cow::Borrowed(key.as_ref()), id));
+            properties.push((*key, id));
         }
         node.object.get_or_insert_default().properties = properties;
         Ok(true)
@@ -512,17 +512,17 @@ impl<'d> Reader<'d> {
         let at = self.graph.step(place, Step::Word(kw.name().into()));
         for (key, needed) in map {
             let names = match needed {
-                Json::Arr(names) => Some(names.iter().filter_map(Json::as_str).map(Cow::Borrowed).collect()),
+                Json::Arr(names) => Some(names.iter().filter_map(Json::as_str).collect()),
                 // Draft 3 allows one bare name.
-                Json::Str(name) => Some(vec![Cow::Borrowed(name.as_ref())]),
+                Json::Str(name) => Some(vec![name.as_ref()]),
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
             };
             if let Some(names) = names {
-                node.object.get_or_insert_default().needs.push((Cow::Borrowed(key), names));
+                node.object.get_or_insert_default().needs.push((key, names));
             } else {
                 let at = self.graph.step(at, Step::Word(Cow::Borrowed(key)));
                 let id = self.read(needed, at, scope)?;
-                node.object.get_or_insert_default().dependents.push((Cow::Borrowed(key), id));
+                node.object.get_or_insert_default().dependents.push((key, id));
             }
         }
         Ok(true)

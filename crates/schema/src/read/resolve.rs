@@ -174,7 +174,7 @@ impl<'d> Reader<'d> {
     /// Where a key stands among members. A long list, of definitions say, is indexed once.
     fn position(&mut self, members: &'d [Member<'d>], token: &str) -> Option<usize> {
         if members.len() < INDEXED_FROM {
-            return members.iter().position(|(key, _)| key == token);
+            return members.iter().position(|(key, _)| *key == token);
         }
         let address = members.as_ptr() as usize;
         let table = self

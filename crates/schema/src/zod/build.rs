@@ -50,9 +50,9 @@ pub(super) fn with<'a>(schema: Json<'a>, kw: Kw, value: Json<'a>) -> Json<'a> {
 }
 
 fn set<'a>(members: &mut Vec<Member<'a>>, kw: Kw, value: Json<'a>) {
-    match members.iter_mut().find(|(key, _)| key == kw.name()) {
+    match members.iter_mut().find(|(key, _)| *key == kw.name()) {
         Some((_, old)) => *old = value,
-        None => members.push((kw.name().into(), value)),
+        None => members.push((kw.name(), value)),
     }
 }
 
@@ -213,7 +213,7 @@ impl<'j, 'a> Instance<'j, 'a> {
         // TypeScript compiles a numeric enum to a map in both directions; `{"A": 0, "0": "A"}` has the one value 0.
         let numbers = entries.iter().filter_map(|(_, value)| number(Some(value))).map(Number::to_string);
         let numbers: BTreeSet<String> = numbers.collect();
-        let own = entries.iter().filter(|(key, _)| !numbers.contains(key.as_ref()));
+        let own = entries.iter().filter(|(key, _)| !numbers.contains(*key));
         one_of_values(own.map(|(_, value)| value.clone()).collect())
     }
 
@@ -228,9 +228,9 @@ impl<'j, 'a> Instance<'j, 'a> {
         for (key, value) in shape {
             let omittable = Instance::of(value).is_some_and(|instance| instance.omittable(depth));
             if !omittable {
-                required.push(Json::Str(key.clone()));
+                required.push(Json::str(*key));
             }
-            properties.push((key.clone(), child(Some(value), depth)));
+            properties.push((key, child(Some(value), depth)));
         }
         let mut out = with(out, Kw::Properties, Json::obj(properties));
         if !required.is_empty() {
