@@ -82,9 +82,6 @@ fn asks_more(node: &Node<'_>) -> bool {
             || rules.unevaluated.is_some()
     });
     let number = node.number.as_ref().is_some_and(|rules| !rules.multiples.is_empty());
-    let logic = node
-        .logic
-        .as_ref()
-        .is_some_and(|logic| !logic.conditions.is_empty() || logic.unions.iter().any(|union| union.exactly_one));
+    let logic = node.logic.as_ref().is_some_and(|logic| !logic.conditions.is_empty());
     list || object || number || logic || !node.formats.is_empty()
 }
