@@ -131,6 +131,8 @@ impl<'d> Lowerer<'d, '_> {
             let types = self.types_of(branch);
             if types == Types::NULL {
                 null = true;
+                let node = Rc::clone(&self.graph[flat]);
+                node.unions().iter().for_each(|union| self.note_one_of(&node, union));
             } else if !types.is_none() && !kinds.contains(&branch) {
                 kinds.push(branch);
             }

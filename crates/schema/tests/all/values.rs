@@ -47,8 +47,8 @@ fn laws_3_and_4_hold_of_made_up_values() {
 
 /// Whether a schema says, by unions and references alone, that a value is one that it is: no lens ends there.
 fn leads_nowhere(schema: &Value, depth: usize) -> bool {
-    let branches = ["anyOf", "oneOf"].into_iter().filter_map(|word| schema.get(word)?.as_array()).flatten();
-    depth > 0 && schema.get("$ref").is_some() || branches.into_iter().any(|own| leads_nowhere(own, depth + 1))
+    let branches = schema.get("anyOf").and_then(Value::as_array);
+    depth > 0 && schema.get("$ref").is_some() || branches.into_iter().flatten().any(|own| leads_nowhere(own, depth + 1))
 }
 
 /// A schema with definitions.
@@ -74,7 +74,6 @@ fn schema() -> BoxedStrategy<Value> {
             1 => vec(inner.clone(), 1..3).prop_map(|places| tuple(&places)),
             1 => inner.clone().prop_map(|value| json!({"type": "object", "additionalProperties": value})),
             2 => vec(inner.clone(), 2..4).prop_map(|branches| json!({"anyOf": branches})),
-            1 => vec(inner.clone(), 2..4).prop_map(|branches| json!({"oneOf": branches})),
             1 => inner.prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
         ]
     })
