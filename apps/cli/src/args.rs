@@ -3,6 +3,7 @@
 use crate::input::Input;
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -34,6 +35,21 @@ pub(crate) struct PlainHttpArg {
 impl PlainHttpArg {
     pub(crate) fn apply(&self, options: ClientOptions) -> ClientOptions {
         if self.plain_http { options.with_plain_http(PlainHttp::Anywhere) } else { options }
+    }
+}
+
+/// `--patience`.
+#[derive(Args)]
+pub(crate) struct Patience {
+    /// How many seconds one proof may take
+    #[cfg_attr(feature = "prove", arg(long, value_name = "SECONDS", default_value_t = 2.0, requires = "prove"))]
+    #[cfg_attr(not(feature = "prove"), arg(skip))]
+    patience: f64,
+}
+
+impl Patience {
+    pub(crate) fn duration(&self) -> Duration {
+        Duration::try_from_secs_f64(self.patience).unwrap_or_default()
     }
 }
 

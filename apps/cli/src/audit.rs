@@ -18,10 +18,10 @@ use polywire::schema::{Dialect, FitOptions, FittedText, check_text, dialects, fi
 use serde_json::json;
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, read_target};
+use crate::args::{FitArgs, Json, Patience, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::unreadable;
-use crate::prove::prove;
+use crate::prove::Prover;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;
@@ -37,7 +37,10 @@ Examples:
 
 A line of the corpus is {\"name\",\"schema\"} or a tool. A line of --emit is
 {\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several, and with
---prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}.
+--prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}. Where the relation is \"undecided\", its
+\"undecided\": {\"reason\",\"detail\"} says why: size, draft (words that JSON Schema 2020-12 lacks), image (what comes
+back cannot be said as a schema), refused (by the judge), form (no canonical form), containment (the judge cannot
+tell), time, memory or fault.
 
 Exit codes: 0 every schema fits, passes `check` and stays as it is when fitted again; 1 not so; 2 bad input.";
 
@@ -64,6 +67,8 @@ pub(crate) struct Audit {
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
+    patience: Patience,
+    #[command(flatten)]
     how: FitArgs,
     #[command(flatten)]
     json: Json,
@@ -84,14 +89,8 @@ struct Work<'a> {
     options: FitOptions,
     next: AtomicUsize,
     emits: bool,
-    proves: Prove,
-}
-
-/// Whether fitted schemas are compared with what was asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Prove {
-    Yes,
-    No,
+    /// How long a proof may take, where proofs are asked for.
+    proves: Option<Duration>,
 }
 
 impl Audit {
@@ -108,7 +107,7 @@ impl Audit {
             options: self.how.options(),
             next: AtomicUsize::new(0),
             emits: emit.is_some(),
-            proves: if self.prove { Prove::Yes } else { Prove::No },
+            proves: self.prove.then(|| self.patience.duration()),
         };
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1);
         let hook = panic::take_hook();
@@ -176,22 +175,23 @@ impl Work<'_> {
     }
 
     fn work(&self, reports: &mpsc::SyncSender<Report>) {
+        let mut prover = self.proves.map(Prover::new);
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(line) = self.lines.get(index) else { return };
-            if reports.send(self.report(index, line)).is_err() {
+            if reports.send(self.report(index, line, prover.as_mut())).is_err() {
                 return;
             }
         }
     }
 
-    fn report(&self, index: usize, line: &str) -> Report {
+    fn report(&self, index: usize, line: &str, mut prover: Option<&mut Prover>) -> Report {
         let sample = read_sample(line, index + 1);
         let name = sample.as_ref().map_or_else(|_| format!("line {}", index + 1), |sample| sample.name.clone());
         let mut report = Report { index, name, outcomes: Vec::new(), lines: String::new() };
         for target in self.targets {
             let (outcome, fitted) = match &sample {
-                Ok(sample) => audit(sample, target, &self.options, self.proves),
+                Ok(sample) => audit(sample, target, &self.options, prover.as_deref_mut()),
                 Err(error) => (Outcome::failed(error.clone(), Duration::ZERO), None),
             };
             if self.emits {
@@ -205,7 +205,12 @@ impl Work<'_> {
 }
 
 /// Fits one schema; only the fit itself is timed.
-fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions, proves: Prove) -> (Outcome, Option<FittedText>) {
+fn audit(
+    sample: &Sample,
+    dialect: &Dialect,
+    options: &FitOptions,
+    prover: Option<&mut Prover>,
+) -> (Outcome, Option<FittedText>) {
     let start = Instant::now();
     let fitted = guarded(|| fit_text(&sample.text, dialect, options).map_err(|error| error.to_string()));
     let time = start.elapsed();
@@ -228,7 +233,7 @@ fn audit(sample: &Sample, dialect: &Dialect, options: &FitOptions, proves: Prove
     };
     let fates =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
-    let proof = (proves == Prove::Yes).then(|| prove(&fitted, &sample.text, dialect.shape()));
+    let proof = prover.map(|prover| prover.prove(&fitted, &sample.text, dialect.shape()));
     (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -9,10 +10,10 @@ use polywire::schema::{Change, Dialect, Effect, FitOptions, StrictMode, ToolList
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, read_target};
+use crate::args::{FitArgs, Json, Patience, read_target};
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
-use crate::prove::{Proof, prove};
+use crate::prove::{Proof, Prover};
 use crate::style::{Style, Tone};
 use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
@@ -58,6 +59,8 @@ pub(crate) struct Fit {
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
+    patience: Patience,
+    #[command(flatten)]
     json: Json,
 }
 
@@ -87,7 +90,7 @@ impl Fit {
             None => fit_schema(&input, &target, &options, values)?,
         };
         if self.prove {
-            outcome.prove(&target, &options);
+            outcome.prove(&target, &options, self.patience.duration());
         }
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{:#}", outcome.document)?,
@@ -144,11 +147,12 @@ fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions, values: Opt
 
 impl Outcome {
     /// Compares what each schema accepts with what was asked for.
-    fn prove(&mut self, target: &Dialect, options: &FitOptions) {
+    fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) {
+        let mut prover = Prover::new(patience);
         let compare = |(name, before, _): &(String, Value, Value)| {
             let asked = before.to_string();
             let fitted = fit_text(&asked, target, options).ok()?;
-            Some((name.clone(), prove(&fitted, &asked, target.shape())))
+            Some((name.clone(), prover.prove(&fitted, &asked, target.shape())))
         };
         self.proofs = self.pairs.iter().filter_map(compare).collect();
     }

@@ -88,6 +88,10 @@ enum Command {
     EncodeValue(carry::Carry),
     /// Bring a value from the wire back to the caller
     DecodeValue(carry::Carry),
+    /// Answer the questions of `--prove`, one a line: the process that a proof can be ended with
+    #[cfg(feature = "prove")]
+    #[command(name = prove::COMMAND, hide = true)]
+    ProveQuestions,
 }
 
 /// What a command has to say about its input.
@@ -137,6 +141,8 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Parse(parse) => parse.run(out),
         Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),
         Command::DecodeValue(carry) => carry.run(out, carry::Direction::Decode),
+        #[cfg(feature = "prove")]
+        Command::ProveQuestions => prove::answer(out),
     }
 }
 

@@ -1,30 +1,28 @@
 //! Whether a fitted schema, seen through its lens, accepts what the caller's accepts: equal, wider, narrower, with a value that
-//! slips through. The feature `prove` brings the judge; the code here bounds the time it takes.
+//! slips through. The feature `prove` brings the judge.
 
 #[cfg(feature = "prove")]
 mod algebra;
+#[cfg(feature = "prove")]
+mod parts;
+#[cfg(feature = "prove")]
+mod plain;
+#[cfg(feature = "prove")]
+mod witness;
+mod worker;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::panic;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::Duration;
 
 use polywire::schema::{Effect, FittedText, Lens, ToolShape};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// How long one proof may take: canonical forms may grow with every union.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Proofs that took too long cannot be stopped. While so many are still at it, no other is begun.
-const MOST_OVERDUE: usize = 4;
-
-/// The stack of a proof: canonical forms are built by recursion.
-const STACK_BYTES: usize = 32 << 20;
+pub(crate) use worker::Prover;
+#[cfg(feature = "prove")]
+pub(crate) use worker::{COMMAND, answer};
 
 /// How what comes back compares with what was asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Relation {
     Equal,
@@ -34,14 +32,69 @@ pub(crate) enum Relation {
     Undecided,
 }
 
+/// Why nothing was decided.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reason {
+    /// One of the schemas has too many bytes.
+    Size,
+    /// The caller's schema says something that JSON Schema 2020-12 has no words for.
+    Draft,
+    /// What comes back through the lens cannot be said as a schema.
+    Image,
+    /// The judge refuses one of the schemas: a reference that leads nowhere, a pattern that is none.
+    Refused,
+    /// One of the schemas has no canonical form.
+    Form,
+    /// The canonical forms are there, and the judge cannot tell which covers which.
+    Containment,
+    /// The proof took too long.
+    Time,
+    /// The proof took too much memory.
+    Memory,
+    /// The judge broke down.
+    Fault,
+}
+
+/// Why one schema is undecided.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Undecided {
+    pub(crate) reason: Reason,
+    /// What stood in the way, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) detail: String,
+}
+
+impl Reason {
+    pub(crate) fn because(self, detail: impl Into<String>) -> Undecided {
+        Undecided { reason: self, detail: detail.into() }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Draft => "draft",
+            Self::Image => "image",
+            Self::Refused => "refused",
+            Self::Form => "form",
+            Self::Containment => "containment",
+            Self::Time => "time",
+            Self::Memory => "memory",
+            Self::Fault => "fault",
+        }
+    }
+}
+
 /// Schemas by relation.
-#[derive(Clone, Copy, Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(crate) struct Proofs {
     pub(crate) equal: usize,
     pub(crate) wider: usize,
     pub(crate) narrower: usize,
     pub(crate) neither: usize,
     pub(crate) undecided: usize,
+    /// Undecided ones by reason.
+    pub(crate) reasons: BTreeMap<Reason, usize>,
     /// Verdicts that no change accounts for.
     pub(crate) silent: usize,
 }
@@ -55,25 +108,32 @@ impl Proofs {
             Relation::Neither => &mut self.neither,
             Relation::Undecided => &mut self.undecided,
         } += 1;
+        if let Some(undecided) = &proof.undecided {
+            *self.reasons.entry(undecided.reason).or_default() += 1;
+        }
         self.silent += usize::from(proof.silent.is_some());
     }
 }
 
 /// What was proved of one schema.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Proof {
     pub(crate) relation: Relation,
     /// What comes back and was not asked for: a small value, or the schema of such values.
     pub(crate) gained: Option<String>,
     /// What was asked for and cannot come back.
     pub(crate) lost: Option<String>,
+    /// Why nothing was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undecided: Option<Undecided>,
     /// What contradicts the changes on record.
     pub(crate) silent: Option<String>,
 }
 
 impl Proof {
-    pub(crate) fn undecided() -> Self {
-        Self { relation: Relation::Undecided, gained: None, lost: None, silent: None }
+    fn undecided(undecided: Undecided) -> Self {
+        let undecided = Some(undecided);
+        Self { relation: Relation::Undecided, gained: None, lost: None, undecided, silent: None }
     }
 }
 
@@ -86,6 +146,9 @@ impl fmt::Display for Proof {
             Relation::Neither => "proved neither wider nor narrower",
             Relation::Undecided => "not decided",
         })?;
+        if let Some(Undecided { reason, detail }) = &self.undecided {
+            write!(out, " ({}{}{detail})", reason.name(), if detail.is_empty() { "" } else { ": " })?;
+        }
         if let Some(gained) = &self.gained {
             write!(out, "; {gained} comes back and was not asked for")?;
         }
@@ -99,105 +162,58 @@ impl fmt::Display for Proof {
     }
 }
 
-/// What is compared, on its own, so that a proof can be left behind.
+/// What is compared, with all that a judge needs to know.
+#[derive(Serialize, Deserialize)]
 struct Question {
     asked: String,
     wire: String,
     lens: Lens,
-    shape: ToolShape,
-    /// Effects that the changes on record have.
-    recorded: Vec<Effect>,
+    words: Words,
+    /// Differences that the changes on record speak of.
+    recorded: Vec<Difference>,
 }
 
-/// Compares what the caller asked for with what may come back, as far as that can be told in time.
-pub(crate) fn prove(fitted: &FittedText, asked: &str, shape: ToolShape) -> Proof {
-    static OVERDUE: AtomicUsize = AtomicUsize::new(0);
-    if OVERDUE.load(Ordering::Relaxed) >= MOST_OVERDUE {
-        return Proof::undecided();
-    }
-    let question = Question {
-        asked: asked.to_owned(),
-        wire: fitted.schema.clone(),
-        lens: fitted.lens().clone(),
-        shape,
-        recorded: fitted.changes.iter().map(|change| change.effect).collect(),
-    };
-    let overdue = Arc::new(AtomicBool::new(false));
-    let (send, receive) = mpsc::sync_channel(1);
-    let late = Arc::clone(&overdue);
-    let work = move || {
-        let proof = panic::catch_unwind(|| decide(&question)).ok().flatten();
-        if late.swap(true, Ordering::Relaxed) {
-            OVERDUE.fetch_sub(1, Ordering::Relaxed);
-        }
-        // Nobody listens any more where the time has run out.
-        drop(send.send(proof));
-    };
-    let begun = thread::Builder::new().stack_size(STACK_BYTES).spawn(work);
-    if begun.is_err() {
-        return Proof::undecided();
-    }
-    let proof = receive.recv_timeout(PATIENCE);
-    if proof.is_err() {
-        OVERDUE.fetch_add(1, Ordering::Relaxed);
-        if overdue.swap(true, Ordering::Relaxed) {
-            OVERDUE.fetch_sub(1, Ordering::Relaxed);
+/// What a schema that names no draft is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Words {
+    JsonSchema,
+    /// As the schema objects of `OpenAPI` are.
+    OpenApi,
+}
+
+/// How what comes back may differ.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Difference {
+    Gained,
+    Lost,
+}
+
+impl Question {
+    fn of(fitted: &FittedText, asked: &str, shape: ToolShape) -> Self {
+        let rows = [(Effect::Wider, Difference::Gained), (Effect::Narrower, Difference::Lost)];
+        let is_recorded = |effect: Effect| fitted.changes.iter().any(|change| change.effect == effect);
+        let recorded = rows.iter().filter(|(effect, _)| is_recorded(*effect)).map(|(_, difference)| *difference);
+        Self {
+            asked: asked.to_owned(),
+            wire: fitted.schema.clone(),
+            lens: fitted.lens().clone(),
+            words: if shape == ToolShape::GeminiOpenapi { Words::OpenApi } else { Words::JsonSchema },
+            recorded: recorded.collect(),
         }
     }
-    proof.ok().flatten().unwrap_or_else(Proof::undecided)
 }
 
 #[cfg(feature = "prove")]
-fn decide(question: &Question) -> Option<Proof> {
+fn decide(question: &Question) -> Result<Proof, Undecided> {
     algebra::compare(question)
 }
 
 #[cfg(not(feature = "prove"))]
-fn decide(_: &Question) -> Option<Proof> {
-    None
+fn decide(_: &Question) -> Result<Proof, Undecided> {
+    Err(Reason::Fault.because("the feature `prove` is not there"))
 }
 
-#[cfg(all(test, feature = "prove"))]
-mod tests {
-    use polywire::schema::{FitOptions, ToolShape, dialect, fit_text};
-    use serde_json::json;
-
-    use super::{Relation, prove};
-
-    /// Verdicts on what was fitted, and on the same with its record torn out.
-    #[test]
-    fn a_verdict_that_is_not_on_record_is_told_with_a_value() {
-        let list = |more: &str| {
-            format!(
-                r#"{{"type": "object", "properties": {{"a": {{"type": "array", "items": {{"type": "integer"}}{more}}}}},
-                "required": ["a"], "additionalProperties": false}}"#
-            )
-        };
-        let open = json!({"type": "object", "properties": {"a": {"type": "integer"}}}).to_string();
-        let map = json!({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer"}},
-            "point": {"type": "array", "prefixItems": [{"type": "integer"}], "items": false, "minItems": 1}},
-            "additionalProperties": false});
-        let rows = [
-            (list(""), Relation::Equal, None),
-            (map.to_string(), Relation::Equal, None),
-            (
-                list(r#", "uniqueItems": true"#),
-                Relation::Wider,
-                Some("proved wider, with no change that says so: {\"a\":["),
-            ),
-            (open, Relation::Narrower, Some("proved narrower, with no change that says so: {")),
-        ];
-        let strict = dialect("openai-strict").expect("a dialect");
-        for (schema, relation, told) in rows {
-            let mut fitted = fit_text(&schema, strict, &FitOptions::default()).expect("a fit");
-            let proof = prove(&fitted, &schema, ToolShape::OpenaiChat);
-            assert!(proof.relation == relation && proof.silent.is_none(), "{schema}: {:?}", proof.silent);
-            fitted.changes.clear();
-            let silent = prove(&fitted, &schema, ToolShape::OpenaiChat).silent;
-            match told {
-                None => assert_eq!(silent, None, "{schema}"),
-                Some(told) => assert!(silent.as_ref().is_some_and(|silent| silent.starts_with(told)), "{silent:?}"),
-            }
-        }
-    }
-}
+#[cfg(feature = "prove")]
+#[cfg(test)]
+#[path = "prove/tests.rs"]
+mod tests;

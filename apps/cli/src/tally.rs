@@ -163,7 +163,7 @@ impl Tally {
 
     pub(crate) fn is_clean(&self) -> bool {
         self.values.silent == 0
-            && self.proofs.is_none_or(|proofs| proofs.silent == 0)
+            && self.proofs.as_ref().is_none_or(|proofs| proofs.silent == 0)
             && [self.fitted, self.accepted, self.idempotent].iter().all(|count| *count == self.schemas)
     }
 
@@ -218,9 +218,14 @@ impl Tally {
             }
         }
         for Self { target, proofs, .. } in tallies {
-            if let Some(Proofs { equal, wider, narrower, neither, undecided, silent }) = proofs {
+            if let Some(Proofs { equal, wider, narrower, neither, undecided, reasons, silent }) = proofs {
                 write!(out, "\n{target}, proved: {equal} equal, {wider} wider, {narrower} narrower, ")?;
                 writeln!(out, "{neither} neither, {undecided} undecided; {silent} against the record")?;
+                if !reasons.is_empty() {
+                    let reasons: Vec<String> =
+                        reasons.iter().map(|(reason, count)| format!("{count} {}", reason.name())).collect();
+                    writeln!(out, "{target}, undecided by reason: {}", reasons.join(", "))?;
+                }
             }
         }
         for tally in tallies {

@@ -215,9 +215,12 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 pub(crate) fn shortened(value: &Value) -> String {
-    let text = value.to_string();
+    shortened_text(&value.to_string())
+}
+
+pub(crate) fn shortened_text(text: &str) -> String {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
+        None => text.to_owned(),
     }
 }

@@ -61,7 +61,7 @@ pub use error::{ReadError, ReadErrorKind};
 #[cfg(feature = "schemars")]
 pub use fit::fit_type;
 pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
-pub use lens::{Lens, LensError};
+pub use lens::{Lens, LensError, NoImage};
 pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
 pub use sample::sample;

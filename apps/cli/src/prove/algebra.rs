@@ -1,57 +1,84 @@
 //! The judge: the canonical forms of the `jsonschema` crate say whether one schema covers another, and what is left over where
 //! it does not. Never our own code judges.
 
-use jsonschema::Validator;
-use jsonschema::canonical::{self, CanonicalSchema, Containment};
-use polywire::schema::{Effect, ToolShape, sample};
-use serde_json::{Map, Value};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::fmt::Display;
 
-use super::{Proof, Question, Relation};
-use crate::values::{as_json_schema, shortened};
+use jsonschema::canonical::{self, CanonicalSchema, CanonicalView, Containment, Satisfiability};
+use jsonschema::{Draft, Validator};
+use polywire::schema::{Lens, sample};
+use serde_json::{Value, json};
+
+use super::parts::{self, Judge, Stuck};
+use super::plain::plain;
+use super::witness::{Search, along};
+use super::{Difference, Proof, Question, Reason, Relation, Undecided, Words};
+use crate::values::{as_json_schema, equal, shortened, shortened_text};
 
 /// Schemas of more bytes than this are not tried.
-const MOST_BYTES: usize = 16_384;
+const MOST_BYTES: usize = 1 << 20;
 
-/// How many values are made up in search of one that slips through.
-const TRIED: u64 = 16;
+/// How many values of the wire are sent back to see that the image holds them.
+const MADE: u64 = 8;
 
-/// How many objects of a value are given a key that nobody declared.
-const MOST_PLACES: usize = 16;
+/// How many pairs that could not be shown are looked into for a value.
+const MOST_STUCK: usize = 12;
 
-pub(super) fn compare(question: &Question) -> Option<Proof> {
-    let Question { asked, wire, lens, shape, recorded } = question;
-    if asked.len().max(wire.len()) > MOST_BYTES {
-        return None;
+pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
+    let Question { asked, wire, lens, words, recorded } = question;
+    let size = asked.len().max(wire.len());
+    if size > MOST_BYTES {
+        return Err(Reason::Size.because(format!("{size} bytes")));
     }
-    let openapi = |schema: Value| if *shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
-    let wire = openapi(serde_json::from_str(wire).ok()?);
-    let image = lens.image(&wire)?;
-    let asked: Value = serde_json::from_str(asked).ok()?;
-    let asked = as_2020(if asked.get("$schema").is_none() { openapi(asked) } else { asked })?;
-    let (before, after) = (Side::of(asked)?, Side::of(as_2020(image)?)?);
-    let (lost, gained) = (left_over(&before, &after), left_over(&after, &before));
+    let openapi = |schema: Value| if *words == Words::OpenApi { as_json_schema(schema) } else { schema };
+    let read =
+        |text: &str| serde_json::from_str::<Value>(text).map_err(|error| Reason::Refused.because(error.to_string()));
+    let wire = openapi(read(wire)?);
+    let image = lens.image(&wire).map_err(|error| Reason::Image.because(error.to_string()))?;
+    let asked = read(asked)?;
+    let asked = if asked.get("$schema").is_none() { openapi(asked) } else { asked };
+    let (before, after) = sides(&asked, &image)?;
+    if !lens.is_identity() {
+        holds_what_comes_back(&after, &wire, lens)?;
+    }
+    let wire = validator(&wire)?;
+    let comes_back = |value: &Value| {
+        let sent = lens.encode(value.clone()).ok().filter(|sent| wire.is_valid(sent));
+        sent.and_then(|sent| lens.decode(sent).ok()).is_some_and(|back| equal(&back, value))
+    };
+    let lost = left_over(&before, &after, Some(&comes_back));
+    if let LeftOver::Unknown(why) = &lost
+        && why.reason == Reason::Image
+    {
+        return Err(why.clone());
+    }
+    let gained = left_over(&after, &before, None);
     let relation = match (&lost, &gained) {
         (LeftOver::Nothing, LeftOver::Nothing) => Relation::Equal,
         (LeftOver::Nothing, LeftOver::Something(_)) => Relation::Wider,
         (LeftOver::Something(_), LeftOver::Nothing) => Relation::Narrower,
         (LeftOver::Something(_), LeftOver::Something(_)) => Relation::Neither,
-        (LeftOver::Unknown, _) | (_, LeftOver::Unknown) => Relation::Undecided,
+        (LeftOver::Unknown(_), _) | (_, LeftOver::Unknown(_)) => Relation::Undecided,
     };
-    let unsaid = |left: &LeftOver, effect: Effect, word: &str| match left {
-        LeftOver::Something(what) if !recorded.contains(&effect) => {
+    let unsaid = |left: &LeftOver, difference: Difference, word: &str| match left {
+        LeftOver::Something(what) if !recorded.contains(&difference) => {
             Some(format!("proved {word}, with no change that says so: {what}"))
         }
-        LeftOver::Something(_) | LeftOver::Nothing | LeftOver::Unknown => None,
+        LeftOver::Something(_) | LeftOver::Nothing | LeftOver::Unknown(_) => None,
     };
-    let silent = unsaid(&gained, Effect::Wider, "wider").or_else(|| unsaid(&lost, Effect::Narrower, "narrower"));
-    Some(Proof { relation, gained: gained.shown(), lost: lost.shown(), silent })
+    let silent = unsaid(&gained, Difference::Gained, "wider").or_else(|| unsaid(&lost, Difference::Lost, "narrower"));
+    let undecided = lost.unknown("what is lost").or_else(|| gained.unknown("what is gained"));
+    Ok(Proof { relation, gained: gained.shown(), lost: lost.shown(), undecided, silent })
 }
 
 /// One of the two schemas: in canonical form, and as a judge of values.
-struct Side {
-    schema: Value,
-    form: Option<CanonicalSchema>,
+pub(super) struct Side {
+    pub(super) schema: Value,
+    form: OnceCell<Result<CanonicalSchema, Undecided>>,
     judge: Validator,
+    /// The same in the words that it was written in.
+    native: Option<Validator>,
 }
 
 /// What one schema accepts and another refuses.
@@ -59,98 +86,170 @@ enum LeftOver {
     Nothing,
     /// A value, or the schema of such values.
     Something(String),
-    Unknown,
+    Unknown(Undecided),
 }
 
 impl LeftOver {
+    /// Why it is not known.
+    fn unknown(&self, what: &str) -> Option<Undecided> {
+        match self {
+            Self::Unknown(why) => Some(why.reason.because(format!("{what}: {}", why.detail))),
+            Self::Nothing | Self::Something(_) => None,
+        }
+    }
+
     fn shown(self) -> Option<String> {
         match self {
             Self::Something(what) => Some(what),
-            Self::Nothing | Self::Unknown => None,
+            Self::Nothing | Self::Unknown(_) => None,
         }
     }
 }
 
-impl Side {
-    fn of(schema: Value) -> Option<Self> {
-        let draft = jsonschema::Draft::Draft202012;
-        let judge = jsonschema::options().with_draft(draft).should_validate_formats(true).build(&schema).ok()?;
-        let form = canonical::options().offline().with_draft(draft).should_validate_formats(true);
-        Some(Self { form: form.canonicalize(&schema).ok(), schema, judge })
+/// Looks whether the image was well made: it holds what values of the wire come back as.
+fn holds_what_comes_back(image: &Side, wire: &Value, lens: &Lens) -> Result<(), Undecided> {
+    let judge = validator(wire)?;
+    let made = (0..MADE).filter_map(|seed| sample(wire, seed)).filter(|made| judge.is_valid(made));
+    match made.filter_map(|made| lens.decode(made).ok()).find(|back| !image.accepts(back)) {
+        Some(back) => Err(Reason::Image.because(format!("it does not hold {}", shortened(&back)))),
+        None => Ok(()),
     }
 }
 
-/// What `all` accepts and `most` refuses: proved by canonical form, or shown by a value.
-fn left_over(all: &Side, most: &Side) -> LeftOver {
-    let forms = all.form.as_ref().zip(most.form.as_ref());
-    let covers = forms.and_then(|(all, most)| most.covers(all).ok()).unwrap_or(Containment::Unknown);
-    if covers == Containment::Yes {
+/// Both sides, in words that can be compared.
+fn sides(asked: &Value, image: &Value) -> Result<(Side, Side), Undecided> {
+    let draft = |why: String| Reason::Draft.because(why);
+    let (before, after) = (plain(asked.clone()).map_err(draft)?, plain(image.clone()).map_err(draft)?);
+    Ok((Side::of(asked, before)?, Side::of(image, after)?))
+}
+
+impl Side {
+    fn of(native: &Value, schema: Value) -> Result<Self, Undecided> {
+        let native = jsonschema::options().should_validate_formats(true).build(native).ok();
+        Ok(Self { form: OnceCell::new(), judge: validator(&schema)?, schema, native })
+    }
+
+    fn form(&self) -> Result<&CanonicalSchema, &Undecided> {
+        self.form.get_or_init(|| form(&self.schema)).as_ref()
+    }
+
+    pub(super) fn accepts(&self, value: &Value) -> bool {
+        self.judge.is_valid(value)
+    }
+
+    /// Whether a value is judged otherwise in the words that the schema was written in.
+    pub(super) fn differs(&self, value: &Value) -> bool {
+        self.native.as_ref().is_some_and(|native| native.is_valid(value) != self.judge.is_valid(value))
+    }
+}
+
+/// What the judge reads everything as.
+const DRAFT: Draft = Draft::Draft202012;
+
+fn refused(error: &dyn Display) -> Undecided {
+    Reason::Refused.because(shortened_text(&error.to_string()))
+}
+
+fn validator(schema: &Value) -> Result<Validator, Undecided> {
+    let judge = jsonschema::options().with_draft(DRAFT).should_validate_formats(true).build(schema);
+    judge.map_err(|error| refused(&error))
+}
+
+fn form(schema: &Value) -> Result<CanonicalSchema, Undecided> {
+    let form = canonical::options().offline().with_draft(DRAFT).should_validate_formats(true);
+    let form = form.canonicalize(schema).map_err(|error| refused(&error))?;
+    if let CanonicalView::Raw(raw) = form.view() {
+        let at = raw.pointer.unwrap_or_default();
+        let what = schema.pointer(&at).map(shortened).unwrap_or_default();
+        return Err(Reason::Form.because(format!("{} at `{at}`: {what}", raw.reason.as_str())));
+    }
+    Ok(form)
+}
+
+/// What `all` accepts and `most` refuses: shown by a value, or proved by canonical form. A value that is at hand spares the
+/// canonical forms, which may be large.
+fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool>) -> LeftOver {
+    let mut search = Search::new(all, most, comes_back);
+    if let Some(value) = search.made_up(&all.schema) {
+        return LeftOver::Something(value);
+    }
+    let mut leaves = Leaves::default();
+    if parts::covers(&most.schema, &all.schema, &mut leaves) {
         return LeftOver::Nothing;
     }
-    let difference = forms.and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
-    let sources = difference.iter().chain([&all.schema]);
-    let values = sources.flat_map(|schema| (0..TRIED).filter_map(move |seed| sample(schema, seed)));
-    let values = values.flat_map(|value| with_more(&value).into_iter().chain([value]));
-    let slips = values.filter(|value| all.judge.is_valid(value) && !most.judge.is_valid(value));
-    match (slips.min_by_key(|value| value.to_string().len()), covers, difference) {
-        (Some(value), _, _) => LeftOver::Something(shortened(&value)),
+    if let Some(value) = search.given(&leaves.values) {
+        return LeftOver::Something(value);
+    }
+    let forms = all.form().and_then(|all| most.form().map(|most| (all, most)));
+    let covers = forms
+        .map_err(Clone::clone)
+        .and_then(|(all, most)| most.covers(all).map_err(|error| Reason::Containment.because(error.to_string())));
+    let (covers, why) = match covers {
+        Ok(Containment::Yes) => return LeftOver::Nothing,
+        Ok(covers) => (covers, Reason::Containment.because(leaves.stuck.unwrap_or_default())),
+        Err(why) => (Containment::Unknown, why),
+    };
+    if let Some(value) = search.changed() {
+        return LeftOver::Something(value);
+    }
+    let difference = forms.ok().and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
+    if let Some(value) = difference.as_ref().and_then(|difference| search.made_up(difference)) {
+        return LeftOver::Something(value);
+    }
+    match (search.odd(), covers, difference) {
+        (Some(odd), _, _) => LeftOver::Unknown(odd),
         (None, Containment::No, Some(schema)) => {
             LeftOver::Something(format!("what is valid by {}", shortened(&schema)))
         }
         (None, Containment::No, None) => LeftOver::Something("no value of it was found".to_owned()),
-        (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown,
+        (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown(why),
     }
 }
 
-/// A value with a key that nobody declared, in each of its first objects in turn.
-fn with_more(value: &Value) -> Vec<Value> {
-    let mut places = vec![String::new()];
-    let mut out = Vec::new();
-    while let Some(place) = places.pop().filter(|_| out.len() < MOST_PLACES) {
-        match value.pointer(&place) {
-            Some(Value::Object(map)) => {
-                places.extend(map.keys().map(|key| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))));
-                let mut more = value.clone();
-                if let Some(own) = more.pointer_mut(&place).and_then(Value::as_object_mut) {
-                    own.insert("undeclared".to_owned(), Value::Bool(true));
-                }
-                out.push(more);
-            }
-            Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
-            _ => {}
+/// The judge of small parts.
+#[derive(Default)]
+struct Leaves {
+    known: HashMap<(String, String), bool>,
+    /// The first pair that could not be shown.
+    stuck: Option<String>,
+    /// Values that may tell such pairs apart.
+    values: Vec<Value>,
+    heard: usize,
+    patterns: HashMap<String, Option<Validator>>,
+}
+
+impl Judge for Leaves {
+    fn covers(&mut self, outer: &Value, inner: &Value) -> bool {
+        let pair = (outer.to_string(), inner.to_string());
+        let judged = || {
+            let covers = form(outer).ok().zip(form(inner).ok()).map(|(outer, inner)| outer.covers(&inner));
+            matches!(covers, Some(Ok(Containment::Yes)))
+        };
+        *self.known.entry(pair).or_insert_with(judged)
+    }
+
+    fn are_apart(&mut self, outer: &Value, inner: &Value) -> bool {
+        let both = form(outer).ok().zip(form(inner).ok()).and_then(|(outer, inner)| outer.intersect(&inner).ok());
+        both.is_some_and(|both| both.satisfiability() == Satisfiability::No)
+    }
+
+    fn matches(&mut self, pattern: &str, key: &str) -> bool {
+        let matcher = self
+            .patterns
+            .entry(pattern.to_owned())
+            .or_insert_with(|| jsonschema::options().with_draft(DRAFT).build(&json!({ "pattern": pattern })).ok());
+        matcher.as_ref().is_none_or(|matcher| matcher.is_valid(&json!(key)))
+    }
+
+    fn could_not(&mut self, stuck: &Stuck<'_>) {
+        self.heard += 1;
+        if self.heard <= MOST_STUCK {
+            self.stuck.get_or_insert_with(|| format!("{} in {}", shortened(stuck.inner), shortened(stuck.outer)));
+            let judges = validator(stuck.outer).ok().zip(validator(stuck.inner).ok());
+            let tells = |value: &Value| {
+                judges.as_ref().is_none_or(|(outer, inner)| inner.is_valid(value) && !outer.is_valid(value))
+            };
+            self.values.extend(along(stuck, tells));
         }
-    }
-    out
-}
-
-/// The schema without the name of its draft, where it says the same in 2020-12: canonical forms compare within one draft.
-fn as_2020(mut schema: Value) -> Option<Value> {
-    if let Some(map) = schema.as_object_mut() {
-        let draft = map.remove("$schema");
-        let says = draft.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if !says.is_empty() && !says.contains("2020-12") && differs(&Value::Object(map.clone())) {
-            return None;
-        }
-    }
-    Some(schema)
-}
-
-/// Whether a schema has words that mean something else, or nothing, in 2020-12.
-fn differs(schema: &Value) -> bool {
-    let in_map = |map: &Map<String, Value>| {
-        map.iter().any(|(key, value)| match (key.as_str(), value) {
-            ("items", Value::Array(_))
-            | ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_))
-            | ("id", Value::String(_))
-            | ("additionalItems" | "dependencies" | "$recursiveRef", _) => true,
-            // Before 2019-09 a reference silences what stands beside it.
-            ("$ref", Value::String(_)) => map.len() > 1,
-            _ => differs(value),
-        })
-    };
-    match schema {
-        Value::Object(map) => in_map(map),
-        Value::Array(items) => items.iter().any(differs),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -12,6 +12,8 @@ mod batch;
 mod cache;
 mod config;
 mod process;
+#[cfg(feature = "prove")]
+mod prove;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

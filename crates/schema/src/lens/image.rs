@@ -2,13 +2,16 @@
 //! and the wire's schema together, shape by shape; what cannot be said exactly is not said at all.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 
 use super::apply::Way;
+use super::guard::{GuardId, Pattern};
 use super::{Absent, Branch, Field, Lens, LensId, ObjectShape, Shape};
 use crate::keyword::Kw;
 use crate::sample::sample;
+use crate::types::Types;
 
 /// Schemas within schemas beyond this depth are given up.
 const DEEPEST: usize = 128;
@@ -17,39 +20,92 @@ const DEEPEST: usize = 128;
 const MOST_STEPS: usize = 20_000;
 
 /// Values that are made up to see that a branch of the wire is read as the branch it was made for.
-const TRIED: u64 = 4;
+const TRIED: u64 = 16;
+
+/// How much of a schema is shown that has no image.
+const MOST_SHOWN: usize = 200;
 
 /// Words that accept everything.
 const SILENT: [&str; 8] =
     ["title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly"];
 
+/// The definition of a schema that refers to itself as a whole.
+const WHOLE: &str = "image-of-all";
+
 /// Where definitions stand.
 const DEFS: &str = "$defs";
 
+/// Why there is no [`image`](Lens::image): what comes back at one place cannot be said exactly as a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoImage {
+    what: &'static str,
+    schema: String,
+}
+
+impl fmt::Display for NoImage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "what comes back through {} of {} cannot be said as a schema", self.what, self.schema)
+    }
+}
+
+impl std::error::Error for NoImage {}
+
 impl Lens {
-    /// The schema of everything that a value of the wire's schema may come back as, in the words of JSON Schema 2020-12; `None`
-    /// where that cannot be said exactly. A key that the schema declares is not expected among the entries of undeclared ones.
-    pub fn image(&self, schema: &Value) -> Option<Value> {
+    /// The schema of everything that a value of the wire's schema may come back as, in the words of JSON Schema 2020-12, or
+    /// what stands in the way of saying that exactly. A key that the schema declares is not expected among the entries of undeclared ones.
+    pub fn image(&self, schema: &Value) -> Result<Value, NoImage> {
         let schema = match &self.next {
             Some(next) => next.image(schema)?,
             None => schema.clone(),
         };
         if self.root.is_same() {
-            return Some(schema);
+            return Ok(schema);
         }
-        let mut imager =
-            Imager { lens: self, wire: &schema, made: Map::new(), names: HashMap::new(), steps_left: MOST_STEPS };
-        let mut top = imager.image(self.root, &schema, 0)?;
+        let schema = without_root_references(schema);
+        let mut imager = Imager {
+            lens: self,
+            wire: &schema,
+            made: Map::new(),
+            names: HashMap::new(),
+            steps_left: MOST_STEPS,
+            stuck: None,
+        };
+        let top = imager.image(self.root, &schema, 0);
+        let Imager { made, stuck, .. } = imager;
+        let unsaid = || stuck.unwrap_or_else(|| NoImage { what: "the whole", schema: shortened(&schema) });
+        let mut top = top.ok_or_else(unsaid)?;
         let mut defs = schema.get(DEFS).and_then(Value::as_object).cloned().unwrap_or_default();
-        defs.extend(imager.made);
-        if !defs.is_empty() && top.is_boolean() {
-            return Some(top);
+        defs.extend(made);
+        if let Some(map) = top.as_object_mut() {
+            map.remove(DEFS);
+            if !defs.is_empty() {
+                map.insert(DEFS.to_owned(), Value::Object(defs));
+            }
         }
-        top.as_object_mut()?.remove(DEFS);
-        if !defs.is_empty() {
-            top.as_object_mut()?.insert(DEFS.to_owned(), Value::Object(defs));
+        Ok(top)
+    }
+}
+
+impl Lens {
+    /// Whether a shape may be what reads a value of these types from the wire: more than it does, never less.
+    fn reads(&self, id: LensId, guard: GuardId, kinds: Types, depth: usize) -> bool {
+        if depth > DEEPEST {
+            return true;
         }
-        Some(top)
+        let wire = match self.shape(id) {
+            Shape::Same => self.guard(guard).and_then(|guard| guard.types).unwrap_or(Types::ANY),
+            Shape::Link(inner) => return self.reads(*inner, guard, kinds, depth + 1),
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
+                return kinds.meets(Types::NULL) || self.reads(*inner, guard, kinds, depth + 1);
+            }
+            Shape::Union(branches) => {
+                return branches.iter().any(|branch| self.reads(branch.lens, branch.guard, kinds, depth + 1));
+            }
+            Shape::Object(_) | Shape::Tuple { .. } | Shape::Wrapped(..) | Shape::Choice { .. } => Types::OBJECT,
+            Shape::Array { .. } | Shape::Entries(_) | Shape::AtMostOne(_) => Types::ARRAY,
+            Shape::Text | Shape::Labels(_) => Types::STRING,
+        };
+        wire.meets(kinds)
     }
 }
 
@@ -62,6 +118,8 @@ struct Imager<'l> {
     /// The names of those, by shape and reference: a loop ends where it began.
     names: HashMap<(u32, String), String>,
     steps_left: usize,
+    /// The innermost place that has no image.
+    stuck: Option<NoImage>,
 }
 
 impl Imager<'_> {
@@ -90,10 +148,19 @@ impl Imager<'_> {
             return images.map(any_of);
         }
         if let Some(values) = listed(map) {
-            let back = values.into_iter().filter_map(|value| self.lens.pass_from(id, value, Way::Decode).ok());
-            return Some(json!({ "enum": back.collect::<Vec<_>>() }));
+            return Some(self.decoded(id, values));
         }
-        self.shaped(id, schema, map, depth + 1)
+        let image = self.shaped(id, schema, map, depth + 1);
+        if image.is_none() && self.stuck.is_none() {
+            self.stuck = Some(NoImage { what: self.lens.shape(id).name(), schema: shortened(schema) });
+        }
+        image
+    }
+
+    /// What listed values come back as.
+    fn decoded(&self, id: LensId, values: Vec<Value>) -> Value {
+        let back = values.into_iter().filter_map(|value| self.lens.pass_from(id, value, Way::Decode).ok());
+        json!({ "enum": back.collect::<Vec<_>>() })
     }
 
     fn image_of_reference(
@@ -103,7 +170,7 @@ impl Imager<'_> {
         map: &Map<String, Value>,
         depth: usize,
     ) -> Option<Value> {
-        only(map, &["$ref"])?;
+        only(map, &["$ref", DEFS, "$schema"])?;
         let key = (id.0, reference.to_owned());
         if let Some(name) = self.names.get(&key) {
             return Some(reference_to(name));
@@ -149,7 +216,10 @@ impl Imager<'_> {
             }
             Shape::Entries(inner) => self.entries(*inner, map, depth),
             Shape::Wrapped(key, inner) => {
-                only(map, &["type", Kw::Properties.name(), "required", Kw::AdditionalProperties.name()])?;
+                only(
+                    map,
+                    &["type", Kw::Properties.name(), "required", Kw::AdditionalProperties.name(), DEFS, "$schema"],
+                )?;
                 self.image(*inner, map.get(Kw::Properties.name())?.get(key)?, depth)
             }
             Shape::AtMostOne(inner) => {
@@ -193,7 +263,10 @@ impl Imager<'_> {
             if presence.required {
                 required.push(json!(field.name));
             }
-            properties.insert(field.name.clone(), presence.schema);
+            // What is never there need not be said of a closed object.
+            if presence.schema != json!(false) || more != &json!(false) || shape.rest.is_some() {
+                properties.insert(field.name.clone(), presence.schema);
+            }
         }
         let rest = shape.rest.as_ref().map(|rest| rest.wire.as_str());
         let is_field = |key: &str| shape.fields.iter().any(|field| field.wire() == key) || rest == Some(key);
@@ -204,24 +277,33 @@ impl Imager<'_> {
             properties.insert(key.clone(), self.image(shape.other(key), own, depth)?);
             required.extend(is_required(key).then(|| json!(key)));
         }
-        let others = match &shape.rest {
-            Some(rest) => {
-                let list = self.resolved(wire.get(&rest.wire)?)?;
-                // The list may be `null` where it need not be there.
-                let lists = self.alternatives(&list, depth)?;
-                let list = lists.iter().find(|one| one.get("type").is_some_and(|kind| kind == "array"))?;
-                let entries = self.entries(rest.lens, list.as_object()?, depth)?;
-                only(entries.as_object()?, &["type", Kw::AdditionalProperties.name()])?;
-                (more == &json!(false)).then(|| entries.get(Kw::AdditionalProperties.name()).cloned()).flatten()?
+        required.sort_by_key(Value::to_string);
+        let mut out = json!({ "type": "object", (Kw::Properties.name()): properties, "required": required });
+        let map = out.as_object_mut()?;
+        if let Some(rest) = &shape.rest {
+            let list = self.resolved(wire.get(&rest.wire)?)?;
+            // The list may be `null` where it need not be there.
+            let lists = self.alternatives(&list, depth)?;
+            let list = lists.iter().find(|one| one.get("type").is_some_and(|kind| kind == "array"))?.as_object()?;
+            only(list, &["type", "items", DEFS, "$schema"])?;
+            if more != &json!(false) {
+                return None;
             }
-            None => self.image(shape.others, more, depth)?,
-        };
-        Some(
-            json!({ "type": "object", (Kw::Properties.name()): properties, "required": required, (Kw::AdditionalProperties.name()): others }),
-        )
+            self.entry(rest.lens, list, depth)?.put_into(map);
+        } else {
+            let others = self.image(shape.others, more, depth)?;
+            map.insert(Kw::AdditionalProperties.name().to_owned(), others);
+        }
+        Some(out)
     }
 
     fn field(&mut self, field: &Field, wire: &Value, required: bool, depth: usize) -> Option<Presence> {
+        if wire == &json!(false) && !required {
+            // It is never there.
+            let is_null = field.absent == Absent::IsNull;
+            let schema = if is_null { json!({"type": "null"}) } else { json!(false) };
+            return Some(Presence { schema, required: is_null });
+        }
         match field.absent {
             Absent::Kept | Absent::IsEither => {
                 Some(Presence { schema: self.image(field.lens, wire, depth)?, required })
@@ -281,46 +363,65 @@ impl Imager<'_> {
     /// A map, from the list of its entries.
     fn entries(&mut self, inner: LensId, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         only(map, &["type", "items", "minItems", "maxItems", DEFS, "$schema"])?;
-        let entry = self.resolved(map.get("items")?)?;
+        let entry = self.entry(inner, map, depth)?;
+        let mut out = Map::from_iter([("type".to_owned(), json!("object"))]);
+        entry.put_into(&mut out);
+        for (from, to) in [("minItems", "minProperties"), ("maxItems", "maxProperties")] {
+            out.extend(map.get(from).map(|bound| (to.to_owned(), bound.clone())));
+        }
+        Some(Value::Object(out))
+    }
+
+    /// What an entry of a list comes back as.
+    fn entry(&mut self, inner: LensId, list: &Map<String, Value>, depth: usize) -> Option<Entry> {
+        let entry = self.resolved(list.get("items")?)?;
         let properties = entry.get(Kw::Properties.name())?;
         let mut values = vec![self.image(inner, properties.get("value")?, depth)?];
         let required = entry.get("required").and_then(Value::as_array);
         if !required.is_some_and(|list| list.iter().any(|one| one == "value")) {
             values.push(json!({"type": "null"}));
         }
-        let mut out = json!({ "type": "object", (Kw::AdditionalProperties.name()): any_of(values) });
-        let own = out.as_object_mut()?;
-        let key = properties.get("key")?.as_object()?;
-        if only(key, &["type"]).is_none() {
-            own.insert(Kw::PropertyNames.name().to_owned(), Value::Object(key.clone()));
-        }
-        for (from, to) in [("minItems", "minProperties"), ("maxItems", "maxProperties")] {
-            own.extend(map.get(from).map(|bound| (to.to_owned(), bound.clone())));
-        }
-        Some(out)
+        let key = self.resolved(properties.get("key")?)?.as_object()?.clone();
+        Some(Entry { key, value: any_of(values) })
     }
 
-    /// Branch by branch, where there is one on the wire for each, and values made up of it are read as that branch.
+    /// Alternative by alternative, each by the branch that reads it: the only one that can, or one that reads all made-up values.
     fn union(&mut self, id: LensId, branches: &[Branch], schema: &Value, depth: usize) -> Option<Value> {
         let wire = self.alternatives(schema, depth)?;
-        if wire.len() != branches.len() {
-            return None;
-        }
-        let lens = self.lens;
         let mut images = Vec::new();
-        for (own, branch) in wire.iter().zip(branches) {
-            let mut rooted = self.resolved(own)?;
-            if let (Some(map), Some(defs)) = (rooted.as_object_mut(), self.wire.get(DEFS)) {
-                map.insert(DEFS.to_owned(), defs.clone());
+        for (index, own) in wire.iter().enumerate() {
+            let resolved = self.resolved(own)?;
+            if let Some(values) = listed(resolved.as_object()?) {
+                images.push(self.decoded(id, values));
+                continue;
             }
-            let back = |root: LensId, value: Value| lens.pass_from(root, value, Way::Decode).ok();
-            let is_read_so = |value: Value| back(id, value.clone()) == back(branch.lens, value);
-            if !(0..TRIED).filter_map(|seed| sample(&rooted, seed)).all(is_read_so) {
-                return None;
+            let kinds = Types::named(resolved.get("type")?.as_str()?)?;
+            let may_read = |branch: &&Branch| self.lens.reads(branch.lens, branch.guard, kinds, depth);
+            let mut readers: Vec<Branch> = branches.iter().filter(may_read).copied().collect();
+            let made = self.made_of(own)?;
+            let back = |root: LensId, value: &Value| self.lens.pass_from(root, value.clone(), Way::Decode).ok();
+            readers.retain(|branch| made.iter().all(|value| back(id, value) == back(branch.lens, value)));
+            // They stand in the same order where there is one for each. What comes back as it is needs no other reader.
+            let twin = branches.get(index).filter(|twin| wire.len() == branches.len() && readers.contains(twin));
+            let plain = || readers.iter().find(|branch| branch.lens.is_same() || self.lens.keeps(branch.lens));
+            if let Some(best) = twin.or_else(plain).copied() {
+                readers = vec![best];
             }
-            images.push(self.image(branch.lens, own, depth)?);
+            let mut readings =
+                readers.iter().map(|branch| self.image(branch.lens, own, depth)).collect::<Option<Vec<_>>>()?;
+            readings.dedup();
+            images.push(readings.pop().filter(|_| readings.is_empty())?);
         }
         Some(any_of(images))
+    }
+
+    /// Values made up of a part of the wire's schema.
+    fn made_of(&self, schema: &Value) -> Option<Vec<Value>> {
+        let mut rooted = self.resolved(schema)?;
+        if let (Some(map), Some(defs)) = (rooted.as_object_mut(), self.wire.get(DEFS)) {
+            map.insert(DEFS.to_owned(), defs.clone());
+        }
+        Some((0..TRIED).filter_map(|seed| sample(&rooted, seed)).collect())
     }
 
     /// The branches of a union, each of one type or a list of values; a reference to a single one stays a reference.
@@ -331,7 +432,7 @@ impl Imager<'_> {
         self.steps_left = self.steps_left.checked_sub(1)?;
         let map = schema.as_object()?;
         if let Some(reference) = map.get("$ref") {
-            only(map, &["$ref"])?;
+            only(map, &["$ref", DEFS, "$schema"])?;
             let target = self.target(reference.as_str()?)?.clone();
             let inside = self.alternatives(&target, depth + 1)?;
             return Some(if inside.len() == 1 { vec![schema.clone()] } else { inside });
@@ -357,6 +458,34 @@ impl Imager<'_> {
             Value::Object(own)
         };
         Some(kinds.iter().map(of_kind).collect())
+    }
+}
+
+/// How an entry of a map comes back.
+struct Entry {
+    key: Map<String, Value>,
+    value: Value,
+}
+
+impl Entry {
+    /// Says of an object that the properties that it does not declare are such entries.
+    fn put_into(self, object: &mut Map<String, Value>) {
+        let names: Vec<&String> =
+            object.get(Kw::Properties.name()).and_then(Value::as_object).into_iter().flat_map(Map::keys).collect();
+        let pattern = only(&self.key, &["type", "pattern"]).and_then(|()| self.key.get("pattern")?.as_str());
+        let (others, more) = match pattern {
+            Some(text) if !names.iter().any(|name| Pattern::new(text).matches(name)) => {
+                (json!(false), Some((Kw::PatternProperties, json!({ text: self.value }))))
+            }
+            _ if only(&self.key, &["type"]).is_some() => (self.value, None),
+            _ if names.is_empty() => (self.value, Some((Kw::PropertyNames, Value::Object(self.key)))),
+            _ => {
+                let keys = json!({ (Kw::AnyOf.name()): [{ "enum": names }, self.key] });
+                (self.value, Some((Kw::PropertyNames, keys)))
+            }
+        };
+        object.insert(Kw::AdditionalProperties.name().to_owned(), others);
+        object.extend(more.map(|(kw, value)| (kw.name().to_owned(), value)));
     }
 }
 
@@ -427,6 +556,49 @@ fn keeps_its_place(schema: &Value) -> bool {
         }),
         Value::Array(items) => items.iter().all(keeps_its_place),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// A schema that refers to itself as a whole, with a definition to refer to.
+fn without_root_references(schema: Value) -> Value {
+    let mut moved = schema;
+    if !move_references(&mut moved) {
+        return moved;
+    }
+    let mut defs = moved.as_object_mut().and_then(|map| map.remove(DEFS)).unwrap_or_else(|| json!({}));
+    defs.as_object_mut().into_iter().for_each(|defs| _ = defs.insert(WHOLE.to_owned(), moved.take()));
+    let mut out = reference_to(WHOLE);
+    out.as_object_mut().into_iter().for_each(|out| _ = out.insert(DEFS.to_owned(), defs.take()));
+    out
+}
+
+/// Whether there were references to the whole, which now lead to its definition.
+fn move_references(schema: &mut Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let mut moved = false;
+            for (key, value) in map.iter_mut() {
+                match key.as_str() {
+                    "$ref" if value == "#" => {
+                        *value = json!(format!("#/$defs/{WHOLE}"));
+                        moved = true;
+                    }
+                    "enum" | "const" => {}
+                    _ => moved |= move_references(value),
+                }
+            }
+            moved
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |moved, item| move_references(item) | moved),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn shortened(schema: &Value) -> String {
+    let text = schema.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
     }
 }
 

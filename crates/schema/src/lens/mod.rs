@@ -14,6 +14,7 @@ use serde_json::Value;
 pub(crate) use alike::Found;
 pub use apply::LensError;
 pub(crate) use guard::{Guard, GuardId, Pattern, Sized};
+pub use image::NoImage;
 
 /// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written
 /// as JSON, kept, and used in another process.
@@ -115,6 +116,26 @@ pub(crate) struct ObjectShape {
 }
 
 impl Shape {
+    /// What it is called, in words.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Same => "the same",
+            Self::Link(_) => "a link",
+            Self::Nullable(_) => "null or another shape",
+            Self::NullIsAbsent(_) => "null by absence",
+            Self::Object(_) => "an object",
+            Self::Array { .. } => "an array",
+            Self::Tuple { .. } => "a tuple",
+            Self::Entries(_) => "a list of entries",
+            Self::Wrapped(..) => "a wrapped value",
+            Self::AtMostOne(_) => "a list of at most one",
+            Self::Text => "JSON text",
+            Self::Labels(_) => "labels",
+            Self::Union(_) => "a union",
+            Self::Choice { .. } => "a choice",
+        }
+    }
+
     /// Whether values change whatever the shapes inside are.
     fn changes_values(&self) -> bool {
         match self {

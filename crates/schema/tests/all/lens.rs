@@ -150,7 +150,7 @@ fn the_image_holds_what_comes_back() {
             continue;
         }
         let fitted = fitted(&case["schema"], &id, Open::Close);
-        let Some(image) = fitted.lens().image(&fitted.schema) else { continue };
+        let Ok(image) = fitted.lens().image(&fitted.schema) else { continue };
         let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{id}: {image}: {error}"));
         let wire = jsonschema::draft202012::new(&fitted.schema).expect("a fitted schema");
         let valid = case["valid"].as_array().into_iter().flatten();
@@ -167,4 +167,57 @@ fn the_image_holds_what_comes_back() {
     }
     assert!(faults.is_empty(), "{} faults of {values}:\n{}", faults.len(), faults.join("\n"));
     assert!(images > 100, "{images} images");
+}
+
+/// The image of each shape that a lens may have: what it holds, and what it does not.
+#[test]
+fn every_shape_has_an_image() {
+    let tree = json!({"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object",
+        "properties": {"next": {"$ref": "#/$defs/n"}}, "additionalProperties": false}}});
+    let keyed = json!({"type": "object", "properties": {"m": {"type": "object",
+        "patternProperties": {"^[a-z]+$": {"type": "integer"}}, "additionalProperties": false}}, "required": ["m"],
+        "additionalProperties": false});
+    let rest = json!({"type": "object", "properties": {"A": {"type": "string"}}, "required": ["A"],
+        "patternProperties": {"^[a-z]+$": {"type": "integer"}}, "additionalProperties": false});
+    let taken = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
+        "additionalProperties": {"type": "integer"}});
+    let optional = json!({"type": "object", "properties": {"u": {"anyOf": [{"type": "integer"},
+        {"type": "object", "additionalProperties": {"type": "string"}}, {"type": "array", "items": {"type": "object",
+        "additionalProperties": {"type": "boolean"}}}]}}, "additionalProperties": false});
+    let whole = json!({"type": "object", "properties": {"self": {"$ref": "#"}, "n": {"type": "integer"}},
+        "additionalProperties": false});
+    let nested = json!({"type": "object", "properties": {"a": {"anyOf": [{"anyOf": [{"type": "string"}, {"type": "object",
+        "additionalProperties": {"type": "string"}}]}, {"type": "boolean"}]}}, "required": ["a"],
+        "additionalProperties": false});
+    let rows = [
+        (&tree, vec![json!([{"next": {"next": {}}}]), json!([])], vec![json!([{"next": null}]), json!({})]),
+        (&keyed, vec![json!({"m": {"a": 1}})], vec![json!({"m": {"A": 1}}), json!({"m": {"a": "b"}}), json!({})]),
+        (&rest, vec![json!({"A": "x", "b": 2})], vec![json!({"A": "x", "B": 2}), json!({"A": "x", "b": "c"})]),
+        (&taken, vec![json!({"a": "x", "b": 2})], vec![json!({"a": 1}), json!({"a": "x", "b": "c"})]),
+        (
+            &optional,
+            vec![json!({}), json!({"u": 1}), json!({"u": {"k": "v"}}), json!({"u": [{"k": true}]})],
+            vec![json!({"u": null}), json!({"u": {"k": 1}}), json!({"u": [{"k": 1}]})],
+        ),
+        (&whole, vec![json!({"self": {"self": {"n": 1}}})], vec![json!({"self": null}), json!({"self": {"n": "x"}})]),
+        (
+            &nested,
+            vec![json!({"a": "s"}), json!({"a": {"k": "v"}}), json!({"a": true})],
+            vec![json!({"a": 1}), json!({})],
+        ),
+    ];
+    for (schema, held, others) in rows {
+        let fitted = fitted(schema, "openai-strict", Open::Close);
+        let image = fitted.lens().image(&fitted.schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{image}: {error}"));
+        for (value, is_held) in held.iter().map(|value| (value, true)).chain(others.iter().map(|value| (value, false)))
+        {
+            assert_eq!(
+                judge.is_valid(value),
+                is_held,
+                "{value} of {schema}\n  wire {}\n  image {image}",
+                fitted.schema
+            );
+        }
+    }
 }

@@ -1,0 +1,392 @@
+//! Whether one schema covers another, part by part: objects by their properties, arrays by their items, unions by their
+//! branches, references by what they lead to. What has no such parts is left to the judge. So neither size nor recursion,
+//! which canonical forms do not follow, stands in the way.
+//!
+//! A pair of schemas that is met again further down in the value is taken to hold, as it is being shown: values are finite.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::plain::each_schema;
+
+/// How many pairs are looked at.
+const MOST_STEPS: usize = 200_000;
+
+/// Pairs within pairs beyond this depth are given up.
+const DEEPEST: usize = 512;
+
+/// How many pairs of an enumeration are left to the judge.
+const MOST_LEAVES: usize = 2_000;
+
+/// Where definitions stand, which say nothing by themselves.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// Words that are taken apart from what stands beside them.
+const ALONE: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
+
+/// Words of an object, and of an array, that are compared part by part.
+const OF_OBJECTS: [&str; 5] = ["type", "properties", "required", "additionalProperties", "patternProperties"];
+const OF_ARRAYS: [&str; 6] = ["type", "items", "prefixItems", "minItems", "maxItems", "uniqueItems"];
+
+static TRUE: Value = Value::Bool(true);
+
+/// Who judges what has no parts: whether the first of two schemas covers the second, and whether they have nothing in common.
+pub(super) trait Judge {
+    fn covers(&mut self, outer: &Value, inner: &Value) -> bool;
+    fn are_apart(&mut self, outer: &Value, inner: &Value) -> bool;
+    fn matches(&mut self, pattern: &str, key: &str) -> bool;
+    /// Hears of two schemas of which it could not be shown.
+    fn could_not(&mut self, stuck: &Stuck<'_>);
+}
+
+/// Where it could not be shown that one schema covers another.
+pub(super) struct Stuck<'p> {
+    pub(super) outer: &'p Value,
+    pub(super) inner: &'p Value,
+    /// The way down in the inner document: what is passed, and by which step.
+    pub(super) trail: &'p [(&'p Value, Step<'p>)],
+    /// The inner document.
+    root: &'p Value,
+}
+
+impl Stuck<'_> {
+    /// What is passed on the way, innermost first, each able to stand alone.
+    pub(super) fn passed(&self) -> impl Iterator<Item = (Value, Step<'_>)> {
+        self.trail.iter().rev().map(|(schema, step)| (with_definitions(schema, self.root), *step))
+    }
+}
+
+/// A step down in a value.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'s> {
+    Key(&'s str),
+    /// To a key that matches a pattern.
+    Matching(&'s str),
+    /// To a key that is not declared.
+    Other,
+    Item(usize),
+}
+
+/// Whether every value of `inner` is one of `outer`, as far as that can be shown part by part.
+pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> bool {
+    let (Ok(outer), Ok(inner)) = (taken_apart(outer), taken_apart(inner)) else { return false };
+    let (outer, inner) = (&outer, &inner);
+    let mut parts = Parts {
+        roots: (outer, inner),
+        judge,
+        held: HashMap::new(),
+        order: Vec::new(),
+        failed: HashSet::new(),
+        trail: Vec::new(),
+        depth: 0,
+        steps_left: MOST_STEPS,
+        leaves_left: MOST_LEAVES,
+    };
+    parts.covers(outer, inner)
+}
+
+/// A schema in which a union, an intersection and a reference stand alone, and a type is one type. What is referred to by its
+/// place is still there, or is nowhere.
+fn taken_apart(schema: &Value) -> Result<Value, String> {
+    let mut apart = schema.clone();
+    each_schema(&mut apart, "", &mut |map, _| {
+        // These look at what their neighbours have looked at.
+        if map.keys().any(|key| key.starts_with("unevaluated")) || map.contains_key("$id") {
+            return;
+        }
+        let alone: Vec<&str> = ALONE.into_iter().filter(|word| map.contains_key(*word)).collect();
+        let words = map.keys().filter(|key| !DEFINITIONS.contains(&key.as_str())).count();
+        if !alone.is_empty() && words > 1 {
+            let mut all = map.remove("allOf").and_then(|all| all.as_array().cloned()).unwrap_or_default();
+            all.extend(alone.iter().filter_map(|word| Some(json!({ *word: map.remove(*word)? }))));
+            let (kept, rest): (Map<String, Value>, Map<String, Value>) =
+                std::mem::take(map).into_iter().partition(|(key, _)| DEFINITIONS.contains(&key.as_str()));
+            *map = kept;
+            all.extend((!rest.is_empty()).then_some(Value::Object(rest)));
+            map.insert("allOf".to_owned(), Value::Array(all));
+        } else if let Some(kinds) = map.get("type").and_then(Value::as_array).cloned() {
+            let (kept, rest): (Map<String, Value>, Map<String, Value>) =
+                std::mem::take(map).into_iter().partition(|(key, _)| DEFINITIONS.contains(&key.as_str()));
+            *map = kept;
+            let of_kind = |kind: &Value| {
+                let mut own = rest.clone();
+                own.insert("type".to_owned(), kind.clone());
+                Value::Object(own)
+            };
+            map.insert("anyOf".to_owned(), kinds.iter().map(of_kind).collect());
+        }
+    })?;
+    Ok(apart)
+}
+
+/// Two schemas by where they stand.
+type Pair = (usize, usize);
+
+/// What is known of a pair that was not refuted.
+#[derive(Clone, Copy)]
+struct Held {
+    /// How far down in the value it was met.
+    level: usize,
+    is_shown: bool,
+}
+
+struct Parts<'s, 'j> {
+    /// The documents that references lead into.
+    roots: (&'s Value, &'s Value),
+    judge: &'j mut dyn Judge,
+    held: HashMap<Pair, Held>,
+    /// The same pairs in the order in which they were met: what rests on a pair that is refuted goes with it.
+    order: Vec<Pair>,
+    failed: HashSet<Pair>,
+    /// The way down in the value.
+    trail: Vec<(&'s Value, Step<'s>)>,
+    depth: usize,
+    steps_left: usize,
+    leaves_left: usize,
+}
+
+impl<'s> Parts<'s, '_> {
+    fn covers(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        if says_nothing(outer) || inner.as_bool() == Some(false) {
+            return true;
+        }
+        let pair = (std::ptr::from_ref(outer) as usize, std::ptr::from_ref(inner) as usize);
+        let Some(left) = self.steps_left.checked_sub(1).filter(|_| self.depth < DEEPEST) else { return false };
+        self.steps_left = left;
+        if self.failed.contains(&pair) {
+            return false;
+        }
+        if let Some(held) = self.held.get(&pair) {
+            return self.trail.len() > held.level || (held.is_shown && self.trail.len() == held.level);
+        }
+        let before = self.order.len();
+        self.held.insert(pair, Held { level: self.trail.len(), is_shown: false });
+        self.order.push(pair);
+        self.depth += 1;
+        let shown = self.shown(outer, inner);
+        self.depth -= 1;
+        if shown {
+            self.held.entry(pair).and_modify(|held| held.is_shown = true);
+        } else {
+            for gone in self.order.drain(before..) {
+                self.held.remove(&gone);
+            }
+            self.failed.insert(pair);
+        }
+        shown
+    }
+
+    fn shown(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        if let Some(target) = referred(self.roots.1, inner) {
+            return self.covers(outer, target);
+        }
+        if let Some(target) = referred(self.roots.0, outer) {
+            return self.covers(target, inner);
+        }
+        if let Some(parts) = branches(outer, &["allOf"]) {
+            return parts.iter().all(|part| self.covers(part, inner));
+        }
+        if let Some(branches) = branches(inner, &["anyOf", "oneOf"]) {
+            return branches.iter().all(|branch| self.covers(outer, branch));
+        }
+        if let Some(branches) = branches(outer, &["anyOf"])
+            && branches.iter().any(|branch| self.covers(branch, inner))
+        {
+            return true;
+        }
+        if let Some(branches) = branches(outer, &["oneOf"])
+            && self.covers_one_of(branches, inner)
+        {
+            return true;
+        }
+        if let Some(parts) = branches(inner, &["allOf"])
+            && parts.iter().any(|part| self.covers(outer, part))
+        {
+            return true;
+        }
+        self.by_parts(outer, inner) || self.judged(outer, inner)
+    }
+
+    /// One branch covers it, and the others have nothing in common with it.
+    fn covers_one_of(&mut self, branches: &'s [Value], inner: &'s Value) -> bool {
+        let Some(only) = branches.iter().position(|branch| self.covers(branch, inner)) else { return false };
+        let others = branches.iter().enumerate().filter(|(index, _)| *index != only);
+        let inner = with_definitions(inner, self.roots.1);
+        let (root, judge) = (self.roots.0, &mut self.judge);
+        others.map(|(_, other)| with_definitions(other, root)).all(|other| judge.are_apart(&other, &inner))
+    }
+
+    fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        let (Value::Object(asked), Value::Object(own)) = (outer, inner) else { return false };
+        let is = |kind: &str| {
+            own.get("type").is_some_and(|own| own == kind) && asked.get("type").is_none_or(|asked| asked == kind)
+        };
+        if is("object") && says_only(asked, &OF_OBJECTS) {
+            return self.objects(&Object::of(asked), &Object::of(own), inner);
+        }
+        is("array") && says_only(asked, &OF_ARRAYS) && self.arrays(asked, own, inner)
+    }
+
+    /// What else the inner one asks makes it smaller, and is not looked at.
+    fn objects(&mut self, outer: &Object<'s>, inner: &Object<'s>, at: &'s Value) -> bool {
+        if !outer.required.iter().all(|name| inner.required.contains(name)) {
+            return false;
+        }
+        let undeclared = || outer.properties.iter().filter(|(name, _)| inner.property(name).is_none());
+        // Keys that the inner one declares, and those that only the outer one declares.
+        for (name, own) in &inner.properties {
+            if !self.asked_of(outer, name, own, at) {
+                return false;
+            }
+        }
+        let sources: Vec<&'s Value> = inner.patterns.iter().map(|(_, own)| *own).chain([inner.others]).collect();
+        if !undeclared().all(|(name, _)| sources.iter().all(|own| self.asked_of(outer, name, own, at))) {
+            return false;
+        }
+        // Keys that match a pattern of the inner one, and those that match none.
+        for (pattern, own) in &inner.patterns {
+            let is_same = outer.patterns.iter().any(|(outer, _)| outer == pattern);
+            let asked = outer.patterns.iter().map(|(_, asked)| *asked).chain((!is_same).then_some(outer.others));
+            if !asked.into_iter().all(|asked| self.below(at, Step::Matching(pattern), asked, own)) {
+                return false;
+            }
+        }
+        let is_told = |pattern: &String| inner.patterns.iter().any(|(inner, _)| *inner == pattern);
+        for (pattern, asked) in outer.patterns.iter().filter(|(pattern, _)| !is_told(pattern)) {
+            if !self.below(at, Step::Matching(pattern), asked, inner.others) {
+                return false;
+            }
+        }
+        self.below(at, Step::Other, outer.others, inner.others)
+    }
+
+    /// Whether what a schema asks of a property covers what the property may be.
+    fn asked_of(&mut self, outer: &Object<'s>, name: &'s str, own: &'s Value, at: &'s Value) -> bool {
+        if own.as_bool() == Some(false) {
+            return true;
+        }
+        let mut asked: Vec<&'s Value> = outer.property(name).into_iter().collect();
+        for (pattern, schema) in &outer.patterns {
+            if self.judge.matches(pattern, name) {
+                asked.push(schema);
+            }
+        }
+        if asked.is_empty() {
+            asked.push(outer.others);
+        }
+        asked.into_iter().all(|asked| self.below(at, Step::Key(name), asked, own))
+    }
+
+    fn below(&mut self, at: &'s Value, step: Step<'s>, outer: &'s Value, inner: &'s Value) -> bool {
+        self.trail.push((at, step));
+        let covers = self.covers(outer, inner);
+        self.trail.pop();
+        covers
+    }
+
+    fn arrays(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>, whole: &'s Value) -> bool {
+        let bound = |map: &Map<String, Value>, word: &str| map.get(word).and_then(Value::as_u64);
+        let is_unique = |map: &Map<String, Value>| map.get("uniqueItems") == Some(&Value::Bool(true));
+        let most = bound(inner, "maxItems");
+        if bound(outer, "minItems").unwrap_or(0) > bound(inner, "minItems").unwrap_or(0)
+            || bound(outer, "maxItems").is_some_and(|bound| most.is_none_or(|most| most > bound))
+            || (is_unique(outer) && !is_unique(inner))
+        {
+            return false;
+        }
+        let prefix = |map: &'s Map<String, Value>| {
+            map.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice)
+        };
+        let rest = |map: &'s Map<String, Value>| map.get("items").unwrap_or(&TRUE);
+        let places = prefix(outer).len().max(prefix(inner).len());
+        (0..=places).all(|index| {
+            let at = |map: &'s Map<String, Value>| prefix(map).get(index).unwrap_or(rest(map));
+            most.is_some_and(|most| u64::try_from(index).is_ok_and(|index| index >= most))
+                || self.below(whole, Step::Item(index), at(outer), at(inner))
+        })
+    }
+
+    fn judged(&mut self, outer: &Value, inner: &Value) -> bool {
+        let Some(left) = self.leaves_left.checked_sub(1) else { return false };
+        self.leaves_left = left;
+        let (outer, inner) = (with_definitions(outer, self.roots.0), with_definitions(inner, self.roots.1));
+        let covers = self.judge.covers(&outer, &inner);
+        if !covers {
+            let stuck = Stuck { outer: &outer, inner: &inner, trail: &self.trail, root: self.roots.1 };
+            self.judge.could_not(&stuck);
+        }
+        covers
+    }
+}
+
+/// What an object asks of its properties.
+struct Object<'s> {
+    properties: Vec<(&'s String, &'s Value)>,
+    by_name: HashMap<&'s str, &'s Value>,
+    patterns: Vec<(&'s String, &'s Value)>,
+    others: &'s Value,
+    required: HashSet<&'s str>,
+}
+
+impl<'s> Object<'s> {
+    fn of(map: &'s Map<String, Value>) -> Self {
+        let named = |word: &str| map.get(word).and_then(Value::as_object).into_iter().flatten().collect::<Vec<_>>();
+        let properties = named("properties");
+        let required = map.get("required").and_then(Value::as_array).into_iter().flatten();
+        Self {
+            by_name: properties.iter().map(|(name, own)| (name.as_str(), *own)).collect(),
+            properties,
+            patterns: named("patternProperties"),
+            others: map.get("additionalProperties").unwrap_or(&TRUE),
+            required: required.filter_map(Value::as_str).collect(),
+        }
+    }
+
+    fn property(&self, name: &str) -> Option<&'s Value> {
+        self.by_name.get(name).copied()
+    }
+}
+
+fn says_nothing(schema: &Value) -> bool {
+    schema.as_bool() == Some(true) || schema.as_object().is_some_and(|map| says_only(map, &[]))
+}
+
+fn says_only(map: &Map<String, Value>, words: &[&str]) -> bool {
+    map.keys().all(|key| words.contains(&key.as_str()) || DEFINITIONS.contains(&key.as_str()))
+}
+
+/// What a schema leads to that is nothing but a reference.
+fn referred<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
+    let map = schema.as_object().filter(|map| says_only(map, &["$ref"]))?;
+    let place = map.get("$ref")?.as_str()?.strip_prefix('#')?;
+    if place.contains('%') { None } else { root.pointer(place) }
+}
+
+/// The branches of a schema that is nothing but a union.
+fn branches<'s>(schema: &'s Value, words: &[&str]) -> Option<&'s [Value]> {
+    let map = schema.as_object()?;
+    let word = words.iter().find(|word| map.contains_key(**word) && says_only(map, &[**word]))?;
+    map.get(*word)?.as_array().map(Vec::as_slice)
+}
+
+/// A part of a document that can stand alone.
+fn with_definitions(schema: &Value, root: &Value) -> Value {
+    let mut alone = schema.clone();
+    if let Some(map) = alone.as_object_mut()
+        && refers(schema)
+    {
+        for word in DEFINITIONS {
+            map.extend(root.get(word).map(|own| (word.to_owned(), own.clone())));
+        }
+    }
+    alone
+}
+
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
+        Value::Array(items) => items.iter().any(refers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}

@@ -1,0 +1,207 @@
+//! Verdicts on small schemas, and the reasons where there is none.
+
+use std::collections::BTreeMap;
+
+use polywire::schema::{FitOptions, FittedText, ToolShape, dialect, fit_text};
+use serde_json::{Value, json};
+
+use super::plain::plain;
+use super::{Proof, Proofs, Question, Reason, Relation, Undecided, decide};
+
+fn fitted(schema: &str) -> FittedText {
+    let strict = dialect("openai-strict").expect("a dialect");
+    fit_text(schema, strict, &FitOptions::default()).expect("a fit")
+}
+
+fn proof(fitted: &FittedText, schema: &str) -> Result<Proof, Undecided> {
+    decide(&Question::of(fitted, schema, ToolShape::OpenaiChat))
+}
+
+/// A verdict on what is given as fitted, with a lens that changes nothing.
+fn compared(asked: &Value, wire: &Value) -> Result<Proof, Undecided> {
+    let lens = fitted(r#"{"type": "object", "properties": {}, "additionalProperties": false}"#).lens().clone();
+    assert!(lens.is_identity());
+    decide(&Question {
+        asked: asked.to_string(),
+        wire: wire.to_string(),
+        lens,
+        words: super::Words::JsonSchema,
+        recorded: vec![super::Difference::Gained, super::Difference::Lost],
+    })
+}
+
+/// Verdicts on what was fitted, and on the same with its record torn out.
+#[test]
+fn a_verdict_that_is_not_on_record_is_told_with_a_value() {
+    let list = |more: &str| {
+        format!(
+            r#"{{"type": "object", "properties": {{"a": {{"type": "array", "items": {{"type": "integer"}}{more}}}}},
+            "required": ["a"], "additionalProperties": false}}"#
+        )
+    };
+    let open = json!({"type": "object", "properties": {"a": {"type": "integer"}}}).to_string();
+    let map = json!({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "point": {"type": "array", "prefixItems": [{"type": "integer"}], "items": false, "minItems": 1}},
+        "additionalProperties": false});
+    let rows = [
+        (list(""), Relation::Equal, None),
+        (map.to_string(), Relation::Equal, None),
+        (
+            list(r#", "uniqueItems": true"#),
+            Relation::Wider,
+            Some("proved wider, with no change that says so: {\"a\":["),
+        ),
+        (open, Relation::Narrower, Some("proved narrower, with no change that says so: {")),
+    ];
+    for (schema, relation, told) in rows {
+        let mut fitted = fitted(&schema);
+        let shown = proof(&fitted, &schema).unwrap_or_else(Proof::undecided);
+        assert!(shown.relation == relation && shown.silent.is_none(), "{schema}: {:?}", shown.silent);
+        fitted.changes.clear();
+        let silent = proof(&fitted, &schema).unwrap_or_else(Proof::undecided).silent;
+        match told {
+            None => assert_eq!(silent, None, "{schema}"),
+            Some(told) => assert!(silent.as_ref().is_some_and(|silent| silent.starts_with(told)), "{silent:?}"),
+        }
+    }
+}
+
+/// What once stood in the way: older drafts, maps by pattern, unions, recursion, wrapped roots, lengths, formats nobody knows.
+#[test]
+fn fitted_schemas_are_proved_equal() {
+    let closed = |properties: Value| {
+        json!({"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://example.com/a.json", "type": "object",
+            "properties": properties, "additionalProperties": false})
+    };
+    let rows = [
+        closed(json!({"n": {"type": "number", "minimum": 1, "exclusiveMinimum": true}})),
+        closed(
+            json!({"s": {"type": "string", "minLength": 1, "maxLength": 9}, "f": {"type": "string", "format": "acme"}}),
+        ),
+        closed(json!({"m": {"type": "object", "patternProperties": {"^[a-z]+$": {"type": "integer"}},
+            "additionalProperties": false}})),
+        closed(
+            json!({"u": {"anyOf": [{"type": "integer"}, {"type": "object", "additionalProperties": {"type": "string"}}]}}),
+        ),
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}}),
+        json!({"type": "array", "items": {"$ref": "#/definitions/n"}, "definitions": {"n": {"type": "object",
+            "properties": {"next": {"$ref": "#/definitions/n"}}, "additionalProperties": false}}}),
+        json!({"type": "object", "properties": {"self": {"$ref": "#"}, "n": {"type": "integer"}},
+            "additionalProperties": false}),
+    ];
+    for schema in rows {
+        let schema = schema.to_string();
+        let shown = proof(&fitted(&schema), &schema).unwrap_or_else(Proof::undecided);
+        assert!(shown.relation == Relation::Equal && shown.silent.is_none(), "{schema}: {shown}");
+    }
+}
+
+/// Rules of containment by parts, each with a neighbour that must not be taken for it.
+#[test]
+fn parts_are_compared_by_what_their_words_mean() {
+    let node = |inside: Value| {
+        json!({"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "required": ["v", "next"], "additionalProperties": false,
+            "properties": {"v": inside, "next": {"anyOf": [{"$ref": "#/$defs/n"}, {"type": "null"}]}}}}})
+    };
+    let by_pattern = |others: Value| json!({"type": "object", "patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": others});
+    let with_union = |word: &str| json!({"type": "object", "properties": {"a": {"type": "integer"}}, (word): [{"required": ["a"]}, {"required": ["b"]}]});
+    let rows = [
+        (node(json!({"type": "number"})), node(json!({"type": "integer"})), Relation::Narrower),
+        (node(json!({"type": "integer"})), node(json!({"type": "string"})), Relation::Neither),
+        (
+            by_pattern(json!({"type": "number"})),
+            json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+            Relation::Narrower,
+        ),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+            by_pattern(json!({"type": "string"})),
+            Relation::Neither,
+        ),
+        (with_union("anyOf"), with_union("oneOf"), Relation::Narrower),
+        (
+            json!({"type": ["string", "null"], "maxLength": 2}),
+            json!({"type": "string", "maxLength": 2}),
+            Relation::Narrower,
+        ),
+        (json!({"type": "string", "maxLength": 40_000}), json!({"type": "string"}), Relation::Wider),
+        (
+            json!({"type": "string", "format": "uri", "pattern": "^https?://"}),
+            json!({"type": "string", "pattern": "^https?://"}),
+            Relation::Wider,
+        ),
+    ];
+    for (asked, wire, relation) in rows {
+        let shown = compared(&asked, &wire).unwrap_or_else(Proof::undecided);
+        assert!(shown.relation == relation, "{asked} and {wire}: {shown}");
+    }
+}
+
+/// Older words in those of 2020-12.
+#[test]
+fn older_drafts_are_put_into_plain_words() {
+    let draft = |number: &str| format!("http://json-schema.org/draft-{number}/schema#");
+    let rows = [
+        (
+            json!({"$schema": draft("04"), "maximum": 3, "exclusiveMaximum": true, "const": 1}),
+            json!({"exclusiveMaximum": 3}),
+        ),
+        (json!({"$schema": draft("04"), "minimum": 3, "exclusiveMinimum": false}), json!({"minimum": 3})),
+        (
+            json!({"$schema": draft("06"), "items": [{"type": "null"}], "additionalItems": false}),
+            json!({"prefixItems": [{"type": "null"}], "items": false}),
+        ),
+        (
+            json!({"$schema": draft("07"), "items": {"type": "null"}, "additionalItems": false}),
+            json!({"items": {"type": "null"}}),
+        ),
+        (
+            json!({"$schema": draft("07"), "dependencies": {"a": ["b"], "c": {"minProperties": 2}}}),
+            json!({"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"minProperties": 2}}}),
+        ),
+        (
+            json!({"$schema": draft("07"), "$ref": "#/definitions/a", "type": "null", "definitions": {"a": {"title": "a"}}}),
+            json!({"$ref": "#/definitions/a", "definitions": {"a": {}}}),
+        ),
+        (
+            json!({"$ref": "#/$defs/a", "type": "null", "$defs": {"a": {}}}),
+            json!({"$ref": "#/$defs/a", "type": "null", "$defs": {"a": {}}}),
+        ),
+        (json!({"pattern": "^[\\s\\S]{2,}$", "minLength": 3, "x-note": 1}), json!({"minLength": 3})),
+        (
+            json!({"enum": [{"title": "kept"}], "properties": {"title": {"format": "acme"}}}),
+            json!({"enum": [{"title": "kept"}], "properties": {"title": {}}}),
+        ),
+        (
+            json!({"$ref": "#/mine/a", "mine": {"a": {"format": "acme"}}}),
+            json!({"$ref": "#/mine/a", "mine": {"a": {}}}),
+        ),
+    ];
+    for (schema, words) in rows {
+        assert_eq!(plain(schema.clone()), Ok(words), "{schema}");
+    }
+    assert!(plain(json!({"$schema": draft("03")})).is_err());
+}
+
+/// Every reason that a schema can bring about, counted by name.
+#[test]
+fn an_undecided_proof_says_why() {
+    let list = json!({"enum": [[1]]});
+    let rows = [
+        (json!({"$schema": "http://json-schema.org/draft-03/schema#"}), Reason::Draft),
+        (json!({"type": "string", "pattern": "x".repeat(1 << 20)}), Reason::Size),
+        (json!({"$ref": "#/$defs/nowhere"}), Reason::Refused),
+        (json!({"allOf": [{"enum": [[1]]}, {"not": {"enum": [[true]]}}]}), Reason::Form),
+    ];
+    let mut proofs = Proofs::default();
+    for (asked, reason) in rows {
+        let shown = compared(&asked, &list).unwrap_or_else(Proof::undecided);
+        let why = shown.undecided.as_ref().map(|why| why.reason);
+        assert!(why == Some(reason) && shown.relation == Relation::Undecided, "{asked}: {shown}");
+        proofs.add(&shown);
+    }
+    let reasons = [Reason::Size, Reason::Draft, Reason::Refused, Reason::Form].map(|reason| (reason, 1));
+    assert!(proofs.reasons == BTreeMap::from(reasons) && proofs.undecided == 4);
+    let told = json!(Proof::undecided(Reason::Time.because("more than 2 s")));
+    assert_eq!(told["undecided"], json!({"reason": "time", "detail": "more than 2 s"}));
+}

@@ -1,0 +1,335 @@
+//! The search for a value that slips through: made up from the schemas, and then changed in one place so that it breaks what
+//! only one of them asks for.
+
+use std::cmp::Reverse;
+
+use polywire::schema::sample;
+use serde_json::{Map, Value, json};
+
+use super::algebra::Side;
+use super::parts::{Step, Stuck};
+use super::{Reason, Undecided};
+use crate::values::shortened;
+
+/// How many values are made up of each schema.
+const MADE: u64 = 16;
+
+/// How many objects of a value are given a key that nobody declared.
+const MOST_OPENED: usize = 16;
+
+/// How many made-up values are changed, and in how many places.
+const MOST_BASES: usize = 6;
+const MOST_PLACES: usize = 64;
+
+/// How many values that tell two schemas apart are put where those stand.
+const MOST_TELLING: usize = 6;
+
+/// How many changed values are judged.
+const MOST_TRIED: usize = 6_000;
+
+/// Texts and lists longer than this are not made.
+const LONGEST: u64 = 1 << 17;
+const MOST_ITEMS: u64 = 2_000;
+
+/// How many hints of each kind are followed.
+const MOST_HINTS: usize = 12;
+
+/// The search for a value that one side accepts and the other refuses.
+pub(super) struct Search<'s> {
+    all: &'s Side,
+    most: &'s Side,
+    /// Values to change.
+    made: Vec<Value>,
+    /// Whether a value comes back from the wire as it is, where the other side is what comes back.
+    comes_back: Option<&'s dyn Fn(&Value) -> bool>,
+    /// Why a value that was found is no proof: one of the schemas was not understood.
+    odd: Option<Undecided>,
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(all: &'s Side, most: &'s Side, comes_back: Option<&'s dyn Fn(&Value) -> bool>) -> Self {
+        Self { all, most, made: Vec::new(), comes_back, odd: None }
+    }
+
+    /// Why a value that was found is no proof.
+    pub(super) fn odd(self) -> Option<Undecided> {
+        self.odd
+    }
+
+    /// The smallest of the values that are made up from a schema and slip through.
+    pub(super) fn made_up(&mut self, schema: &Value) -> Option<String> {
+        let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(schema, seed)).collect();
+        let opened = made.iter().flat_map(|value| opened(value).into_iter().chain([value.clone()]));
+        let found = opened.filter(|value| self.slips(value)).min_by_key(|value| value.to_string().len());
+        self.made.extend(made);
+        self.sound(found.as_ref())
+    }
+
+    /// The smallest of some values that slips through.
+    pub(super) fn given(&mut self, values: &[Value]) -> Option<String> {
+        let found = values.iter().filter(|value| self.slips(value)).min_by_key(|value| value.to_string().len());
+        self.sound(found)
+    }
+
+    /// What was found, unless the image that it was found with is known to be wrong.
+    fn sound(&self, found: Option<&Value>) -> Option<String> {
+        let is_wrong = self.odd.as_ref().is_some_and(|odd| odd.reason == Reason::Image);
+        found.filter(|_| !is_wrong).map(shortened)
+    }
+
+    /// A value that slips through once it is changed in one place.
+    pub(super) fn changed(&mut self) -> Option<String> {
+        let hints = Hints::of(&self.all.schema, &self.most.schema);
+        let mut made = std::mem::take(&mut self.made);
+        // Those that say most have most to change.
+        made.sort_by_cached_key(|value| Reverse(value.to_string().len()));
+        made.dedup();
+        let mut left = MOST_TRIED;
+        for base in made.iter().take(MOST_BASES) {
+            for place in places(base) {
+                let Some(own) = base.pointer(&place) else { continue };
+                for other in hints.instead_of(own) {
+                    left = left.checked_sub(1)?;
+                    let mut value = base.clone();
+                    value.pointer_mut(&place).into_iter().for_each(|own| *own = other.clone());
+                    if self.slips(&value) {
+                        return self.sound(Some(&value));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn slips(&mut self, value: &Value) -> bool {
+        let slips = self.all.accepts(value) && !self.most.accepts(value);
+        if !slips {
+            return false;
+        }
+        let odd = if self.all.differs(value) || self.most.differs(value) {
+            Some((Reason::Draft, "read otherwise in its own draft"))
+        } else if self.comes_back.is_some_and(|comes_back| comes_back(value)) {
+            Some((Reason::Image, "comes back, and was said not to"))
+        } else {
+            None
+        };
+        if let Some((reason, why)) = odd {
+            self.odd.get_or_insert_with(|| reason.because(format!("{why}: {}", shortened(value))));
+        }
+        odd.is_none()
+    }
+}
+
+/// Values that have, at the place where two schemas could not be compared, one that tells them apart.
+pub(super) fn along(stuck: &Stuck<'_>, tells: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(stuck.inner, seed)).collect();
+    let hints = Hints::of(stuck.inner, stuck.outer);
+    let changed = made.iter().chain([&Value::Null]).flat_map(|value| hints.instead_of(value));
+    let telling = made.iter().cloned().chain(changed).filter(tells);
+    let mut values: Vec<Value> = telling.take(MOST_TELLING).collect();
+    for (schema, step) in stuck.passed() {
+        // A way that cannot be gone with one value may be gone with another.
+        let around = (0..MADE).find_map(|seed| sample(&schema, seed)).unwrap_or_default();
+        values = values.into_iter().filter_map(|value| around_it(around.clone(), step, value)).collect();
+    }
+    values
+}
+
+/// A value with another one inside, a step down.
+fn around_it(mut around: Value, step: Step<'_>, value: Value) -> Option<Value> {
+    let key = match step {
+        Step::Key(key) => key.to_owned(),
+        Step::Matching(pattern) => sample(&json!({ "type": "string", "pattern": pattern }), 0)?.as_str()?.to_owned(),
+        Step::Other => "undeclared".to_owned(),
+        Step::Item(index) => {
+            let items = around.as_array_mut()?;
+            match items.get_mut(index) {
+                Some(item) => *item = value,
+                None => items.push(value),
+            }
+            return Some(around);
+        }
+    };
+    around.as_object_mut()?.insert(key, value);
+    Some(around)
+}
+
+/// Where the bounds of the two schemas are.
+#[derive(Default)]
+struct Hints {
+    lengths: Vec<u64>,
+    counts: Vec<u64>,
+    numbers: Vec<Value>,
+    values: Vec<Value>,
+    keys: Vec<String>,
+}
+
+impl Hints {
+    fn of(all: &Value, most: &Value) -> Self {
+        let mut hints = Self::default();
+        // What the refusing one asks for comes first.
+        for schema in [most, all] {
+            hints.look(schema);
+        }
+        hints
+    }
+
+    fn look(&mut self, schema: &Value) {
+        let mut open = vec![schema];
+        while let Some(one) = open.pop() {
+            match one {
+                Value::Object(map) => map.iter().for_each(|(key, value)| self.note(key, value)),
+                Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+            match one {
+                Value::Object(map) => open.extend(map.values()),
+                Value::Array(items) => open.extend(items),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+    }
+
+    fn note(&mut self, word: &str, value: &Value) {
+        let number = value.as_u64();
+        match (word, value) {
+            ("maxLength", _) => add(&mut self.lengths, number.map(|most| most + 1).filter(|most| *most <= LONGEST)),
+            ("minLength", _) => add(&mut self.lengths, number.and_then(|least| least.checked_sub(1))),
+            ("maxItems" | "maxProperties", _) => {
+                add(&mut self.counts, number.map(|most| most + 1).filter(|most| *most <= MOST_ITEMS));
+            }
+            ("minItems" | "minProperties", _) => add(&mut self.counts, number.and_then(|least| least.checked_sub(1))),
+            ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Value::Number(bound)) => {
+                let steps = [0.0, 1.0, -1.0, 0.5].into_iter();
+                let whole = bound.as_i64().into_iter().flat_map(|bound| [bound - 1, bound, bound + 1]).map(Value::from);
+                let near =
+                    bound.as_f64().into_iter().flat_map(|bound| steps.clone().map(move |step| json!(bound + step)));
+                whole.chain(near).for_each(|value| add(&mut self.numbers, Some(value)));
+            }
+            ("enum", Value::Array(values)) => {
+                for value in values {
+                    add(&mut self.values, Some(value.clone()));
+                }
+            }
+            ("const", value) => add(&mut self.values, Some(value.clone())),
+            ("patternProperties", Value::Object(patterns)) => {
+                for pattern in patterns.keys() {
+                    let key = sample(&json!({ "type": "string", "pattern": pattern }), 0);
+                    add(&mut self.keys, key.as_ref().and_then(Value::as_str).map(str::to_owned));
+                }
+            }
+            ("properties", Value::Object(named)) => named.keys().for_each(|key| add(&mut self.keys, Some(key.clone()))),
+            _ => {}
+        }
+    }
+
+    /// What may stand where a value stands.
+    fn instead_of(&self, own: &Value) -> Vec<Value> {
+        let mut out = Vec::new();
+        match own {
+            Value::String(text) => {
+                out.extend(self.lengths.iter().map(|length| json!(of_length(text, *length))));
+                out.extend([
+                    json!(format!("{text} ")),
+                    json!(format!("{text}%")),
+                    json!(format!("-{text}")),
+                    json!(""),
+                ]);
+            }
+            Value::Number(number) => {
+                out.extend(self.numbers.iter().cloned());
+                out.extend(number.as_f64().map(|number| json!(number + 0.5)));
+                out.extend([json!(-1), json!(0), json!(1e9)]);
+            }
+            Value::Array(items) => {
+                let first = items.first().cloned().unwrap_or(Value::Null);
+                out.extend(self.counts.iter().map(|count| {
+                    items.iter().chain(std::iter::repeat(&first)).take(count_of(*count)).cloned().collect()
+                }));
+                out.push(json!([first, first]));
+                out.extend(plain_values().map(|value| items.iter().cloned().chain([value]).collect()));
+            }
+            Value::Object(map) => {
+                for gone in map.keys() {
+                    out.push(
+                        map.iter()
+                            .filter(|(key, _)| *key != gone)
+                            .map(|(key, value)| (key.clone(), value.clone()))
+                            .collect(),
+                    );
+                }
+                for key in self
+                    .keys
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["undeclared", "\n"])
+                    .filter(|key| !map.contains_key(*key))
+                {
+                    out.extend(plain_values().map(|value| with(map, key, value)));
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+        out.extend(self.values.iter().cloned());
+        out.extend(plain_values());
+        out
+    }
+}
+
+/// One value of each type.
+fn plain_values() -> impl Iterator<Item = Value> {
+    [json!(null), json!(true), json!(1), json!(0.5), json!("x"), json!([]), json!({})].into_iter()
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, one: Option<T>) {
+    if let Some(one) = one.filter(|one| list.len() < MOST_HINTS && !list.contains(one)) {
+        list.push(one);
+    }
+}
+
+fn with(map: &Map<String, Value>, key: &str, value: Value) -> Value {
+    let mut more = map.clone();
+    more.insert(key.to_owned(), value);
+    Value::Object(more)
+}
+
+/// A text cut to a length, or made as long by its last letter.
+fn of_length(text: &str, length: u64) -> String {
+    let last = text.chars().last().unwrap_or('x');
+    text.chars().chain(std::iter::repeat(last)).take(count_of(length)).collect()
+}
+
+fn count_of(count: u64) -> usize {
+    usize::try_from(count).unwrap_or_default()
+}
+
+/// The places of a value, the whole first.
+fn places(value: &Value) -> Vec<String> {
+    let mut places = vec![String::new()];
+    let mut next = 0;
+    while let Some(place) = places.get(next).cloned().filter(|_| places.len() < MOST_PLACES) {
+        next += 1;
+        match value.pointer(&place) {
+            Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", escaped(key)))),
+            Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
+            _ => {}
+        }
+    }
+    places
+}
+
+/// A value with a key that nobody declared, in each of its first objects in turn.
+fn opened(value: &Value) -> Vec<Value> {
+    let objects = places(value).into_iter().filter(|place| value.pointer(place).is_some_and(Value::is_object));
+    let opened = objects.take(MOST_OPENED).map(|place| {
+        let mut more = value.clone();
+        if let Some(own) = more.pointer_mut(&place).and_then(Value::as_object_mut) {
+            own.insert("undeclared".to_owned(), Value::Bool(true));
+        }
+        more
+    });
+    opened.collect()
+}
+
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
