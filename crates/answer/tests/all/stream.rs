@@ -67,6 +67,11 @@ fn a_text_is_complete_when_no_part_can_follow() {
 }
 
 #[test]
+fn a_slash_waits_for_the_end_of_its_line() {
+    assert_eq!(events("[/}/", &[1]), events("[/}/", &[4]));
+}
+
+#[test]
 fn thinking_and_prose_are_passed_over() {
     let mut stream = Stream::new();
     for chunk in ["<th", "ink>draft {\"a\"", ": 1}</thi", "nk> So [see docs]: ", "```json\n{\"a\": ", "2, \"b\": \"x"] {

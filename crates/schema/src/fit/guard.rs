@@ -20,16 +20,10 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(guard) = self.guards.get(&id) {
             return *guard;
         }
-        let Some(depth) = depth.checked_sub(1) else { return self.lens.add_guard(Guard::default()) };
-        let flat = self.flatten(id);
-        if let Some(guard) = self.guards.get(&flat).copied() {
-            // What is referred to often is described once.
-            self.guards.insert(id, guard);
-            return guard;
-        }
         let guard = self.lens.add_guard(Guard::default());
+        let Some(depth) = depth.checked_sub(1) else { return guard };
         self.guards.insert(id, guard);
-        self.guards.insert(flat, guard);
+        let flat = self.flatten(id);
         let node = Rc::clone(&self.graph[flat]);
         let filled = self.fill(&node, depth);
         self.lens.set_guard(guard, filled);

@@ -49,10 +49,11 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
+    /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says; `^.*$` is none, as a
+    /// key may have several lines.
     fn object_rules<'n>(&self, node: &'n Rc<Node<'d>>) -> Cow<'n, ObjectRules<'d>> {
         let Some(rules) = node.object.as_deref() else { return Cow::Owned(ObjectRules::default()) };
-        let every = |pattern: &str| matches!(pattern, "" | ".*" | "^.*$" | "^.*" | ".*$" | "^" | "$");
+        let every = |pattern: &str| matches!(pattern, "" | ".*" | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.patterns.as_slice()
             && every(pattern)
             && rules.properties.is_empty()

@@ -86,6 +86,11 @@ impl<'d> Reader<'d> {
                 continue;
             };
             let shadowed = own.is_some() && in_snake_case.has(kw);
+            if own.is_none() {
+                let effect = if kw.annotates() { Effect::Note } else { Effect::Narrower };
+                let detail = format!("`{key}` is no keyword, but taken to be meant");
+                self.change("READ-SPELLING", place, kw.name(), Action::Rewritten, effect, detail);
+            }
             if let Some((_, draft)) = LATER.iter().find(|(own, draft)| *own == kw && self.is_before(*draft)) {
                 let detail = format!("not a keyword before {draft:?}, but taken to be meant");
                 self.change("READ-LATER", place, kw.name(), Action::Rewritten, Effect::Narrower, detail);

@@ -105,5 +105,9 @@ pub(super) fn regex_end(source: &Source<'_>, place: usize) -> Option<usize> {
             _ => {}
         }
     }
+    if line.len() == rest.len() {
+        // The line may go on, and the expression end there.
+        source.at(source.len());
+    }
     None
 }
