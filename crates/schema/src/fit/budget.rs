@@ -54,8 +54,12 @@ pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
     optionals.into_iter().chain(properties).collect()
 }
 
-/// Whether a printed schema holds so much of what has a budget that another attempt is in vain.
+/// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
+/// may say some of it as text.
 pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
+    if !caps.accepts(Kw::Ref) {
+        return false;
+    }
     let mut printed = Printed::default();
     count(json, &mut printed);
     let over = |demand| caps.limit(demand).is_some_and(|limit| printed_of(demand, printed) > limit);
