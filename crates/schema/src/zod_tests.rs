@@ -300,8 +300,8 @@ fn nesting_is_bounded() {
     let arena = Arena::default();
     let mut json = read(STRING_4, &arena);
     for _ in 0..DEEPEST * 2 {
-        let definition = vec![("type".into(), Json::str("array")), ("element".into(), json)];
-        json = Json::obj(vec![("def".into(), Json::obj(definition)), ("type".into(), Json::str("array"))]);
+        let definition = vec![("type", Json::str("array")), ("element", json)];
+        json = Json::obj(vec![("def", Json::obj(definition)), ("type", Json::str("array"))]);
     }
     let got = plain(&json).expect("an instance").to_string();
     assert_eq!(got.matches("items").count(), DEEPEST);

@@ -34,7 +34,7 @@ impl<'j> Links<'j> {
             if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::OpenDefs)), Json::Obj(map)) = (Kw::of(key), value) {
                 for (name, _) in map {
                     let number = definitions.len() + 1;
-                    definitions.entry((kw, name.as_ref())).or_insert(number);
+                    definitions.entry((kw, *name)).or_insert(number);
                 }
             }
         }

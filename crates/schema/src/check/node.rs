@@ -76,7 +76,7 @@ impl<'j> Seen<'j> {
         let mut seen = Self { members, keywords: KwSet::default(), values: [None; LOOKED_AT.len()] };
         let mut unknown = None;
         for member in members {
-            let Some(kw) = Kw::of(&member.0) else {
+            let Some(kw) = Kw::of(member.0) else {
                 unknown = unknown.or(Some(member));
                 continue;
             };

@@ -189,7 +189,7 @@ impl<'d> Lowerer<'d, '_> {
                 let list = ArrayRules { items: Some(kind), ..ArrayRules::default() };
                 let list = Node { types: Some(Types::ARRAY), array: Some(Box::new(list)), ..Node::default() };
                 let list = self.graph.add(list);
-                object.properties.push(("rest".into(), list));
+                object.properties.push(("rest", list));
                 rest = Some("rest".to_owned());
             } else {
                 self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow");

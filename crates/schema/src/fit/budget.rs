@@ -104,7 +104,7 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens
         ]);
         let json = Json::obj(vec![
             (Kw::Type.name(), Json::str("object")),
-            (Kw::Properties.name(), Json::obj(vec![("value".into(), value)])),
+            (Kw::Properties.name(), Json::obj(vec![("value", value)])),
             (Kw::Required.name(), Json::arr(vec![Json::str("value")])),
             (Kw::AdditionalProperties.name(), Json::Bool(false)),
         ]);

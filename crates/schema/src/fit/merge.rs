@@ -205,7 +205,7 @@ impl<'d> Lowerer<'d, '_> {
         place: Option<crate::graph::Place>,
     ) -> ObjectRules<'d> {
         let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<&'d str, NodeId> {
-            rules.properties.iter().cloned().collect()
+            rules.properties.iter().copied().collect()
         };
         let (in_a, in_b) = (find(&a), find(&b));
         let mut properties = Vec::with_capacity(a.properties.len() + b.properties.len());

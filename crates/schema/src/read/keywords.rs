@@ -244,7 +244,7 @@ impl<'d> Reader<'d> {
                     }
                     for name in names.iter().filter_map(Json::as_str) {
                         let new = match names.len() {
-                            0..=FEW_NAMES => !rules.required.iter().any(|own| *own == name),
+                            0..=FEW_NAMES => !rules.required.contains(&name),
                             _ => many.insert(name),
                         };
                         if new {
@@ -541,7 +541,7 @@ fn are_distinct_names(names: &[Json<'_>]) -> bool {
 
 /// What generators write for keys: they are strings, which they always are.
 fn trivial_names() -> Json<'static> {
-    Json::obj(vec![(Kw::Type.name().into(), Json::str("string"))])
+    Json::obj(vec![(Kw::Type.name(), Json::str("string"))])
 }
 
 /// Intersects the values a node may take with these.

@@ -180,7 +180,7 @@ impl<'d> Reader<'d> {
         let table = self
             .tables
             .entry(address)
-            .or_insert_with(|| members.iter().enumerate().map(|(index, (key, _))| (key.as_ref(), index)).collect());
+            .or_insert_with(|| members.iter().enumerate().map(|(index, (key, _))| (*key, index)).collect());
         table.get(token).copied()
     }
 
