@@ -37,6 +37,9 @@ struct Declared<'d> {
 /// The key under which undeclared properties travel beside declared ones.
 const REST: &str = "additional_properties";
 
+/// The pattern that every key matches which has one line.
+const ONE_LINE: &str = "^.*$";
+
 impl<'d> Lowerer<'d, '_> {
     fn extra(&mut self, rules: &ObjectRules<'d>) -> Extra {
         match rules.additional.or(rules.unevaluated) {
@@ -49,11 +52,10 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says; `^.*$` is none, as a
-    /// key may have several lines.
+    /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
     fn object_rules<'n>(&self, node: &'n Rc<Node<'d>>) -> Cow<'n, ObjectRules<'d>> {
         let Some(rules) = node.object.as_deref() else { return Cow::Owned(ObjectRules::default()) };
-        let every = |pattern: &str| matches!(pattern, "" | ".*" | "^.*" | ".*$" | "^" | "$");
+        let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.patterns.as_slice()
             && every(pattern)
             && rules.properties.is_empty()
@@ -65,6 +67,26 @@ impl<'d> Lowerer<'d, '_> {
             return Cow::Owned(rules);
         }
         Cow::Borrowed(rules)
+    }
+
+    /// Records that keys of several lines are not told from others where every key of one line was asked for.
+    fn tell_of_lines(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>) {
+        let Some(asked) = node.object.as_deref().filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
+            return;
+        };
+        if !asked.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
+            return;
+        }
+        let effects: &[Effect] = match self.extra(asked) {
+            Extra::Open => &[Effect::Narrower],
+            Extra::Closed => &[Effect::Wider],
+            Extra::Of(_) => &[Effect::Narrower, Effect::Wider],
+        };
+        let code = self.refusal_code(Kw::PatternProperties);
+        for effect in effects {
+            let detail = "keys of several lines are taken like those of one";
+            self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, *effect, detail);
+        }
     }
 
     /// Whether a reference leads to a map that will be printed as a list of entries.
@@ -108,6 +130,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(text) = self.too_deep(node) {
             return Some(text);
         }
+        self.tell_of_lines(node, rules);
         let code = self.map_code();
         let (json, lens) = self.entries(rules, extra, &code, node);
         let mut sheet = self.sheet();
@@ -224,6 +247,7 @@ impl<'d> Lowerer<'d, '_> {
 
     pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
+        self.tell_of_lines(node, &rules);
         let extra = self.extra(&rules);
         let mut own = Declared {
             fields: Vec::with_capacity(rules.properties.len()),
