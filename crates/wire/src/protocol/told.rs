@@ -22,17 +22,10 @@ impl Told {
 
     /// Notes the fields that the beginning of a block has.
     pub(super) fn open(&mut self, own: Protocol, index: usize, block: &Block) {
-        let fields = match block {
-            Block::Other(other) => other.value.as_object(),
-            Block::Text(_)
-            | Block::Image(_)
-            | Block::Audio(_)
-            | Block::Document(_)
-            | Block::Thinking(_)
-            | Block::RedactedThinking(_)
-            | Block::ToolCall(_)
-            | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => block.extra().and_then(|extra| extra.get(own)),
+        let fields = if let Block::Other(other) = block {
+            other.value.as_object()
+        } else {
+            block.extra().and_then(|extra| extra.get(own))
         };
         self.blocks.insert(index, fields.cloned().unwrap_or_default());
     }

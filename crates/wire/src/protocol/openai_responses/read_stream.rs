@@ -358,19 +358,10 @@ impl Reader {
 
     /// Fields of a block that was opened with fewer.
     fn tell_block(&mut self, output: usize, index: usize, block: &Block, out: &mut Vec<Event>) {
-        let fields = match block {
-            Block::Other(other) => item_rest(&other.value, output),
-            Block::Text(_)
-            | Block::Image(_)
-            | Block::Audio(_)
-            | Block::Document(_)
-            | Block::Thinking(_)
-            | Block::RedactedThinking(_)
-            | Block::ToolCall(_)
-            | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => {
-                block.extra().and_then(|extra| extra.get(OWN)).cloned().unwrap_or_default()
-            }
+        let fields = if let Block::Other(other) = block {
+            item_rest(&other.value, output)
+        } else {
+            block.extra().and_then(|extra| extra.get(OWN)).cloned().unwrap_or_default()
         };
         self.told.tell(OWN, Some(index), fields, out);
     }
