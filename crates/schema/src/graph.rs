@@ -17,7 +17,7 @@ use crate::types::Types;
 pub(crate) struct NodeId(u32);
 
 /// A place in the caller's schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place(u32);
 
 /// The place of the root.

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Lowered, Lowerer, Pos, Spill, Trust, Wanting};
+use super::{Lowered, Lowerer, Pos, SoFar, Spill, Trust, Wanting};
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
@@ -397,11 +397,11 @@ impl<'d> Lowerer<'d, '_> {
         let mut used = KwSet::default();
         for union in &logic.unions {
             let mut kw = self.union_keyword(node, union);
-            let before = self.changes.len();
+            let before = self.so_far();
             let mut lenses = Vec::with_capacity(union.branches.len());
             let mut list = Vec::with_capacity(union.branches.len());
-            for id in &union.branches {
-                let lowered = self.lower_branch(*id, &union.branches);
+            for (index, id) in union.branches.iter().enumerate() {
+                let lowered = self.lower_branch((index, *id), &union.branches, node.place);
                 let lowered = self.null_here(lowered);
                 lenses.push((*id, lowered.lens));
                 list.push(lowered.json);
@@ -413,7 +413,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             let alone = node.is_bare() && logic.all.is_empty() && logic.unions.len() == 1;
             if alone {
-                sheet.lens = self.union_lens(&lenses);
+                sheet.lens = self.union_lens(&lenses, node.place);
             } else if !lenses.iter().all(|(_, lens)| self.keeps_values(*lens)) {
                 self.parts = Wanting::Several;
             }
@@ -495,16 +495,16 @@ impl<'d> Lowerer<'d, '_> {
         let mark = self.mark();
         let lowered = self.lower(id, Pos::Other);
         let printed = std::slice::from_ref(&lowered.json);
-        if !lowered.null && self.keeps_values(lowered.lens) && self.stays_exact(printed, mark.changes) {
+        if !lowered.null && self.keeps_values(lowered.lens) && self.stays_exact(printed, mark.so_far) {
             return Some(lowered.json);
         }
         self.take_back(mark);
         None
     }
 
-    /// Whether what was printed since there were so many changes accepts just what the caller's schema does. What stands behind a
+    /// Whether what was printed since then accepts just what the caller's schema does. What stands behind a
     /// reference is not printed yet, so that this is taken for granted, or not.
-    fn stays_exact(&mut self, printed: &[Json<'d>], changes: usize) -> bool {
+    fn stays_exact(&mut self, printed: &[Json<'d>], before: SoFar) -> bool {
         let reference = self.words.reference.name();
         let mut meanings = Vec::new();
         for json in printed {
@@ -514,7 +514,7 @@ impl<'d> Lowerer<'d, '_> {
             return false;
         }
         self.relied.meanings.append(&mut meanings);
-        self.is_exact_since(changes)
+        self.is_exact_since(before)
     }
 
     /// Records that an exclusion or a condition is not said.

@@ -1,11 +1,13 @@
 //! The merge rewrite: a node with a reference and with `allOf` becomes one node that says all of it, a real intersection.
 
+use std::borrow::Cow;
+
 use super::Lowerer;
-use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Side, TextRules};
+use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Place, Side, TextRules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::pattern;
-use crate::report::{Action, Effect};
+use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
@@ -16,15 +18,17 @@ impl<'d> Lowerer<'d, '_> {
             return id;
         }
         if let Some(flat) = self.flat.get(&id) {
+            self.loosened += usize::from(self.loose.contains(&id));
             return *flat;
         }
+        let before = self.loosened;
         if node.is_alias() {
             // A chain of bare references is walked, not climbed: it may be longer than the stack.
             let flat = match self.follow(id) {
                 Some(target) => self.flatten(target),
                 None => self.any(),
             };
-            self.flat.insert(id, flat);
+            self.keep_flat(id, flat, before);
             return flat;
         }
         if self.flattening.contains(&id) || self.flattening.len() > MAX_CHAIN {
@@ -59,8 +63,24 @@ impl<'d> Lowerer<'d, '_> {
         };
         let merged = self.graph.add(Node { place, ..merged });
         self.flattening.pop();
-        self.flat.insert(id, merged);
+        self.keep_flat(id, merged, before);
         merged
+    }
+
+    /// Remembers what a node is merged to, and whether that is less than it asked.
+    fn keep_flat(&mut self, id: NodeId, flat: NodeId, before: usize) {
+        self.flat.insert(id, flat);
+        if self.loosened > before {
+            self.loose.insert(id);
+        }
+    }
+
+    /// Records what merging could not keep. It holds wherever the merged node is used, so it is never taken back.
+    fn loosen(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
+        let code = self.refusal_code(cause);
+        let (at, keyword) = (self.graph.pointer(place), Cow::Borrowed(kw.name()));
+        self.loosened += 1;
+        self.merges.push(Change { code, at, keyword, action, effect: Effect::Wider, detail: Cow::Borrowed(detail) });
     }
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
@@ -99,8 +119,7 @@ impl<'d> Lowerer<'d, '_> {
         let place = self.graph[a].place;
         if self.graph.len() > self.nodes_limit {
             // Recursive schemas merged with each other can go on for ever.
-            let code = self.refusal_code(Kw::AllOf);
-            self.change(&code, place, Kw::AllOf, Action::Dropped, Effect::Wider, "too many schemas to merge");
+            self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
             return a;
         }
         let logic = Logic { all: vec![a, b], ..Logic::default() };
@@ -121,9 +140,8 @@ impl<'d> Lowerer<'d, '_> {
         {
             siblings.additional = None;
             rules.additional = Some(closing);
-            let code = self.refusal_code(Kw::Ref);
             let detail = "closes the properties of what it refers to";
-            self.change(&code, own.place, Kw::AdditionalProperties, Action::Merged, Effect::Wider, detail);
+            self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
         }
         self.meet(own, target)
     }
@@ -198,12 +216,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn meet_objects(
-        &mut self,
-        a: ObjectRules<'d>,
-        b: ObjectRules<'d>,
-        place: Option<crate::graph::Place>,
-    ) -> ObjectRules<'d> {
+    fn meet_objects(&mut self, a: ObjectRules<'d>, b: ObjectRules<'d>, place: Option<Place>) -> ObjectRules<'d> {
         let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<&'d str, NodeId> {
             rules.properties.iter().copied().collect()
         };
@@ -233,9 +246,8 @@ impl<'d> Lowerer<'d, '_> {
                     patterns.push((*key, self.both(*id, rest)));
                 } else {
                     if other.additional.is_some() {
-                        let detail = "`patternProperties` on both sides cannot be told apart by key".to_owned();
-                        let code = self.refusal_code(Kw::AllOf);
-                        self.change(&code, place, Kw::AllOf, Action::Merged, Effect::Wider, detail);
+                        let detail = "`patternProperties` on both sides cannot be told apart by key";
+                        self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Merged, detail);
                     }
                     patterns.push((*key, *id));
                 }

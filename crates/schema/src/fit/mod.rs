@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use serde_json::Value;
 
 pub use options::{FitOptions, Open, Spill, StrictMode};
@@ -254,17 +254,21 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
     let (mut lowerer, json, lens) = loop {
         let mut lowerer = Lowerer::new(read, arena, rung, options, trust);
         lowerer.boxes = std::mem::take(&mut boxes);
-        match lowerer.run() {
-            Some((json, lens)) if lowerer.tells_apart(&lens) => break (lowerer, json, lens),
-            // The same again, with what looks alike in objects of its own.
-            Some(_) => boxes = std::mem::take(&mut lowerer.boxes),
-            None if trust == Trust::Nothing => break (lowerer, Json::obj(Vec::new()), Lens::identity()),
-            None => trust = Trust::Nothing,
+        let (json, lens, holds) = lowerer.run();
+        let apart = lowerer.tells_apart(&lens);
+        if holds && apart {
+            break (lowerer, json, lens);
         }
+        if !holds {
+            trust = Trust::Nothing;
+        }
+        // The same again, with what looks alike in objects of its own.
+        boxes = std::mem::take(&mut lowerer.boxes);
         read.graph = lowerer.graph;
         read.graph.shrink_to(size);
     };
     let mut changes = std::mem::take(&mut lowerer.changes);
+    changes.append(&mut lowerer.merges);
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
         check::overdrawn(rung, options.slot, demand, count)
@@ -394,10 +398,17 @@ enum Wanting {
     Several,
 }
 
+/// How much was changed.
+#[derive(Clone, Copy, Debug)]
+struct SoFar {
+    changes: usize,
+    loosened: usize,
+}
+
 /// How far printing had come, for taking back what was printed since.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    changes: usize,
+    so_far: SoFar,
     definitions: usize,
     shapes: usize,
     meanings: usize,
@@ -442,6 +453,12 @@ struct Lowerer<'d, 'c> {
     /// How many repeated schemas stand around the node that is being printed.
     repeating: usize,
     flat: HashMap<NodeId, NodeId>,
+    /// What merging could not keep.
+    merges: Vec<Change>,
+    /// Nodes of which merging did not keep everything.
+    loose: HashSet<NodeId>,
+    /// How often such a node was made or used.
+    loosened: usize,
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,
     eithers: HashMap<Vec<NodeId>, NodeId>,
@@ -528,6 +545,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
             repeating: 0,
             flat: HashMap::default(),
+            merges: Vec::new(),
+            loose: HashSet::default(),
+            loosened: 0,
             flattening: Vec::new(),
             pairs: HashMap::default(),
             eithers: HashMap::default(),
@@ -556,15 +576,14 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         }
     }
 
-    /// Prints the whole schema, unless something was taken for granted of definitions that does not hold.
-    fn run(&mut self) -> Option<(Json<'d>, Lens)> {
+    /// Prints the whole schema. What was taken for granted of definitions may turn out not to hold; then it has to be printed
+    /// again, without trust.
+    fn run(&mut self) -> (Json<'d>, Lens, bool) {
         let lowered = self.lower_root();
         let facts = std::mem::take(&mut self.root_facts);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
-        if self.misunderstood() {
-            return None;
-        }
+        let understood = !self.misunderstood();
         let mut json = lowered.json;
         if !self.definitions.is_empty()
             && let Some(members) = json.members_mut()
@@ -579,12 +598,16 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
         let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
         let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));
-        kept.then_some((json, lens))
+        (json, lens, understood && kept)
+    }
+
+    fn so_far(&self) -> SoFar {
+        SoFar { changes: self.changes.len(), loosened: self.loosened }
     }
 
     fn mark(&self) -> Mark {
         Mark {
-            changes: self.changes.len(),
+            so_far: self.so_far(),
             definitions: self.definitions.len(),
             shapes: self.relied.shapes.len(),
             meanings: self.relied.meanings.len(),
@@ -594,7 +617,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     /// Takes back what was printed since a mark, and with it everything whose changes would be missing and the definitions
     /// that nothing else refers to.
     fn take_back(&mut self, mark: Mark) {
-        self.changes.truncate(mark.changes);
+        self.changes.truncate(mark.so_far.changes);
         self.relied.shapes.truncate(mark.shapes);
         self.relied.meanings.truncate(mark.meanings);
         self.inlined.clear();

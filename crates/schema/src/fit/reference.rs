@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use foldhash::HashMap;
 
-use super::{Lowered, Lowerer, Pos, Refs};
+use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::LensId;
-use crate::report::{Action, Effect};
+use crate::report::{Action, Change, Effect};
 
 /// A schema that is printed among the definitions.
 pub(super) struct Definition<'d> {
@@ -136,7 +136,7 @@ impl<'d> Lowerer<'d, '_> {
         while let Some(index) = self.queue.pop() {
             let Some(target) = self.definitions.get(index).map(|own| own.node) else { continue };
             self.opened.push(target);
-            let before = self.changes.len();
+            let before = self.so_far();
             let lowered = self.lower_definition(target, Pos::Other);
             let inexact = !self.is_exact_since(before);
             self.opened.pop();
@@ -174,9 +174,10 @@ impl<'d> Lowerer<'d, '_> {
         false
     }
 
-    /// Whether nothing that was changed since there were so many changes lets more or less through.
-    pub(super) fn is_exact_since(&self, changes: usize) -> bool {
-        self.changes.iter().skip(changes).all(|change| matches!(change.effect, Effect::Same | Effect::Note))
+    /// Whether nothing that was changed since then lets more or less through.
+    pub(super) fn is_exact_since(&self, before: SoFar) -> bool {
+        let exact = |change: &Change| matches!(change.effect, Effect::Same | Effect::Note);
+        self.loosened == before.loosened && self.changes.iter().skip(before.changes).all(exact)
     }
 
     fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {

@@ -4,7 +4,7 @@
 use foldhash::HashSet;
 
 use super::{Lowered, Lowerer, Pos, own_code};
-use crate::graph::NodeId;
+use crate::graph::{NodeId, Place};
 use crate::keyword::Kw;
 use crate::lens::{Found, Lens, LensId};
 use crate::report::{Action, Effect};
@@ -12,18 +12,23 @@ use crate::report::{Action, Effect};
 /// How often a schema is printed again to tell branches apart.
 const MOST_ROUNDS: usize = 8;
 
+/// A branch of a union: where the union stands, and the branch's number. Nodes are made anew whenever a schema is printed, so they
+/// would not do.
+type BranchKey = (Option<Place>, usize);
+
 /// Branches that travel in objects of their own, as their unions are printed again.
 #[derive(Debug, Default)]
 pub(super) struct Boxes {
-    branches: HashSet<NodeId>,
+    branches: HashSet<BranchKey>,
     rounds: usize,
 }
 
 /// A union whose branches travel in different shapes.
 #[derive(Debug)]
 pub(super) struct Told {
+    pub(super) place: Option<Place>,
     pub(super) lens: LensId,
-    pub(super) branches: Vec<(NodeId, LensId)>,
+    pub(super) branches: Vec<NodeId>,
 }
 
 impl<'d> Lowerer<'d, '_> {
@@ -39,16 +44,13 @@ impl<'d> Lowerer<'d, '_> {
         let mut fresh = HashSet::default();
         for pair in pairs {
             let Some(union) = self.unions.get(pair.union) else { continue };
-            let both = (union.branches.get(pair.first), union.branches.get(pair.second));
-            let (Some((first, _)), Some((second, second_lens))) = both else { continue };
-            if fresh.contains(first) || fresh.contains(second) {
+            let keys = pair.branches.map(|index| (union.place, index));
+            if keys.iter().any(|key| fresh.contains(key)) {
                 continue;
             }
-            // What travels as it is stays so, if it can.
-            let order = if second_lens.is_same() { [first, second] } else { [second, first] };
-            match order.into_iter().find(|branch| !self.boxes.branches.contains(*branch)) {
-                Some(branch) if self.boxes.rounds < MOST_ROUNDS => _ = fresh.insert(*branch),
-                _ => stuck.push(*second),
+            match keys.into_iter().find(|key| !self.boxes.branches.contains(key)) {
+                Some(key) if self.boxes.rounds < MOST_ROUNDS => _ = fresh.insert(key),
+                _ => stuck.extend(pair.branches.first().and_then(|index| union.branches.get(*index))),
             }
         }
         if !fresh.is_empty() {
@@ -57,7 +59,7 @@ impl<'d> Lowerer<'d, '_> {
             return false;
         }
         if !all {
-            stuck.extend(self.unions.first().and_then(|union| union.branches.first()).map(|(branch, _)| *branch));
+            stuck.extend(self.unions.first().and_then(|union| union.branches.first()));
         }
         for branch in stuck {
             let place = self.graph[branch].place;
@@ -70,11 +72,10 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A branch that travels in an object of its own because it looks like another one.
-    pub(super) fn lower_boxed(&mut self, branch: NodeId, all: &[NodeId]) -> Option<Lowered<'d>> {
-        if !self.boxes.branches.contains(&branch) {
+    pub(super) fn lower_boxed(&mut self, branch: NodeId, (union, index): BranchKey) -> Option<Lowered<'d>> {
+        if !self.boxes.branches.contains(&(union, index)) {
             return None;
         }
-        let index = all.iter().position(|own| *own == branch).unwrap_or(0);
         let key = format!("option_{}", index + 1);
         let detail = format!("looks like another branch on the wire: travels under the key `{key}`");
         let place = self.graph[branch].place;

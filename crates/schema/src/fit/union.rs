@@ -8,7 +8,7 @@ use super::disjoint::Apart;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
+use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
 use crate::json::{Json, List, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, WireKind};
@@ -239,8 +239,8 @@ impl<'d> Lowerer<'d, '_> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
-        for branch in branches {
-            let lowered = self.lower_branch(*branch, branches);
+        for (index, branch) in branches.iter().enumerate() {
+            let lowered = self.lower_branch((index, *branch), branches, about.place);
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json) {
@@ -249,7 +249,7 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
-        let lens = self.union_lens(&lenses);
+        let lens = self.union_lens(&lenses, about.place);
         if let [_] = list.as_slice()
             && let Some(only) = list.pop()
         {
@@ -275,20 +275,26 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// How a value of one of several kinds travels. Nothing is asked of the value where all kinds travel as they are.
-    pub(super) fn union_lens(&mut self, branches: &[(NodeId, LensId)]) -> LensId {
+    pub(super) fn union_lens(&mut self, branches: &[(NodeId, LensId)], place: Option<Place>) -> LensId {
         if branches.iter().all(|(_, lens)| lens.is_same()) {
             return LensId::SAME;
         }
         let own = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
         let lens = self.lens.add(Shape::Union(own));
-        self.unions.push(Told { lens, branches: branches.to_vec() });
+        let branches = branches.iter().map(|(id, _)| *id).collect();
+        self.unions.push(Told { place, lens, branches });
         lens
     }
 
     /// A branch of a union. What would look on the wire like another branch goes into an object of its own: JSON text and labels
     /// beside strings, a list of entries beside lists.
-    pub(super) fn lower_branch(&mut self, branch: NodeId, all: &[NodeId]) -> Lowered<'d> {
-        if let Some(boxed) = self.lower_boxed(branch, all) {
+    pub(super) fn lower_branch(
+        &mut self,
+        (index, branch): (usize, NodeId),
+        all: &[NodeId],
+        union: Option<Place>,
+    ) -> Lowered<'d> {
+        if let Some(boxed) = self.lower_boxed(branch, (union, index)) {
             return boxed;
         }
         let lowered = self.lower(branch, Pos::Branch);

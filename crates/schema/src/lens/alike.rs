@@ -2,11 +2,11 @@
 //! and what is asked of their values, over each other. Where none do, it does not matter which branch a value is read by.
 
 use foldhash::HashMap;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::apply::Way;
 use super::guard::{Reach, same};
-use super::{Guard, GuardId, Lens, LensId, Shape, Sized};
+use super::{Branch, Guard, GuardId, Lens, LensId, Shape, Sized};
 use crate::types::Types;
 
 /// Shapes within shapes beyond this depth are not compared.
@@ -41,13 +41,14 @@ pub(super) enum Side {
     Entries(LensId, Option<GuardId>),
 }
 
-/// Two branches of a union, by their numbers.
+/// Two branches of a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lookalikes {
     /// The number of the union in the list that was asked about.
     pub(crate) union: usize,
-    pub(crate) first: usize,
-    pub(crate) second: usize,
+    /// The numbers of the branches, first the one that had better look different: what travels as it is stays so, if that
+    /// helps.
+    pub(crate) branches: [usize; 2],
 }
 
 /// What a search for look-alikes found.
@@ -69,7 +70,9 @@ impl Lens {
                 for (first, other) in branches.iter().enumerate().take(second) {
                     let (a, b) = (Side::Of(other.lens, Some(other.guard)), Side::Of(own.lens, Some(own.guard)));
                     if own.lens != other.lens && comparer.meet(a, b) == Meeting::Clash {
-                        pairs.push(Lookalikes { union, first, second });
+                        let leave = !self.is_open(own) && (own.lens.is_same() || self.is_open(other));
+                        let branches = if leave { [first, second] } else { [second, first] };
+                        pairs.push(Lookalikes { union, branches });
                     }
                 }
             }
@@ -81,6 +84,11 @@ impl Lens {
             pairs.retain(|pair| unions.get(pair.union).is_some_and(is_used));
         }
         Found { pairs, all }
+    }
+
+    /// Whether a branch travels as it is and takes objects of any kind: whatever another branch becomes could be one.
+    fn is_open(&self, branch: &Branch) -> bool {
+        branch.lens.is_same() && self.admits(branch.guard, &json!({ "option": {} }), Reach::Near)
     }
 
     /// Which shapes the root leads to.
