@@ -70,7 +70,7 @@ impl Lens {
                 for (first, other) in branches.iter().enumerate().take(second) {
                     let (a, b) = (Side::Of(other.lens, Some(other.guard)), Side::Of(own.lens, Some(own.guard)));
                     if own.lens != other.lens && comparer.meet(a, b) == Meeting::Clash {
-                        let leave = !self.is_open(own) && (own.lens.is_same() || self.is_open(other));
+                        let leave = !self.is_open(*own) && (own.lens.is_same() || self.is_open(*other));
                         let branches = if leave { [first, second] } else { [second, first] };
                         pairs.push(Lookalikes { union, branches });
                     }
@@ -87,7 +87,7 @@ impl Lens {
     }
 
     /// Whether a branch travels as it is and takes objects of any kind: whatever another branch becomes could be one.
-    fn is_open(&self, branch: &Branch) -> bool {
+    fn is_open(&self, branch: Branch) -> bool {
         branch.lens.is_same() && self.admits(branch.guard, &json!({ "option": {} }), Reach::Near)
     }
 
