@@ -1,4 +1,4 @@
-//! Owns the memory of one fitting: what is read and what is printed lies side by side and is given back in one piece. Nothing
+//! Owns the memory of one fitting: what is read, the graph and what is printed lie side by side and is given back in one piece. Nothing
 //! in it owns memory of its own, so nothing has to be dropped.
 
 use std::borrow::Cow;
@@ -26,6 +26,34 @@ impl Arena {
     /// A copy of a text.
     pub(crate) fn text(&self, text: &str) -> &str {
         self.0.alloc_str(text)
+    }
+
+    /// A value that lives as long as the arena.
+    pub(crate) fn keep<T>(&self, value: T) -> &T {
+        self.0.alloc(value)
+    }
+
+    /// A copy of a list.
+    pub(crate) fn list<T: Copy>(&self, items: &[T]) -> &[T] {
+        if items.is_empty() { &[] } else { self.0.alloc_slice_copy(items) }
+    }
+
+    /// A list with more items behind its own.
+    pub(crate) fn extended<'a, T: Copy>(&'a self, own: &'a [T], more: &[T]) -> &'a [T] {
+        match (own, more) {
+            (own, []) => own,
+            ([], more) => self.list(more),
+            (own, more) => self.list(&[own, more].concat()),
+        }
+    }
+
+    /// The items of a list that are to stay.
+    pub(crate) fn filtered<'a, T: Copy>(&'a self, own: &'a [T], stays: impl Fn(&T) -> bool) -> &'a [T] {
+        if own.iter().all(&stays) {
+            return own;
+        }
+        let kept: Vec<T> = own.iter().filter(|item| stays(item)).copied().collect();
+        self.list(&kept)
     }
 
     /// Values that are in the arena already, as a list.

@@ -1,13 +1,12 @@
 //! Owns the schema as a graph of typed nodes: a reference is an edge, so sharing and cycles are natural. A node is the
 //! conjunction of everything it holds. Nothing here knows a dialect.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Index;
-use std::rc::Rc;
 
 use serde_json::Number;
 
+use crate::arena::Arena;
 use crate::json::{Json, push_token};
 use crate::keyword::Kw;
 use crate::types::Types;
@@ -24,9 +23,9 @@ pub(crate) struct Place(u32);
 pub(crate) const ROOT: Place = Place(0);
 
 /// One step of the way to a place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'d> {
-    Word(Cow<'d, str>),
+    Word(&'d str),
     Index(usize),
 }
 
@@ -48,25 +47,26 @@ impl Step<'_> {
     }
 }
 
-/// A schema, read.
-#[derive(Clone, Debug, Default)]
+/// A schema, read. It lies in the arena with everything it holds, so that a copy of it is cheap and is changed by giving it
+/// other lists.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node<'d> {
     pub(crate) place: Option<Place>,
     /// What the node was read from. It may have been changed since.
     pub(crate) source: Option<&'d Json<'d>>,
     pub(crate) types: Option<Types>,
-    pub(crate) values: Option<Vec<&'d Json<'d>>>,
+    pub(crate) values: Option<&'d [&'d Json<'d>]>,
     /// Whether the one value was written as `const`.
     pub(crate) constant: bool,
     /// The schema that this one refers to.
     pub(crate) target: Option<NodeId>,
-    pub(crate) formats: Vec<&'d str>,
-    pub(crate) number: Option<Box<NumberRules<'d>>>,
-    pub(crate) text: Option<Box<TextRules<'d>>>,
-    pub(crate) array: Option<Box<ArrayRules>>,
-    pub(crate) object: Option<Box<ObjectRules<'d>>>,
-    pub(crate) logic: Option<Box<Logic<'d>>>,
-    pub(crate) notes: Vec<Note<'d>>,
+    pub(crate) formats: &'d [&'d str],
+    pub(crate) number: Option<&'d NumberRules<'d>>,
+    pub(crate) text: Option<&'d TextRules<'d>>,
+    pub(crate) array: Option<&'d ArrayRules<'d>>,
+    pub(crate) object: Option<&'d ObjectRules<'d>>,
+    pub(crate) logic: Option<&'d Logic<'d>>,
+    pub(crate) notes: &'d [Note<'d>],
 }
 
 /// A lower or upper bound.
@@ -97,31 +97,31 @@ impl Bound {
 pub(crate) struct NumberRules<'d> {
     pub(crate) min: Option<Bound>,
     pub(crate) max: Option<Bound>,
-    pub(crate) multiples: Vec<&'d Json<'d>>,
+    pub(crate) multiples: &'d [&'d Json<'d>],
 }
 
 /// What is asked of strings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextRules<'d> {
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    pub(crate) patterns: Vec<&'d str>,
+    pub(crate) patterns: &'d [&'d str],
 }
 
 /// What is asked of arrays.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ArrayRules {
-    pub(crate) prefix: Vec<NodeId>,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ArrayRules<'d> {
+    pub(crate) prefix: &'d [NodeId],
     pub(crate) items: Option<NodeId>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     pub(crate) unique: bool,
-    pub(crate) contains: Vec<Contains>,
+    pub(crate) contains: &'d [Contains],
     pub(crate) unevaluated: Option<NodeId>,
 }
 
 /// How many items must be of a kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Contains {
     pub(crate) node: NodeId,
     pub(crate) min: Option<u64>,
@@ -129,36 +129,42 @@ pub(crate) struct Contains {
 }
 
 /// What is asked of objects.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ObjectRules<'d> {
-    pub(crate) properties: Vec<(&'d str, NodeId)>,
-    pub(crate) required: Vec<&'d str>,
+    pub(crate) properties: &'d [(&'d str, NodeId)],
+    pub(crate) required: &'d [&'d str],
     pub(crate) additional: Option<NodeId>,
-    pub(crate) patterns: Vec<(&'d str, NodeId)>,
-    pub(crate) names: Vec<NodeId>,
+    pub(crate) patterns: &'d [(&'d str, NodeId)],
+    pub(crate) names: &'d [NodeId],
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     /// `dependentRequired`.
-    pub(crate) needs: Vec<(&'d str, Vec<&'d str>)>,
+    pub(crate) needs: &'d [(&'d str, &'d [&'d str])],
     /// `dependentSchemas`.
-    pub(crate) dependents: Vec<(&'d str, NodeId)>,
+    pub(crate) dependents: &'d [(&'d str, NodeId)],
     pub(crate) unevaluated: Option<NodeId>,
 }
 
 /// What is said through other schemas about the same value.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logic<'d> {
-    pub(crate) all: Vec<NodeId>,
-    pub(crate) unions: Vec<Union>,
-    pub(crate) nots: Vec<NodeId>,
-    pub(crate) conditions: Vec<Condition<'d>>,
+    pub(crate) all: &'d [NodeId],
+    pub(crate) unions: &'d [Union<'d>],
+    pub(crate) nots: &'d [NodeId],
+    pub(crate) conditions: &'d [Condition<'d>],
+}
+
+impl Logic<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty()
+    }
 }
 
 /// An `anyOf` or `oneOf`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Union {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Union<'d> {
     pub(crate) exactly_one: bool,
-    pub(crate) branches: Vec<NodeId>,
+    pub(crate) branches: &'d [NodeId],
 }
 
 /// An `if` with its `then` and `else`.
@@ -172,7 +178,7 @@ pub(crate) struct Condition<'d> {
 }
 
 /// An annotation, or a key that no draft knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Note<'d> {
     pub(crate) key: NoteKey<'d>,
     pub(crate) value: &'d Json<'d>,
@@ -186,6 +192,23 @@ pub(crate) enum NoteKey<'d> {
 }
 
 impl<'d> Node<'d> {
+    /// A node that asks nothing.
+    const NONE: Self = Self {
+        place: None,
+        source: None,
+        types: None,
+        values: None,
+        constant: false,
+        target: None,
+        formats: &[],
+        number: None,
+        text: None,
+        array: None,
+        object: None,
+        logic: None,
+        notes: &[],
+    };
+
     /// The types a value may have, as far as this node itself says.
     pub(crate) fn types(&self) -> Types {
         self.types.unwrap_or(Types::ANY)
@@ -224,8 +247,8 @@ impl<'d> Node<'d> {
         self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
     }
 
-    pub(crate) fn unions(&self) -> &[Union] {
-        self.logic.as_ref().map_or(&[], |logic| &logic.unions)
+    pub(crate) fn unions(&self) -> &'d [Union<'d>] {
+        self.logic.map_or(&[], |logic| logic.unions)
     }
 
     /// The node as it was written, where it is still that: one type of values without parts, and annotations.
@@ -243,7 +266,7 @@ impl<'d> Node<'d> {
     }
 
     /// Restricts the node to types, dropping the rules that then speak of nothing.
-    pub(crate) fn restrict(&mut self, types: Types) {
+    pub(crate) fn restrict(&mut self, types: Types, arena: &'d Arena) {
         let types = self.types().and(types);
         self.types = Some(types);
         if !types.meets(Types::NUMBER) {
@@ -252,7 +275,7 @@ impl<'d> Node<'d> {
         if !types.meets(Types::STRING) {
             self.text = None;
             if !types.meets(Types::NUMBER) {
-                self.formats.clear();
+                self.formats = &[];
             }
         }
         if !types.meets(Types::ARRAY) {
@@ -261,24 +284,24 @@ impl<'d> Node<'d> {
         if !types.meets(Types::OBJECT) {
             self.object = None;
         }
-        if let Some(values) = &mut self.values {
-            values.retain(|value| types.meets(Types::of(value)));
-        }
+        self.values = self.values.map(|values| arena.filtered(values, |value| types.meets(Types::of(value))));
     }
 }
 
 /// The nodes of a schema and the places they come from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Graph<'d> {
-    nodes: Vec<Rc<Node<'d>>>,
-    /// What stands for every node that is not known yet.
-    unknown: Rc<Node<'d>>,
+    arena: &'d Arena,
+    nodes: Vec<&'d Node<'d>>,
     /// Nodes that several references lead to.
     shared: foldhash::HashSet<NodeId>,
     places: Vec<(Place, Step<'d>)>,
     /// The place whose pointer was needed last, and that pointer.
     spelled: (Place, String),
 }
+
+/// What stands for every node that is not known yet.
+static UNKNOWN: Node<'static> = Node::NONE;
 
 /// A size that a graph had.
 #[derive(Clone, Copy, Debug)]
@@ -288,12 +311,12 @@ pub(crate) struct Size {
 }
 
 impl<'d> Graph<'d> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(arena: &'d Arena) -> Self {
         let mut places = Vec::with_capacity(128);
         places.push((ROOT, Step::Index(0)));
         Self {
+            arena,
             nodes: Vec::with_capacity(64),
-            unknown: Rc::default(),
             shared: foldhash::HashSet::default(),
             places,
             spelled: (ROOT, String::new()),
@@ -319,14 +342,14 @@ impl<'d> Graph<'d> {
 
     pub(crate) fn add(&mut self, node: Node<'d>) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Rc::new(node));
+        self.nodes.push(self.arena.keep(node));
         id
     }
 
     /// A node that is not known yet.
     pub(crate) fn reserve(&mut self) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Rc::clone(&self.unknown));
+        self.nodes.push(&UNKNOWN);
         id
     }
 
@@ -342,7 +365,7 @@ impl<'d> Graph<'d> {
 
     pub(crate) fn set(&mut self, id: NodeId, node: Node<'d>) {
         if let Some(slot) = self.nodes.get_mut(id.0 as usize) {
-            *slot = Rc::new(node);
+            *slot = self.arena.keep(node);
         }
     }
 
@@ -354,28 +377,22 @@ impl<'d> Graph<'d> {
 
     /// Calls a function for every node that a node refers to.
     pub(crate) fn each_child(&self, id: NodeId, visit: &mut dyn FnMut(NodeId)) {
-        let node = &self[id];
+        let node = self[id];
         node.target.into_iter().for_each(&mut *visit);
-        if let Some(rules) = &node.array {
+        if let Some(rules) = node.array {
             let contains = rules.contains.iter().map(|contains| contains.node);
-            rules
-                .prefix
-                .iter()
-                .copied()
-                .chain(rules.items)
-                .chain(rules.unevaluated)
-                .chain(contains)
-                .for_each(&mut *visit);
+            let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.unevaluated);
+            items.chain(contains).for_each(&mut *visit);
         }
-        if let Some(rules) = &node.object {
-            let named = rules.properties.iter().chain(&rules.patterns).chain(&rules.dependents).map(|(_, id)| *id);
+        if let Some(rules) = node.object {
+            let named = rules.properties.iter().chain(rules.patterns).chain(rules.dependents).map(|(_, id)| *id);
             let others = rules.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
             named.chain(others).for_each(&mut *visit);
         }
-        if let Some(logic) = &node.logic {
+        if let Some(logic) = node.logic {
             let branches = logic.unions.iter().flat_map(|union| union.branches.iter().copied());
-            logic.all.iter().chain(&logic.nots).copied().chain(branches).for_each(&mut *visit);
-            for condition in &logic.conditions {
+            logic.all.iter().chain(logic.nots).copied().chain(branches).for_each(&mut *visit);
+            for condition in logic.conditions {
                 [Some(condition.when), condition.then, condition.otherwise].into_iter().flatten().for_each(&mut *visit);
             }
         }
@@ -419,10 +436,10 @@ fn spell(places: &[(Place, Step<'_>)], place: Place, pointer: &mut String) {
 }
 
 impl<'d> Index<NodeId> for Graph<'d> {
-    type Output = Rc<Node<'d>>;
+    type Output = &'d Node<'d>;
 
     #[expect(clippy::indexing_slicing, reason = "an id is made by the graph that holds the node")]
-    fn index(&self, id: NodeId) -> &Rc<Node<'d>> {
+    fn index(&self, id: NodeId) -> &&'d Node<'d> {
         &self.nodes[id.0 as usize]
     }
 }

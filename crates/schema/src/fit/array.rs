@@ -1,7 +1,5 @@
 //! Arrays: items given where the provider wants them, tuples kept, evened out, or carried as objects.
 
-use std::rc::Rc;
-
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::dialect::Demand;
@@ -18,15 +16,15 @@ pub(super) fn is_object(json: &Json<'_>) -> bool {
 }
 
 impl<'d> Lowerer<'d, '_> {
-    pub(super) fn put_array(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_array(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
-        let rules = node.array.as_deref().unwrap_or(&silent);
+        let rules = node.array.unwrap_or(&silent);
         let mut items = rules.items;
         let mut prefix = Vec::new();
         if !rules.prefix.is_empty() {
             if self.caps.accepts(Kw::PrefixItems) {
                 let mut printed = Vec::with_capacity(rules.prefix.len());
-                for id in &rules.prefix {
+                for id in rules.prefix {
                     let lowered = self.lower(*id, Pos::Other);
                     let lowered = self.null_here(lowered);
                     prefix.push(lowered.lens);
@@ -64,7 +62,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says that nothing follows a tuple.
-    fn put_no_more(&mut self, node: &Rc<Node<'d>>, rules: &ArrayRules, sheet: &mut Sheet<'d>) {
+    fn put_no_more(&mut self, node: &'d Node<'d>, rules: &ArrayRules<'d>, sheet: &mut Sheet<'d>) {
         if !self.caps.must(Demand::SchemaObject) {
             sheet.put(Kw::Items, Json::Bool(false));
             return;
@@ -82,7 +80,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_item_counts(&mut self, node: &Rc<Node<'d>>, rules: &ArrayRules, sheet: &mut Sheet<'d>) {
+    fn put_item_counts(&mut self, node: &'d Node<'d>, rules: &ArrayRules<'d>, sheet: &mut Sheet<'d>) {
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinItems, min), (Kw::MaxItems, rules.max)] {
             let Some(count) = count else { continue };
@@ -144,16 +142,16 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
-    pub(super) fn carried_tuple(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
-        let rules = node.array.as_ref()?;
+    pub(super) fn carried_tuple(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
+        let rules = node.array?;
         if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
             return None;
         }
         let code = self.refusal_code(Kw::PrefixItems);
-        let mut rules = ArrayRules::clone(rules);
+        let mut rules = *rules;
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
-        if self.are_alike(&rules.prefix) {
+        if self.are_alike(rules.prefix) {
             let rest_alike =
                 ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
             if ends {
@@ -163,33 +161,33 @@ impl<'d> Lowerer<'d, '_> {
                 let open = !ends && rules.items.is_none();
                 let effect = if open { Effect::Narrower } else { Effect::Same };
                 rules.items = rules.prefix.first().copied();
-                rules.prefix.clear();
+                rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let mut evened = Node::clone(node);
-                evened.array = Some(Box::new(rules));
-                return Some(self.emit(&Rc::new(evened), pos));
+                let mut evened = *node;
+                evened.array = Some(self.arena.keep(rules));
+                return Some(self.emit(self.arena.keep(evened), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
             return Some(text);
         }
-        let mut object = ObjectRules { additional: Some(self.nothing()), ..ObjectRules::default() };
+        let (mut properties, mut required) = (Vec::new(), Vec::new());
         let mut fields = Vec::new();
         for (index, id) in rules.prefix.iter().enumerate() {
             let name = self.arena.text(&format!("item_{}", index + 1));
             if u64::try_from(index).is_ok_and(|index| index < rules.min) {
-                object.required.push(name);
+                required.push(name);
             }
-            fields.push((name.to_owned(), *id));
-            object.properties.push((name, *id));
+            fields.push(name.to_owned());
+            properties.push((name, *id));
         }
         let mut rest = None;
         if !ends {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let list = ArrayRules { items: Some(kind), ..ArrayRules::default() };
-                let list = Node { types: Some(Types::ARRAY), array: Some(Box::new(list)), ..Node::default() };
+                let list = Node { types: Some(Types::ARRAY), array: Some(self.arena.keep(list)), ..Node::default() };
                 let list = self.graph.add(list);
-                object.properties.push(("rest", list));
+                properties.push(("rest", list));
                 rest = Some("rest".to_owned());
             } else {
                 self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow");
@@ -206,15 +204,20 @@ impl<'d> Lowerer<'d, '_> {
         if rules.unique || !rules.contains.is_empty() {
             self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
         }
+        let object = ObjectRules {
+            properties: self.arena.list(&properties),
+            required: self.arena.list(&required),
+            additional: Some(self.nothing()),
+            ..ObjectRules::default()
+        };
         let carried = Node {
             place: node.place,
             types: Some(Types::OBJECT),
-            object: Some(Box::new(object)),
-            notes: node.notes.clone(),
+            object: Some(self.arena.keep(object)),
+            notes: node.notes,
             ..Node::default()
         };
-        let lowered = self.emit(&Rc::new(carried), Pos::Other);
-        let fields = fields.into_iter().map(|(name, _)| name).collect();
+        let lowered = self.emit(self.arena.keep(carried), Pos::Other);
         let lens = self.lens.add(Shape::Tuple { fields, rest, object: lowered.lens });
         Some(Lowered { lens, ..lowered })
     }
@@ -240,7 +243,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn is_never(&mut self, id: NodeId) -> bool {
         let node = &self.graph[id];
         if node.target.is_none() && node.logic.is_none() {
-            return node.types().is_none() || node.values.as_ref().is_some_and(Vec::is_empty);
+            return node.types().is_none() || node.values.is_some_and(<[_]>::is_empty);
         }
         // Definitions that accept nothing are not worth the search that would find them.
         node.target.is_none() && self.types_of(id).is_none()

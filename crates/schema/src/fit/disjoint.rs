@@ -1,7 +1,5 @@
 //! Whether the branches of a union exclude each other, so that `oneOf` and `anyOf` mean the same.
 
-use std::rc::Rc;
-
 use super::Lowerer;
 use crate::graph::{Node, NodeId};
 use crate::types::Types;
@@ -41,20 +39,20 @@ impl Lowerer<'_, '_> {
             return true;
         }
         let (a, b) = (self.flatten(a), self.flatten(b));
-        let (a, b) = (Rc::clone(&self.graph[a]), Rc::clone(&self.graph[b]));
-        if let (Some(x), Some(y)) = (&a.values, &b.values)
+        let (a, b) = (self.graph[a], self.graph[b]);
+        if let (Some(x), Some(y)) = (a.values, b.values)
             && !x.iter().any(|value| y.iter().any(|other| other.same(value)))
         {
             return true;
         }
         // Objects exclude each other only where nothing but objects is shared.
-        shared == Types::OBJECT && depth > 0 && self.objects_exclude(&a, &b, depth)
+        shared == Types::OBJECT && depth > 0 && self.objects_exclude(a, b, depth)
     }
 
-    fn objects_exclude(&mut self, a: &Rc<Node<'_>>, b: &Rc<Node<'_>>, depth: usize) -> bool {
-        let (Some(x), Some(y)) = (&a.object, &b.object) else { return false };
+    fn objects_exclude(&mut self, a: &Node<'_>, b: &Node<'_>, depth: usize) -> bool {
+        let (Some(x), Some(y)) = (a.object, b.object) else { return false };
         for (own, other) in [(x, y), (y, x)] {
-            for name in &own.required {
+            for name in own.required {
                 let declared = other.properties.iter().find(|(key, _)| key == name);
                 let refused = declared.is_none()
                     && other.patterns.is_empty()

@@ -1,7 +1,6 @@
 //! Prints one node: each keyword as it is where the dialect takes it, else dropped, rewritten, or spilled into the
 //! description in the one documented format, `(keyword: value)`.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Lowered, Lowerer, Pos, SoFar, Spill, Trust, Wanting};
@@ -33,7 +32,7 @@ const LONGEST_REPEAT: u64 = 500;
 
 impl<'d> Lowerer<'d, '_> {
     /// Prints a node that has no reference; its unions and its `allOf` only where they may stay as they are.
-    pub(super) fn emit(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn emit(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if let Some(json) = node.as_written().filter(|_| self.takes_notes(node)) {
             self.spend(json.as_obj().unwrap_or_default());
             return Lowered { json: json.clone(), lens: LensId::SAME, null: false };
@@ -43,10 +42,10 @@ impl<'d> Lowerer<'d, '_> {
         let types = node.types();
         let numeric = types.meets(Types::NUMBER) && node.number.is_some();
         self.put_formats(node, &mut sheet);
-        if let (Some(rules), true) = (&node.text, types.meets(Types::STRING)) {
+        if let (Some(rules), true) = (node.text, types.meets(Types::STRING)) {
             self.put_text(node, rules, &mut sheet);
         }
-        if let (Some(rules), true) = (&node.number, numeric) {
+        if let (Some(rules), true) = (node.number, numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
         if types.meets(Types::ARRAY)
@@ -67,7 +66,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Adds the annotations and the description.
-    pub(super) fn finish(&mut self, node: &Rc<Node<'d>>, sheet: Sheet<'d>) -> Lowered<'d> {
+    pub(super) fn finish(&mut self, node: &'d Node<'d>, sheet: Sheet<'d>) -> Lowered<'d> {
         let Sheet { mut members, mut facts, lens } = sheet;
         let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
@@ -125,8 +124,8 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts the annotations other than the description; what cannot stay is spilled or dropped.
-    fn put_notes(&mut self, node: &Rc<Node<'d>>, lens: LensId, members: &mut Vec<Member<'d>>, facts: &mut Vec<String>) {
-        for note in &node.notes {
+    fn put_notes(&mut self, node: &'d Node<'d>, lens: LensId, members: &mut Vec<Member<'d>>, facts: &mut Vec<String>) {
+        for note in node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
                 NoteKey::Kw(kw) => {
@@ -163,10 +162,10 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
     /// that one may.
-    pub(super) fn notes_beside(&mut self, node: &Rc<Node<'d>>, beside: KwSet, members: &mut Vec<Member<'d>>) {
+    pub(super) fn notes_beside(&mut self, node: &'d Node<'d>, beside: KwSet, members: &mut Vec<Member<'d>>) {
         let describes = beside.has(Kw::Description);
         let mut facts = Vec::new();
-        for note in &node.notes {
+        for note in node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) if describes => {}
                 NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
@@ -217,7 +216,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_types(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
+    fn put_types(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
         if node.types.is_none() {
             return;
         }
@@ -232,9 +231,9 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_formats(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
+    fn put_formats(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
-        for format in &node.formats {
+        for format in node.formats {
             let taken = self.caps.accepts(Kw::Format)
                 && self.caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| own == format))
                 && (*format != "enum" || node.values.is_some())
@@ -273,9 +272,9 @@ impl<'d> Lowerer<'d, '_> {
         self.change(code, place, kw, action, Effect::Wider, "moved into the description");
     }
 
-    fn put_text(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_text(&mut self, node: &'d Node<'d>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
-        for text in &rules.patterns {
+        for text in rules.patterns {
             let features = pattern::features_among(text, self.caps.pattern_refused);
             if self.caps.accepts(Kw::Pattern) && !stated {
                 if features.is_empty() {
@@ -332,7 +331,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_numbers(&mut self, node: &Rc<Node<'d>>, rules: &crate::graph::NumberRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_numbers(&mut self, node: &'d Node<'d>, rules: &crate::graph::NumberRules<'d>, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         for (bound, side) in [(&rules.min, Side::Lower), (&rules.max, Side::Upper)] {
             if let Some(bound) = bound {
@@ -348,7 +347,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_bound(&mut self, node: &Rc<Node<'d>>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
+    fn put_bound(&mut self, node: &'d Node<'d>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         let (inclusive, exclusive, step) = match side {
             Side::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
@@ -382,10 +381,10 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
-    fn put_logic(&mut self, node: &Rc<Node<'d>>, sheet: &mut Sheet<'d>) {
-        let Some(logic) = &node.logic else { return };
+    fn put_logic(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
+        let Some(logic) = node.logic else { return };
         let mut all: Vec<Json<'d>> = Vec::with_capacity(logic.all.len());
-        for part in &logic.all {
+        for part in logic.all {
             let lowered = self.lower(*part, Pos::Other);
             let lowered = self.null_here(lowered);
             // What all parts speak of is one value: it cannot travel in the shape of one of them.
@@ -395,13 +394,13 @@ impl<'d> Lowerer<'d, '_> {
             all.push(lowered.json);
         }
         let mut used = KwSet::default();
-        for union in &logic.unions {
+        for union in logic.unions {
             let mut kw = self.union_keyword(node, union);
             let before = self.so_far();
             let mut lenses = Vec::with_capacity(union.branches.len());
             let mut list = Vec::with_capacity(union.branches.len());
             for (index, id) in union.branches.iter().enumerate() {
-                let lowered = self.lower_branch((index, *id), &union.branches, node.place);
+                let lowered = self.lower_branch((index, *id), union.branches, node.place);
                 let lowered = self.null_here(lowered);
                 lenses.push((*id, lowered.lens));
                 list.push(lowered.json);
@@ -426,7 +425,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         let mut nots: Vec<Json<'d>> = Vec::with_capacity(logic.nots.len());
-        for not in &logic.nots {
+        for not in logic.nots {
             if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);
@@ -452,7 +451,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(not) = nots.pop() {
             sheet.put(Kw::Not, not);
         }
-        for condition in &logic.conditions {
+        for condition in logic.conditions {
             let mark = self.mark();
             let Some(when) = self.lower_exactly(condition.when) else {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");

@@ -1,6 +1,5 @@
 //! The order of the rewrites at one node: references, `allOf`, negations, unions, values, types, and then each type's rules.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::merge::spoken_types;
@@ -52,17 +51,17 @@ impl<'d> Lowerer<'d, '_> {
 
     fn lower_node(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         let defined_here = self.defining.take() == Some(id);
-        let node = Rc::clone(&self.graph[id]);
+        let node = self.graph[id];
         if node.target.is_some() {
-            return self.lower_reference(id, &node, pos);
+            return self.lower_reference(id, node, pos);
         }
-        let all = node.logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
+        let all = node.logic.is_some_and(|logic| !logic.all.is_empty());
         if !all {
-            return self.lower_merged(id, &node, pos);
+            return self.lower_merged(id, node, pos);
         }
         if self.says(Kw::AllOf, pos)
             && !self.wants_type(pos)
-            && let Some(lowered) = self.in_one_shape(|own| own.lower_merged(id, &node, pos))
+            && let Some(lowered) = self.in_one_shape(|own| own.lower_merged(id, node, pos))
         {
             return lowered;
         }
@@ -72,13 +71,13 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.refusal_code(Kw::AllOf);
         self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
         let flat = self.flatten(id);
-        let node = Rc::clone(&self.graph[flat]);
+        let node = self.graph[flat];
         if defined_here {
-            return self.lower_merged(flat, &node, pos);
+            return self.lower_merged(flat, node, pos);
         }
         // A merged node can contain itself, by way of the references it was merged from.
         self.opened.push(id);
-        let lowered = self.lower_merged(flat, &node, pos);
+        let lowered = self.lower_merged(flat, node, pos);
         self.opened.pop();
         self.close_loop(id, lowered)
     }
@@ -103,70 +102,69 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says a node that has neither a reference nor, unless the dialect takes it, an `allOf`.
-    pub(super) fn lower_merged(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_merged(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let node = self.without_negations(node, pos);
         if self.told.is_empty() {
-            return self.lower_plain(id, &node, pos);
+            return self.lower_plain(id, node, pos);
         }
         let facts = std::mem::take(&mut self.told);
-        let lowered = self.lower_plain(id, &node, pos);
+        let lowered = self.lower_plain(id, node, pos);
         self.with_facts(lowered, &facts)
     }
 
-    fn lower_plain(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        let node = Rc::clone(node);
-        let node = self.with_types(&node, pos);
-        if node.types().is_none() || node.values.as_ref().is_some_and(Vec::is_empty) {
-            return self.never(&node);
+    fn lower_plain(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+        let node = self.with_types(node, pos);
+        if node.types().is_none() || node.values.is_some_and(<[_]>::is_empty) {
+            return self.never(node);
         }
         if node.is_any() {
-            return self.lower_any(id, &node, pos);
+            return self.lower_any(id, node, pos);
         }
         if !node.unions().is_empty() {
             if self.caps.accepts(Kw::AnyOf) {
-                return self.lower_unions(id, &node, pos);
+                return self.lower_unions(id, node, pos);
             }
             // Where unions are merged away, what is merged can contain the union again.
             if self.joining.contains(&id) {
                 return self.lower_loop(id);
             }
             self.joining.push(id);
-            let lowered = self.lower_unions(id, &node, pos);
+            let lowered = self.lower_unions(id, node, pos);
             self.joining.pop();
             return lowered;
         }
         if node.values.is_some() {
-            return self.lower_values(&node, pos);
+            return self.lower_values(node, pos);
         }
-        self.lower_types(&node, pos)
+        self.lower_types(node, pos)
     }
 
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
-    fn with_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
+    fn with_types(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
         let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
         let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
         if silent && wanted && spoken.is_none() && node.logic.is_some() {
             // What is only said by exclusion is said of values of every type.
-            let mut typed = Node::clone(node);
+            let mut typed = *node;
             typed.types = Some(Types::ANY);
-            return Rc::new(typed);
+            return self.arena.keep(typed);
         }
         if !silent || !wanted || spoken.is_none() {
-            return Rc::clone(node);
+            return node;
         }
         let demand = if pos == Pos::Root { Demand::RootObject } else { Demand::Typed };
         let code = self.demand_code(demand);
         let names: Vec<&str> = spoken.names().map(|(name, _)| name).collect();
         let detail = format!("taken to be {}, which its keywords speak of", names.join(" or "));
         self.change(&code, node.place, Kw::Type, Action::Added, Effect::Narrower, detail);
-        let mut typed = Node::clone(node);
+        let mut typed = *node;
         typed.types = Some(spoken);
-        Rc::new(typed)
+        self.arena.keep(typed)
     }
 
-    fn lower_types(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_types(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let types = node.types();
         let single = types.name().is_some();
         if single && types != Types::NULL {
@@ -182,17 +180,17 @@ impl<'d> Lowerer<'d, '_> {
             return self.emit(node, pos);
         }
         if null_only {
-            let mut null = Node::clone(node);
-            null.values = Some(vec![&Json::Null]);
-            return self.lower_values(&Rc::new(null), pos);
+            let mut null = *node;
+            null.values = Some(&[&Json::Null]);
+            return self.lower_values(self.arena.keep(null), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
-        let notes = node.notes.clone();
+        let notes = node.notes;
         let mut variants = Vec::new();
         for (_, one) in rest.names() {
-            let mut variant = Node::clone(node);
-            variant.notes.clear();
-            variant.restrict(one);
+            let mut variant = *node;
+            variant.notes = &[];
+            variant.restrict(one, self.arena);
             variants.push(self.graph.add(variant));
         }
         if types.meets(Types::NULL) {
@@ -201,10 +199,10 @@ impl<'d> Lowerer<'d, '_> {
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
         self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type");
-        self.lower_branches(variants, &Node { place: node.place, notes, ..Node::default() }, pos)
+        self.lower_branches(variants, Node { place: node.place, notes, ..Node::default() }, pos)
     }
 
-    fn lower_single(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_single(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if node.types() != Types::OBJECT {
             return self.lower_leaf(node, pos);
         }
@@ -215,17 +213,17 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// An object that may not stand this deep, as text. Without definitions there is no other way out.
-    pub(super) fn too_deep(&mut self, node: &Rc<Node<'d>>) -> Option<Lowered<'d>> {
+    pub(super) fn too_deep(&mut self, node: &'d Node<'d>) -> Option<Lowered<'d>> {
         let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline)?;
         if self.objects < deepest {
             return None;
         }
         let code = self.demand_code(Demand::MaxDepth);
-        let id = self.graph.add(Node::clone(node));
+        let id = self.graph.add(*node);
         Some(self.as_text(id, &code, "nested too deeply"))
     }
 
-    fn lower_leaf(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_leaf(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let carried = match node.types() {
             Types::OBJECT => self.carried_object(node, pos),
             Types::ARRAY => self.carried_tuple(node, pos),
@@ -237,8 +235,8 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is said of the caller's value cannot be said of one that travels in another shape.
-    fn drop_logic(&mut self, node: &Rc<Node<'d>>) {
-        let Some(logic) = &node.logic else { return };
+    fn drop_logic(&mut self, node: &'d Node<'d>) {
+        let Some(logic) = node.logic else { return };
         if !logic.all.is_empty() || !logic.unions.is_empty() {
             self.parts = Wanting::Several;
         }
@@ -250,7 +248,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that accepts anything.
-    fn lower_any(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_any(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if !self.wants_type(pos) {
             return self.emit(node, pos);
         }
@@ -265,7 +263,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that accepts nothing. No dialect has a word for it that all take.
-    pub(super) fn never(&mut self, node: &Rc<Node<'d>>) -> Lowered<'d> {
+    pub(super) fn never(&mut self, node: &'d Node<'d>) -> Lowered<'d> {
         if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
             let not = (Kw::Not.name(), Json::obj(Vec::new()));
             return Lowered { json: Json::obj(vec![not]), lens: LensId::SAME, null: false };
@@ -282,7 +280,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Carries a value as JSON text in a string.
     pub(super) fn as_text(&mut self, id: NodeId, code: &Arc<str>, why: &str) -> Lowered<'d> {
-        let node = Rc::clone(&self.graph[id]);
+        let node = self.graph[id];
         let any = node.is_any();
         let effect = if any { Effect::Same } else { Effect::Wider };
         let detail = format!("{why}: carried as JSON text in a string");
@@ -291,36 +289,34 @@ impl<'d> Lowerer<'d, '_> {
         sheet.put(Kw::Type, Json::str("string"));
         sheet.facts.push(if any { "(any JSON value as JSON text)" } else { "(the value as JSON text)" }.to_owned());
         sheet.lens = self.lens.add(Shape::Text);
-        self.finish(&node, sheet)
+        self.finish(node, sheet)
     }
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
-    pub(super) fn without_negations(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Rc<Node<'d>> {
-        let Some(logic) = &node.logic else { return Rc::clone(node) };
+    pub(super) fn without_negations(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
+        let Some(logic) = node.logic else { return node };
         let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
         let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
         if !drop_nots && !drop_conditions {
-            return Rc::clone(node);
+            return node;
         }
-        let mut node = Node::clone(node);
-        let mut logic = node.logic.take().map(|logic| *logic).unwrap_or_default();
+        let mut node = *node;
+        let mut logic = *logic;
         if drop_nots {
             for not in std::mem::take(&mut logic.nots) {
-                self.lower_not(&mut node, not);
+                self.lower_not(&mut node, *not);
             }
         }
         if drop_conditions {
             let code = self.refusal_code(Kw::If);
             for condition in std::mem::take(&mut logic.conditions) {
-                let told = self.tell_condition(&condition);
+                let told = self.tell_condition(condition);
                 let action = if told { Action::Described } else { Action::Dropped };
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
         }
-        let empty =
-            logic.all.is_empty() && logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty();
-        node.logic = (!empty).then(|| Box::new(logic));
-        Rc::new(node)
+        node.logic = (!logic.is_empty()).then(|| self.arena.keep(logic));
+        self.arena.keep(node)
     }
 
     /// Leaves a short condition to the description of the node that is printed next.
@@ -342,7 +338,7 @@ impl<'d> Lowerer<'d, '_> {
     fn lower_not(&mut self, node: &mut Node<'d>, not: NodeId) {
         let code = self.refusal_code(Kw::Not);
         let refused = self.flatten(not);
-        let refused = Rc::clone(&self.graph[refused]);
+        let refused = self.graph[refused];
         if refused.types().is_none() {
             // What excludes nothing says nothing.
             return;
@@ -350,15 +346,15 @@ impl<'d> Lowerer<'d, '_> {
         let only_types = refused.asks_only_types();
         if only_types {
             let left = node.types().without(refused.types());
-            node.restrict(left);
+            node.restrict(left, self.arena);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`");
             return;
         }
-        if let (Some(values), Some(own)) = (&refused.values, &mut node.values)
+        if let (Some(values), Some(own)) = (refused.values, node.values)
             && refused.types.is_none()
             && refused.logic.is_none()
         {
-            own.retain(|value| !values.iter().any(|other| other.same(value)));
+            node.values = Some(self.arena.filtered(own, |value| !values.iter().any(|other| other.same(value))));
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
@@ -377,15 +373,15 @@ impl<'d> Lowerer<'d, '_> {
         }
         self.typing += 1;
         let flat = self.flatten(id);
-        let node = Rc::clone(&self.graph[flat]);
+        let node = self.graph[flat];
         let mut types = node.types();
-        if let Some(values) = &node.values {
+        if let Some(values) = node.values {
             let of_values = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
             types = types.and(widened(of_values));
         }
         for union in node.unions() {
             let mut of_branches = Types::NONE;
-            for branch in &union.branches {
+            for branch in union.branches {
                 of_branches = of_branches.or(self.types_of(*branch));
             }
             types = types.and(of_branches);

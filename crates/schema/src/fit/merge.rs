@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Lowerer;
+use crate::arena::Arena;
 use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Place, Side, TextRules};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -13,8 +14,8 @@ use crate::types::Types;
 impl<'d> Lowerer<'d, '_> {
     /// The node with its reference and its `allOf` merged into it.
     pub(super) fn flatten(&mut self, id: NodeId) -> NodeId {
-        let node = &self.graph[id];
-        if node.target.is_none() && node.logic.as_ref().is_none_or(|logic| logic.all.is_empty()) {
+        let node = self.graph[id];
+        if node.target.is_none() && node.logic.is_none_or(|logic| logic.all.is_empty()) {
             return id;
         }
         if let Some(flat) = self.flat.get(&id) {
@@ -36,22 +37,17 @@ impl<'d> Lowerer<'d, '_> {
             return self.any();
         }
         self.flattening.push(id);
-        let mut own = Node::clone(node);
+        let mut own = *node;
         let target = own.target.take();
-        let all = own.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.all));
-        if own
-            .logic
-            .as_ref()
-            .is_some_and(|logic| logic.unions.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty())
-        {
-            own.logic = None;
-        }
+        let all = own.logic.map_or(&[][..], |logic| logic.all);
+        let logic = own.logic.map(|logic| Logic { all: &[], ..*logic }).filter(|logic| !logic.is_empty());
+        own.logic = logic.map(|logic| self.arena.keep(logic));
         let single = target.is_none() && all.len() == 1;
         let place = own.place;
         let mut parts = Vec::with_capacity(all.len() + 1);
         for part in target.into_iter().chain(all.iter().copied()) {
             let part = self.flatten(part);
-            parts.push(Node::clone(&self.graph[part]));
+            parts.push(*self.graph[part]);
         }
         let merged = self.meet_all(parts);
         let merged = match merged {
@@ -122,8 +118,8 @@ impl<'d> Lowerer<'d, '_> {
             self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
             return a;
         }
-        let logic = Logic { all: vec![a, b], ..Logic::default() };
-        let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
+        let logic = Logic { all: self.arena.list(&[a, b]), ..Logic::default() };
+        let id = self.graph.add(Node { place, logic: Some(self.arena.keep(logic)), ..Node::default() });
         self.pairs.insert((a, b), id);
         id
     }
@@ -131,15 +127,13 @@ impl<'d> Lowerer<'d, '_> {
     /// What a reference means with siblings beside it. Siblings that close an object they declare nothing of are meant for the
     /// target's properties (R-A12), although they say that none of them may be there.
     fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
-        let closing =
-            own.object.as_ref().and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
-        let declares =
-            own.object.as_ref().is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
+        let closing = own.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
+        let declares = own.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
         if let (Some(closing), false) = (closing, declares)
-            && let (Some(siblings), Some(rules)) = (&mut own.object, &mut target.object)
+            && let (Some(siblings), Some(rules)) = (own.object, target.object)
         {
-            siblings.additional = None;
-            rules.additional = Some(closing);
+            own.object = Some(self.arena.keep(ObjectRules { additional: None, ..*siblings }));
+            target.object = Some(self.arena.keep(ObjectRules { additional: Some(closing), ..*rules }));
             let detail = "closes the properties of what it refers to";
             self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
         }
@@ -151,43 +145,50 @@ impl<'d> Lowerer<'d, '_> {
             (Some(x), Some(y)) => Some(x.and(y)),
             (x, y) => x.or(y),
         };
-        a.values = match (a.values.take(), b.values) {
-            (Some(x), Some(y)) => Some(x.into_iter().filter(|value| y.iter().any(|other| other.same(value))).collect()),
+        let arena = self.arena;
+        a.values = match (a.values, b.values) {
+            (Some(x), Some(y)) => Some(arena.filtered(x, |value| y.iter().any(|other| other.same(value)))),
             (x, y) => x.or(y),
         };
-        for format in b.formats {
-            if !a.formats.contains(&format) {
-                a.formats.push(format);
-            }
-        }
-        a.number = join_rules(a.number.take(), b.number, meet_numbers);
-        a.text = join_rules(a.text.take(), b.text, meet_texts);
-        a.array = join_rules(a.array.take(), b.array, |x, y| self.meet_arrays(x, y));
+        a.formats = self.joined(a.formats, b.formats, |x, y| x == y);
+        a.number = join_rules(a.number, b.number, |x, y| arena.keep(meet_numbers(x, y, arena)));
+        a.text = join_rules(a.text, b.text, |x, y| {
+            let patterns = self.joined(x.patterns, y.patterns, |x, y| x == y);
+            arena.keep(TextRules { min: x.min.max(y.min), max: least(x.max, y.max), patterns })
+        });
+        a.array = join_rules(a.array, b.array, |x, y| arena.keep(self.meet_arrays(x, y)));
         let place = a.place;
-        a.object = join_rules(a.object.take(), b.object, |x, y| self.meet_objects(x, y, place));
-        if let Some(theirs) = b.logic {
-            let own = a.logic.get_or_insert_default();
-            for union in theirs.unions {
-                if !own.unions.contains(&union) {
-                    own.unions.push(union);
-                }
-            }
-            extend_new(&mut own.all, theirs.all, |x, y| x == y);
-            extend_new(&mut own.nots, theirs.nots, |x, y| x == y);
-            extend_new(&mut own.conditions, theirs.conditions, |x, y| x.when == y.when && x.then == y.then);
-        }
-        for note in b.notes {
-            if !a.notes.iter().any(|own| own.key == note.key) {
-                a.notes.push(note);
-            }
-        }
+        a.object = join_rules(a.object, b.object, |x, y| arena.keep(self.meet_objects(x, y, place)));
+        a.logic = join_rules(a.logic, b.logic, |x, y| {
+            arena.keep(Logic {
+                all: self.joined(x.all, y.all, |x, y| x == y),
+                unions: self.joined(x.unions, y.unions, |x, y| x == y),
+                nots: self.joined(x.nots, y.nots, |x, y| x == y),
+                conditions: self.joined(x.conditions, y.conditions, |x, y| x.when == y.when && x.then == y.then),
+            })
+        });
+        a.notes = self.joined(a.notes, b.notes, |x, y| x.key == y.key);
         if let Some(types) = a.types {
-            a.restrict(types);
+            a.restrict(types, arena);
         }
         a
     }
 
-    fn meet_arrays(&mut self, a: ArrayRules, b: ArrayRules) -> ArrayRules {
+    /// A list, and what is not in it yet of another: a schema that is merged with itself over and over must not grow.
+    fn joined<T: Copy>(&self, own: &'d [T], more: &'d [T], same: impl Fn(&T, &T) -> bool) -> &'d [T] {
+        if own.is_empty() || more.is_empty() {
+            return if own.is_empty() { more } else { own };
+        }
+        let mut all = own.to_vec();
+        for item in more {
+            if !all.iter().any(|other| same(other, item)) {
+                all.push(*item);
+            }
+        }
+        if all.len() == own.len() { own } else { self.arena.list(&all) }
+    }
+
+    fn meet_arrays(&mut self, a: &ArrayRules<'d>, b: &ArrayRules<'d>) -> ArrayRules<'d> {
         let count = a.prefix.len().max(b.prefix.len());
         let mut prefix = Vec::with_capacity(count);
         for index in 0..count {
@@ -203,10 +204,9 @@ impl<'d> Lowerer<'d, '_> {
             (Some(x), Some(y)) => Some(self.both(x, y)),
             (x, y) => x.or(y),
         };
-        let mut contains = a.contains;
-        extend_new(&mut contains, b.contains, |x, y| x.node == y.node);
+        let contains = self.joined(a.contains, b.contains, |x, y| x.node == y.node);
         ArrayRules {
-            prefix,
+            prefix: self.arena.list(&prefix),
             items,
             min: a.min.max(b.min),
             max: least(a.max, b.max),
@@ -216,27 +216,27 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn meet_objects(&mut self, a: ObjectRules<'d>, b: ObjectRules<'d>, place: Option<Place>) -> ObjectRules<'d> {
+    fn meet_objects(&mut self, a: &ObjectRules<'d>, b: &ObjectRules<'d>, place: Option<Place>) -> ObjectRules<'d> {
         let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<&'d str, NodeId> {
             rules.properties.iter().copied().collect()
         };
-        let (in_a, in_b) = (find(&a), find(&b));
+        let (in_a, in_b) = (find(a), find(b));
         let mut properties = Vec::with_capacity(a.properties.len() + b.properties.len());
-        for (key, id) in &a.properties {
+        for (key, id) in a.properties {
             let id = match in_b.get(key) {
                 Some(other) => self.both(*id, *other),
-                None => self.undeclared(*id, key, &b),
+                None => self.undeclared(*id, key, b),
             };
             properties.push((*key, id));
         }
-        for (key, id) in &b.properties {
+        for (key, id) in b.properties {
             if !in_a.contains_key(key) {
-                properties.push((*key, self.undeclared(*id, key, &a)));
+                properties.push((*key, self.undeclared(*id, key, a)));
             }
         }
         let mut patterns = Vec::new();
-        for (own, other) in [(&a, &b), (&b, &a)] {
-            for (key, id) in &own.patterns {
+        for (own, other) in [(a, b), (b, a)] {
+            for (key, id) in own.patterns {
                 let same = other.patterns.iter().find(|(pattern, _)| pattern == key);
                 if let Some((_, theirs)) = same {
                     if !patterns.iter().any(|(pattern, _)| pattern == key) {
@@ -257,26 +257,16 @@ impl<'d> Lowerer<'d, '_> {
             (Some(x), Some(y)) => Some(self.both(x, y)),
             (x, y) => x.or(y),
         };
-        let mut required = a.required;
-        for name in b.required {
-            if !required.contains(&name) {
-                required.push(name);
-            }
-        }
-        let (mut names, mut needs, mut dependents) = (a.names, a.needs, a.dependents);
-        extend_new(&mut names, b.names, |x, y| x == y);
-        extend_new(&mut needs, b.needs, |x, y| x == y);
-        extend_new(&mut dependents, b.dependents, |x, y| x == y);
         ObjectRules {
-            properties,
-            required,
+            properties: self.arena.list(&properties),
+            required: self.joined(a.required, b.required, |x, y| x == y),
             additional,
-            patterns,
-            names,
+            patterns: self.arena.list(&patterns),
+            names: self.joined(a.names, b.names, |x, y| x == y),
             min: a.min.max(b.min),
             max: least(a.max, b.max),
-            needs,
-            dependents,
+            needs: self.joined(a.needs, b.needs, |x, y| x == y),
+            dependents: self.joined(a.dependents, b.dependents, |x, y| x == y),
             unevaluated: a.unevaluated.or(b.unevaluated),
         }
     }
@@ -285,7 +275,7 @@ impl<'d> Lowerer<'d, '_> {
     fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'d>) -> NodeId {
         let mut id = id;
         let mut matched = false;
-        for (pattern, schema) in &rules.patterns {
+        for (pattern, schema) in rules.patterns {
             if self.matches(pattern, key) {
                 matched = true;
                 id = self.both(id, *schema);
@@ -315,47 +305,32 @@ impl Lowerer<'_, '_> {
 /// References and `allOf` within one another beyond this depth ask nothing more.
 const MAX_CHAIN: usize = 200;
 
-/// Adds what is not there yet: a schema that is merged with itself over and over must not grow.
-fn extend_new<T>(own: &mut Vec<T>, more: Vec<T>, same: impl Fn(&T, &T) -> bool) {
-    for item in more {
-        if !own.iter().any(|other| same(other, &item)) {
-            own.push(item);
-        }
-    }
-}
-
-fn join_rules<T>(a: Option<Box<T>>, b: Option<Box<T>>, meet: impl FnOnce(T, T) -> T) -> Option<Box<T>> {
+fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T, &'d T) -> &'d T) -> Option<&'d T> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(Box::new(meet(*a, *b))),
+        (Some(a), Some(b)) => Some(meet(a, b)),
         (a, b) => a.or(b),
     }
 }
 
-fn meet_numbers<'d>(a: NumberRules<'d>, b: NumberRules<'d>) -> NumberRules<'d> {
-    let pick = |x: Option<Bound>, y: Option<Bound>, side| match (x, y) {
+fn meet_numbers<'d>(a: &NumberRules<'d>, b: &NumberRules<'d>, arena: &'d Arena) -> NumberRules<'d> {
+    let pick = |x: &Option<Bound>, y: &Option<Bound>, side| match (x.clone(), y.clone()) {
         (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
     };
-    let mut multiples: Vec<&'d Json<'d>> = a.multiples;
-    multiples.extend(b.multiples);
+    let mut multiples = [a.multiples, b.multiples].concat();
     multiples.dedup_by(|x, y| x.same(y));
     // A multiple of 6 is a multiple of 3.
     let coarser = |x: &Json<'_>, y: &Json<'_>| match (x.as_count(), y.as_count()) {
         (Some(x), Some(y)) => x != y && y != 0 && x % y == 0,
         _ => false,
     };
-    let kept = multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
-    NumberRules { min: pick(a.min, b.min, Side::Lower), max: pick(a.max, b.max, Side::Upper), multiples: kept }
-}
-
-fn meet_texts<'d>(a: TextRules<'d>, b: TextRules<'d>) -> TextRules<'d> {
-    let mut patterns = a.patterns;
-    for pattern in b.patterns {
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
+    let kept: Vec<&'d Json<'d>> =
+        multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
+    NumberRules {
+        min: pick(&a.min, &b.min, Side::Lower),
+        max: pick(&a.max, &b.max, Side::Upper),
+        multiples: arena.list(&kept),
     }
-    TextRules { min: a.min.max(b.min), max: least(a.max, b.max), patterns }
 }
 
 fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {

@@ -18,7 +18,6 @@ mod union;
 mod values;
 
 use std::borrow::Cow;
-use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::{HashMap, HashSet};
@@ -191,13 +190,13 @@ fn fit_json<'d, T>(
     let remote = fetch(&json, arena, options)?;
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     if options.unresolved == Unresolved::Refuse {
-        read(&json, &remote, &reading)?;
+        read(&json, arena, &remote, &reading)?;
     }
     // What already fits is left alone, to the byte: the first law then implies the second.
     if is_clean(&json, rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
-    let mut read = read(&json, &remote, &reading)?;
+    let mut read = read(&json, arena, &remote, &reading)?;
     let size = read.graph.size();
     loop {
         let mut tried = try_rung(&mut read, arena, rung, options);
@@ -264,8 +263,7 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
         }
         // The same again, with what looks alike in objects of its own.
         boxes = std::mem::take(&mut lowerer.boxes);
-        read.graph = lowerer.graph;
-        read.graph.shrink_to(size);
+        lowerer.graph.shrink_to(size);
     };
     let mut changes = std::mem::take(&mut lowerer.changes);
     changes.append(&mut lowerer.merges);
@@ -279,7 +277,6 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
         budget::soften_loops(&mut json, rung, options.slot, &mut changes);
         first_violation(&json, rung, options.slot)
     };
-    read.graph = lowerer.graph;
     Tried { json, lens, changes, stuck }
 }
 
@@ -300,7 +297,8 @@ fn again_strictly<T>(
         return (print(&first.json), Outcome { changes, strict: false, lens: first.lens });
     }
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
-    let second = read(&first.json, &[], &reading).ok().map(|mut read| try_rung(&mut read, arena, dialect, options));
+    let second =
+        read(&first.json, arena, &[], &reading).ok().map(|mut read| try_rung(&mut read, arena, dialect, options));
     match second.filter(|second| second.stuck.is_none()) {
         Some(mut second) => {
             changes.append(&mut second.changes);
@@ -424,7 +422,7 @@ struct Printed {
 
 struct Lowerer<'d, 'c> {
     arena: &'d Arena,
-    graph: Graph<'d>,
+    graph: &'c mut Graph<'d>,
     root: NodeId,
     dialect: &'c Dialect,
     caps: &'c Caps,
@@ -502,8 +500,8 @@ const NODE_BYTES: usize = 32;
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(read: &mut Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, trust: Trust) -> Self {
-        let graph = std::mem::take(&mut read.graph);
+    fn new(read: &'c mut Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, trust: Trust) -> Self {
+        let graph = &mut read.graph;
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -639,8 +637,8 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     }
 
     /// Says a node that is not in the graph.
-    fn lower_merged_plain(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
-        let id = self.graph.add(Node::clone(node));
+    fn lower_merged_plain(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+        let id = self.graph.add(*node);
         self.lower(id, pos)
     }
 

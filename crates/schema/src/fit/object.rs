@@ -1,15 +1,13 @@
 //! Objects: closed where they must be, optionals said as the dialect says them, maps kept or carried as lists of entries,
 //! keys renamed.
 
-use std::borrow::Cow;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::emit::Sheet;
 use super::names::Names;
 use super::{Lowered, Lowerer, Open, Pos, Refs};
 use crate::dialect::Demand;
-use crate::graph::{Logic, Node, NodeId, ObjectRules, Union};
+use crate::graph::{Node, NodeId, ObjectRules};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
@@ -53,25 +51,22 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
-    fn object_rules<'n>(&self, node: &'n Rc<Node<'d>>) -> Cow<'n, ObjectRules<'d>> {
-        let Some(rules) = node.object.as_deref() else { return Cow::Owned(ObjectRules::default()) };
+    fn object_rules(&self, node: &Node<'d>) -> &'d ObjectRules<'d> {
+        let Some(rules) = node.object else { return self.arena.keep(ObjectRules::default()) };
         let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
-        if let [(pattern, id)] = rules.patterns.as_slice()
+        if let [(pattern, id)] = rules.patterns
             && every(pattern)
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            let mut rules = rules.clone();
-            rules.additional = Some(*id);
-            rules.patterns.clear();
-            return Cow::Owned(rules);
+            return self.arena.keep(ObjectRules { additional: Some(*id), patterns: &[], ..*rules });
         }
-        Cow::Borrowed(rules)
+        rules
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
-    fn tell_of_lines(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>) {
-        let Some(asked) = node.object.as_deref().filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
+    fn tell_of_lines(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>) {
+        let Some(asked) = node.object.filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
             return;
         };
         if !asked.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
@@ -95,17 +90,16 @@ impl<'d> Lowerer<'d, '_> {
             return false;
         }
         let flat = self.flatten(id);
-        let node = Rc::clone(&self.graph[flat]);
-        let rules = self.object_rules(&node);
-        let map = matches!(self.extra(rules.as_ref()), Extra::Of(_)) || !rules.patterns.is_empty();
-        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules.as_ref());
+        let node = self.graph[flat];
+        let rules = self.object_rules(node);
+        let map = matches!(self.extra(rules), Extra::Of(_)) || !rules.patterns.is_empty();
+        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
         map && !natural && rules.properties.is_empty()
     }
 
     /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
-    pub(super) fn carried_object(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+    pub(super) fn carried_object(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
         let rules = self.object_rules(node);
-        let rules = rules.as_ref();
         if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
             return None;
         }
@@ -114,13 +108,13 @@ impl<'d> Lowerer<'d, '_> {
         let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
         if closes && !map && extra == Extra::Open {
             let code = self.demand_code(Demand::Closed);
-            let id = self.graph.add(Node::clone(node));
+            let id = self.graph.add(*node);
             return Some(self.as_text(id, &code, "an object of any form"));
         }
         let shapeless = self.caps.must(Demand::NotFreeForm);
         if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
             let code = self.demand_code(Demand::NotFreeForm);
-            let id = self.graph.add(Node::clone(node));
+            let id = self.graph.add(*node);
             return Some(self.as_text(id, &code, "an object of any form"));
         }
         let natural = !closes && !shapeless && self.caps.accepts(Kw::AdditionalProperties);
@@ -191,7 +185,7 @@ impl<'d> Lowerer<'d, '_> {
         rules: &ObjectRules<'d>,
         extra: Extra,
         code: &Arc<str>,
-        node: &Rc<Node<'d>>,
+        node: &'d Node<'d>,
     ) -> (Json<'d>, LensId) {
         let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
         let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
@@ -201,7 +195,7 @@ impl<'d> Lowerer<'d, '_> {
             Extra::Closed => {}
         }
         kinds.dedup();
-        let key_pattern = match rules.patterns.as_slice() {
+        let key_pattern = match rules.patterns {
             [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
             _ => None,
         };
@@ -216,9 +210,8 @@ impl<'d> Lowerer<'d, '_> {
         let value = match kinds.as_slice() {
             [one] => *one,
             several => {
-                let union = Union { exactly_one: false, branches: several.to_vec() };
-                let logic = Logic { unions: vec![union], ..Logic::default() };
-                self.graph.add(Node { place: node.place, logic: Some(Box::new(logic)), ..Node::default() })
+                let branches = self.arena.list(several);
+                self.graph.add(self.union_of(branches, node.place))
             }
         };
         self.go_deeper();
@@ -245,21 +238,21 @@ impl<'d> Lowerer<'d, '_> {
         self.caps.accepts(Kw::Pattern) && crate::pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
     }
 
-    pub(super) fn put_object(&mut self, node: &Rc<Node<'d>>, pos: Pos, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_object(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
-        self.tell_of_lines(node, &rules);
-        let extra = self.extra(&rules);
+        self.tell_of_lines(node, rules);
+        let extra = self.extra(rules);
         let mut own = Declared {
             fields: Vec::with_capacity(rules.properties.len()),
             properties: Vec::with_capacity(rules.properties.len()),
             required: Vec::with_capacity(rules.required.len()),
         };
-        let wanted = Wanted::new(&rules.required);
+        let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
         self.go_deeper();
         let mut gone: Vec<&str> = Vec::new();
-        for (key, id) in &rules.properties {
+        for (key, id) in rules.properties {
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
@@ -280,11 +273,11 @@ impl<'d> Lowerer<'d, '_> {
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
-        let rest = self.put_rest(node, &rules, extra, &mut own, sheet);
+        let rest = self.put_rest(node, rules, extra, &mut own, sheet);
         let Declared { fields, properties, mut required } = own;
         self.objects -= 1;
         let carried = rest.carried.is_some();
-        self.put_unknown_required(node, &rules, carried, &wanted, &gone, &mut required);
+        self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut required);
         let demanded = self.caps.must(Demand::HasProperties);
         if demanded && properties.is_empty() && rules.properties.is_empty() {
             let code = self.demand_code(Demand::HasProperties);
@@ -305,7 +298,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let kept = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none();
         let keys = if rest.carried.is_none() && fields.iter().all(kept) { Keys::AsWritten } else { Keys::Others };
-        self.put_object_counts(node, &rules, keys, sheet);
+        self.put_object_counts(node, rules, keys, sheet);
         let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
         let object = self.lens.add(Shape::Object(Box::new(shape)));
         if !object.is_same() {
@@ -323,7 +316,7 @@ impl<'d> Lowerer<'d, '_> {
         self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::SchemaObject)
     }
 
-    fn drop_property(&mut self, node: &Rc<Node<'d>>, key: &str, effect: Effect) {
+    fn drop_property(&mut self, node: &'d Node<'d>, key: &str, effect: Effect) {
         let code = self.demand_code(Demand::SchemaObject);
         let detail = format!("the property `{key}` accepts no value and is left out");
         self.change(&code, node.place, Kw::Properties, Action::Dropped, effect, detail);
@@ -417,7 +410,7 @@ impl<'d> Lowerer<'d, '_> {
     /// What becomes of properties that are not declared.
     fn put_rest(
         &mut self,
-        node: &Rc<Node<'d>>,
+        node: &'d Node<'d>,
         rules: &ObjectRules<'d>,
         extra: Extra,
         own: &mut Declared<'d>,
@@ -470,7 +463,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn natural_rest(
         &mut self,
-        node: &Rc<Node<'d>>,
+        node: &'d Node<'d>,
         rules: &ObjectRules<'d>,
         extra: Extra,
         fields: &[Field],
@@ -503,7 +496,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.patterns.len());
-            for (pattern, id) in &rules.patterns {
+            for (pattern, id) in rules.patterns {
                 let lowered = self.lower(*id, Pos::Other);
                 let lowered = self.null_here(lowered);
                 let keeps = self.keeps_values(lowered.lens);
@@ -538,7 +531,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Names that are required but not declared.
     fn put_unknown_required(
         &mut self,
-        node: &Rc<Node<'d>>,
+        node: &'d Node<'d>,
         rules: &ObjectRules<'d>,
         carried: bool,
         wanted: &Wanted<'_>,
@@ -548,7 +541,7 @@ impl<'d> Lowerer<'d, '_> {
         if wanted.is_empty() {
             return;
         }
-        let declared = Wanted::of_keys(&rules.properties);
+        let declared = Wanted::of_keys(rules.properties);
         let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
         let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
         if unknown.peek().is_some() && prune {
@@ -562,7 +555,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
-    fn put_object_counts(&mut self, node: &Rc<Node<'d>>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
+    fn put_object_counts(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
         let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys == Keys::AsWritten;
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.max)] {
@@ -590,7 +583,7 @@ impl<'d> Lowerer<'d, '_> {
         if !rules.dependents.is_empty() {
             if says(self, Kw::DependentSchemas) {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.dependents.len());
-                for (key, id) in &rules.dependents {
+                for (key, id) in rules.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
                     match map.iter_mut().find(|(own, _)| own == key) {
                         Some((_, own)) => *own = self.both(*own, *id),
@@ -613,13 +606,13 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn drop_rule(&mut self, node: &Rc<Node<'d>>, kw: Kw) {
+    fn drop_rule(&mut self, node: &'d Node<'d>, kw: Kw) {
         let code = self.refusal_code(kw);
         self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &Rc<Node<'d>>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
+    fn wire_key(&mut self, node: &'d Node<'d>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {
@@ -639,7 +632,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         name.truncate(56);
         let names = taken.get_or_insert_with(|| {
-            let declared = node.object.iter().flat_map(|rules| &rules.properties);
+            let declared = node.object.iter().flat_map(|rules| rules.properties);
             Names::of(declared.map(|(own, _)| (*own).to_owned()))
         });
         let unique = names.unique(name);
@@ -653,13 +646,13 @@ impl<'d> Lowerer<'d, '_> {
 /// `dependentRequired`, each key once.
 fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
-    for (key, names) in &rules.needs {
+    for (key, names) in rules.needs {
         let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
         if index == map.len() {
             map.push((key, Vec::new()));
         }
         let Some((_, list)) = map.get_mut(index) else { continue };
-        for name in names {
+        for name in *names {
             if !list.iter().any(|own| own.as_str() == Some(name)) {
                 list.push(Json::str(*name));
             }

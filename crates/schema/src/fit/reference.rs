@@ -1,7 +1,5 @@
 //! The reference rewrite: kept, inlined, or, where a loop cannot be said, carried as text.
 
-use std::rc::Rc;
-
 use foldhash::HashMap;
 
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
@@ -26,7 +24,7 @@ pub(super) struct Definition<'d> {
 const VALUE_BYTES: usize = 8;
 
 impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_reference(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_reference(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let Some(target) = self.follow(id) else {
             // References that only lead to each other ask nothing.
             let any = self.any();
@@ -85,7 +83,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A reference to a definition.
-    fn refer(&mut self, target: NodeId, beside: Option<&Rc<Node<'d>>>) -> Lowered<'d> {
+    fn refer(&mut self, target: NodeId, beside: Option<&'d Node<'d>>) -> Lowered<'d> {
         if self.refs == Refs::Acyclic && self.opened.contains(&target) {
             let code = self.demand_code(Demand::NoCycle);
             return self.as_text(target, &code, "the schema contains itself");
@@ -114,12 +112,12 @@ impl<'d> Lowerer<'d, '_> {
         Lowered { json: self.sealed(sheet.members), lens, null: false }
     }
 
-    fn refer_beside(&mut self, target: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Option<Lowered<'d>> {
+    fn refer_beside(&mut self, target: NodeId, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
         let mark = self.mark();
         let referred = self.refer(target, None);
-        let mut own = Node::clone(node);
+        let mut own = *node;
         own.target = None;
-        let own = self.lower_merged_plain(&Rc::new(own), pos);
+        let own = self.lower_merged_plain(self.arena.keep(own), pos);
         let plain =
             self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
         let (Json::Obj(members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
@@ -181,7 +179,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
-        let node = Rc::clone(&self.graph[target]);
+        let node = self.graph[target];
         // A definition that is itself a reference with something beside it is merged, never referred to again.
         let flat = if node.target.is_some() { self.flatten(target) } else { target };
         if flat == target { self.lower_unopened(target, pos) } else { self.lower(flat, pos) }
@@ -189,7 +187,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
     fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
-        let merged = self.graph[target].logic.as_ref().is_some_and(|logic| !logic.all.is_empty());
+        let merged = self.graph[target].logic.is_some_and(|logic| !logic.all.is_empty());
         if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
             self.defining = Some(target);
             return self.lower(target, pos);
@@ -230,7 +228,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.
-    fn inline(&mut self, id: NodeId, node: &Rc<Node<'d>>, target: NodeId, pos: Pos) -> Lowered<'d> {
+    fn inline(&mut self, id: NodeId, node: &'d Node<'d>, target: NodeId, pos: Pos) -> Lowered<'d> {
         let code = if self.refs == Refs::Inline {
             self.refusal_code(self.words.reference)
         } else {
@@ -254,16 +252,16 @@ impl<'d> Lowerer<'d, '_> {
             return self.lower_loop(id);
         }
         let flat = self.flatten(id);
-        let merged = Rc::clone(&self.graph[flat]);
+        let merged = self.graph[flat];
         self.opened.push(id);
-        let lowered = self.repeat(|own| own.lower_merged(flat, &merged, pos));
+        let lowered = self.repeat(|own| own.lower_merged(flat, merged, pos));
         self.opened.pop();
         self.close_loop(id, lowered)
     }
 
     /// The target with nothing but another description: the print of the target serves, if its own description is just
     /// what its writer wrote.
-    fn inline_noted(&mut self, node: &Rc<Node<'d>>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
+    fn inline_noted(&mut self, node: &'d Node<'d>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
         let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
         if !node.notes.iter().all(|note| only(&note.key)) || self.graph[target].target.is_some() {
             return None;

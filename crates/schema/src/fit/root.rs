@@ -1,10 +1,8 @@
 //! The root: said in place where it is an object the dialect takes, else wrapped in one.
 
-use std::rc::Rc;
-
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Node, Union};
+use crate::graph::{Logic, Node, Union};
 use crate::keyword::Kw;
 use crate::lens::Shape;
 use crate::report::{Action, Effect};
@@ -24,13 +22,13 @@ impl<'d> Lowerer<'d, '_> {
             return self.null_here(lowered);
         }
         let flat = self.flatten(root);
-        let node = Rc::clone(&self.graph[flat]);
-        let node = self.without_negations(&node, Pos::Root);
+        let node = self.graph[flat];
+        let node = self.without_negations(node, Pos::Root);
         let mut told = std::mem::take(&mut self.told);
         self.root_facts.append(&mut told);
-        let node = self.plain_root(&node);
-        if self.stands_in_place(&node)
-            && let Some(lowered) = self.lower_in_place(&node)
+        let node = self.plain_root(node);
+        if self.stands_in_place(node)
+            && let Some(lowered) = self.lower_in_place(node)
         {
             return lowered;
         }
@@ -44,7 +42,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The root as one plain object, unless it can only be said as something else: an `allOf` that the dialect takes was
     /// flattened, but the branches of a union may have taken another shape.
-    fn lower_in_place(&mut self, node: &Rc<Node<'d>>) -> Option<Lowered<'d>> {
+    fn lower_in_place(&mut self, node: &'d Node<'d>) -> Option<Lowered<'d>> {
         let mark = self.mark();
         self.root_in_place = true;
         self.root_lens = self.lens.reserve();
@@ -62,41 +60,33 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The root without a union that only says which keys are required together: the properties stay as they are, and the
     /// description says the rest.
-    fn plain_root(&mut self, node: &Rc<Node<'d>>) -> Rc<Node<'d>> {
+    fn plain_root(&mut self, node: &'d Node<'d>) -> &'d Node<'d> {
         let refused = self.caps.root_refused.has(Kw::AnyOf) || self.caps.root_refused.has(Kw::OneOf);
-        let declares = node.object.as_ref().is_some_and(|rules| !rules.properties.is_empty());
+        let declares = node.object.is_some_and(|rules| !rules.properties.is_empty());
         if node.unions().is_empty() || !refused || !declares {
-            return Rc::clone(node);
+            return node;
         }
         let only_required = |lowerer: &mut Self, union: &Union| {
             union.branches.iter().all(|branch| {
                 let flat = lowerer.flatten(*branch);
-                let node = Rc::clone(&lowerer.graph[flat]);
-                let mut parts = node.object.iter().flat_map(|rules| &rules.properties);
+                let node = lowerer.graph[flat];
+                let mut parts = node.object.iter().flat_map(|rules| rules.properties);
                 node.asks_only_required() && parts.all(|(_, id)| lowerer.graph[*id].is_any())
             })
         };
-        let unions = node.unions().to_vec();
+        let unions = node.unions();
         if !unions.iter().all(|union| only_required(self, union)) {
-            return Rc::clone(node);
+            return node;
         }
-        let mut plain = Node::clone(node);
-        if let Some(logic) = &mut plain.logic {
-            logic.unions.clear();
-        }
-        let empty = plain
-            .logic
-            .as_ref()
-            .is_some_and(|logic| logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty());
-        if empty {
-            plain.logic = None;
-        }
+        let mut plain = *node;
+        let logic = plain.logic.map(|logic| Logic { unions: &[], ..*logic }).filter(|logic| !logic.is_empty());
+        plain.logic = logic.map(|logic| self.arena.keep(logic));
         for union in unions {
             let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
             let mut groups = Vec::new();
-            for branch in &union.branches {
+            for branch in union.branches {
                 let flat = self.flatten(*branch);
-                let names = self.graph[flat].object.as_ref().map_or_else(Vec::new, |rules| rules.required.clone());
+                let names = self.graph[flat].object.map_or(&[][..], |rules| rules.required);
                 groups.push(names.join(" and "));
             }
             groups.retain(|group| !group.is_empty());
@@ -105,11 +95,11 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.demand_code(Demand::RootPlain);
             self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
         }
-        Rc::new(plain)
+        self.arena.keep(plain)
     }
 
-    fn stands_in_place(&mut self, node: &Rc<Node<'d>>) -> bool {
-        let id = self.graph.add(Node::clone(node));
+    fn stands_in_place(&mut self, node: &'d Node<'d>) -> bool {
+        let id = self.graph.add(*node);
         let types = self.types_of(id);
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
         let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
@@ -120,7 +110,7 @@ impl<'d> Lowerer<'d, '_> {
         let refused_values = node.values.is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
-        let needs_all = node.logic.as_ref().is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
+        let needs_all = node.logic.is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
         (types == Types::OBJECT || spoken || silent)
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))
             && !refused_values
@@ -149,7 +139,7 @@ impl Node<'_> {
             && self.array.is_none()
             && self.logic.is_none();
         bare && self.types.is_none_or(|types| types == Types::OBJECT)
-            && self.object.as_ref().is_some_and(|rules| {
+            && self.object.is_some_and(|rules| {
                 !rules.required.is_empty()
                     && rules.patterns.is_empty()
                     && rules.additional.is_none()

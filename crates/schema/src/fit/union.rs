@@ -2,7 +2,6 @@
 //! unions merged into one schema or carried as a choice.
 
 use std::borrow::Cow;
-use std::rc::Rc;
 
 use super::disjoint::Apart;
 use super::tell::Told;
@@ -19,26 +18,21 @@ use crate::types::Types;
 const MAX_PRODUCT: usize = 32;
 
 impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_unions(&mut self, id: NodeId, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos)
             && let Some(lowered) = self.in_one_shape(|own| own.emit(node, pos))
         {
             return lowered;
         }
-        let mut base = Node::clone(node);
-        let notes = std::mem::take(&mut base.notes);
-        let unions = base.logic.as_mut().map_or_else(Vec::new, |logic| std::mem::take(&mut logic.unions));
-        if base
-            .logic
-            .as_ref()
-            .is_some_and(|logic| logic.all.is_empty() && logic.nots.is_empty() && logic.conditions.is_empty())
-        {
-            base.logic = None;
-        }
+        let mut base = *node;
+        base.notes = &[];
+        let logic = base.logic.map(|logic| Logic { unions: &[], ..*logic }).filter(|logic| !logic.is_empty());
+        base.logic = logic.map(|logic| self.arena.keep(logic));
+        let (notes, unions) = (node.notes, node.unions());
         let silent = base.is_bare() && base.logic.is_none();
         // A type beside a union is often what every branch says again.
         let only_types = base.types.filter(|_| base.asks_only_types());
-        let weight = base.object.as_ref().map_or(1, |rules| rules.properties.len().max(1));
+        let weight = base.object.map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
             Some(base) => *base,
@@ -46,7 +40,7 @@ impl<'d> Lowerer<'d, '_> {
         };
         self.bases.insert(id, base);
         let mut branches = vec![base];
-        for union in &unions {
+        for union in unions {
             let product = branches.len() * union.branches.len();
             if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len()))
                 || product * weight > 600
@@ -59,7 +53,7 @@ impl<'d> Lowerer<'d, '_> {
             self.note_one_of(node, union);
             let mut next = Vec::with_capacity(product);
             for so_far in &branches {
-                for branch in &union.branches {
+                for branch in union.branches {
                     if self.follow(*branch) == Some(id) {
                         // A branch that is the union itself adds nothing.
                         continue;
@@ -72,15 +66,15 @@ impl<'d> Lowerer<'d, '_> {
             branches = next;
         }
         if branches == [base] {
-            let mut alone = Node::clone(&self.graph[base]);
+            let mut alone = *self.graph[base];
             alone.notes = notes;
-            return self.lower_merged_plain(&Rc::new(alone), pos);
+            return self.lower_merged_plain(self.arena.keep(alone), pos);
         }
-        self.lower_branches(branches, &Node { place: node.place, notes, ..Node::default() }, pos)
+        self.lower_branches(branches, Node { place: node.place, notes, ..Node::default() }, pos)
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
-    pub(super) fn unions_are_free(&self, node: &Rc<Node<'d>>, pos: Pos) -> bool {
+    pub(super) fn unions_are_free(&self, node: &'d Node<'d>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
         let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
         let takes = |union: &Union| {
@@ -96,7 +90,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.
-    pub(super) fn union_keyword(&mut self, node: &Rc<Node<'d>>, union: &Union) -> Kw {
+    pub(super) fn union_keyword(&mut self, node: &'d Node<'d>, union: &Union) -> Kw {
         if union.exactly_one && self.caps.accepts(Kw::OneOf) {
             return Kw::OneOf;
         }
@@ -105,11 +99,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that a `oneOf` becomes an `anyOf`, and whether that lets more through.
-    pub(super) fn note_one_of(&mut self, node: &Rc<Node<'d>>, union: &Union) {
+    pub(super) fn note_one_of(&mut self, node: &'d Node<'d>, union: &Union) {
         if !union.exactly_one {
             return;
         }
-        let (effect, detail) = match self.apart(&union.branches) {
+        let (effect, detail) = match self.apart(union.branches) {
             Apart::Proven => (Effect::Same, "its branches exclude each other"),
             Apart::Unknown => (Effect::Wider, "a value that fits several branches passes"),
         };
@@ -118,50 +112,50 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says that a value is of one of these kinds.
-    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: &Node<'d>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'d>, pos: Pos) -> Lowered<'d> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
         for branch in self.opened_up(branches) {
             let flat = self.flatten(branch);
             if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
                 // Anything, or something: anything.
-                let any = self.graph.add(about.clone());
+                let any = self.graph.add(about);
                 return self.lower(any, pos);
             }
             let types = self.types_of(branch);
             if types == Types::NULL {
                 null = true;
-                let node = Rc::clone(&self.graph[flat]);
-                node.unions().iter().for_each(|union| self.note_one_of(&node, union));
+                let node = self.graph[flat];
+                node.unions().iter().for_each(|union| self.note_one_of(node, union));
             } else if !types.is_none() && !kinds.contains(&branch) {
                 kinds.push(branch);
             }
         }
-        let about = Rc::new(about.clone());
+        let about = self.arena.keep(about);
         match kinds.as_slice() {
             [] => {
                 let types = if null { Types::NULL } else { Types::NONE };
-                let only = Node { types: Some(types), ..Node::clone(&about) };
-                self.lower_merged_plain(&Rc::new(only), pos)
+                let only = Node { types: Some(types), ..*about };
+                self.lower_merged_plain(self.arena.keep(only), pos)
             }
             [one] => {
                 let one = *one;
                 // What stands beside `null` is a branch.
-                let lowered = self.lower_noted(one, &about, if null { Pos::Branch } else { pos });
+                let lowered = self.lower_noted(one, about, if null { Pos::Branch } else { pos });
                 if null { self.with_null(lowered) } else { lowered }
             }
             several => {
                 if let Some(values) = self.folded_values(several, null) {
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let folded = Node { types: Some(types), values: Some(values), ..Node::clone(&about) };
-                    return self.lower_values(&Rc::new(folded), pos);
+                    let folded = Node { types: Some(types), values: Some(self.arena.list(&values)), ..*about };
+                    return self.lower_values(self.arena.keep(folded), pos);
                 }
                 if self.says(Kw::AnyOf, pos) {
                     let several = several.to_vec();
-                    self.lower_any_of(&several, null, &about)
+                    self.lower_any_of(&several, null, about)
                 } else {
                     let several = several.to_vec();
-                    let lowered = self.lower_without_union(&several, &about, pos);
+                    let lowered = self.lower_without_union(&several, about, pos);
                     if null { self.with_null(lowered) } else { lowered }
                 }
             }
@@ -173,14 +167,11 @@ impl<'d> Lowerer<'d, '_> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
             let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
-            match node.logic.as_deref() {
-                Some(Logic { all, unions, nots, conditions })
-                    if plain && all.is_empty() && nots.is_empty() && conditions.is_empty() =>
+            match node.logic {
+                Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
+                    if plain =>
                 {
-                    match unions.as_slice() {
-                        [Union { exactly_one: false, branches }] => Some(branches),
-                        _ => None,
-                    }
+                    Some(*branches)
                 }
                 _ => None,
             }
@@ -191,7 +182,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut out = Vec::with_capacity(branches.len() * 2);
         for branch in branches {
             match inner(branch) {
-                Some(more) => out.extend(more),
+                Some(more) => out.extend_from_slice(more),
                 None => out.push(branch),
             }
         }
@@ -199,11 +190,11 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A schema with another's annotations over its own.
-    fn lower_noted(&mut self, id: NodeId, about: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_noted(&mut self, id: NodeId, about: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if about.notes.is_empty() {
             return self.lower(id, pos);
         }
-        let only = Node { place: about.place, target: Some(id), notes: about.notes.clone(), ..Node::default() };
+        let only = Node { place: about.place, target: Some(id), notes: about.notes, ..Node::default() };
         let only = self.graph.add(only);
         if self.graph[id].target.is_some() || self.opened.contains(&id) {
             return self.lower(only, pos);
@@ -223,7 +214,7 @@ impl<'d> Lowerer<'d, '_> {
             let node = &self.graph[flat];
             let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
             let plain = node.text.is_none() && node.number.is_none() && node.logic.is_none() && !described;
-            for value in node.values.as_ref().filter(|_| plain)? {
+            for value in node.values.filter(|_| plain)? {
                 if !folded.iter().any(|own| own.same(value)) {
                     folded.push(value);
                 }
@@ -235,7 +226,7 @@ impl<'d> Lowerer<'d, '_> {
         Some(folded)
     }
 
-    pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &Rc<Node<'d>>) -> Lowered<'d> {
+    pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'d Node<'d>) -> Lowered<'d> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
@@ -263,9 +254,9 @@ impl<'d> Lowerer<'d, '_> {
             for json in &mut list {
                 describe(json, description);
             }
-            let mut rest = Node::clone(about);
-            rest.notes.retain(|note| note.key != NoteKey::Kw(Kw::Description));
-            self.notes_beside(&Rc::new(rest), beside, &mut members);
+            let mut rest = *about;
+            rest.notes = self.arena.filtered(rest.notes, |note| note.key != NoteKey::Kw(Kw::Description));
+            self.notes_beside(self.arena.keep(rest), beside, &mut members);
         } else {
             self.notes_beside(about, beside, &mut members);
         }
@@ -331,15 +322,12 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
-    fn lower_without_union(&mut self, branches: &[NodeId], about: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    fn lower_without_union(&mut self, branches: &[NodeId], about: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema");
             joined.place = about.place;
-            for note in &about.notes {
-                joined.notes.retain(|own| own.key != note.key);
-            }
-            joined.notes.splice(0..0, about.notes.iter().cloned());
+            joined.notes = about.notes;
             let joined = self.graph.add(joined);
             if self.may_not_repeat() {
                 return self.as_text(joined, &code, "too large to repeat");
@@ -353,7 +341,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch");
         let closed = self.nothing();
-        let mut object = ObjectRules { additional: Some(closed), ..ObjectRules::default() };
+        let mut properties = Vec::with_capacity(branches.len());
         let mut names: Vec<String> = Vec::new();
         for branch in branches {
             let kind = self.types_of(*branch).name().unwrap_or("option").to_owned();
@@ -363,17 +351,19 @@ impl<'d> Lowerer<'d, '_> {
                 count += 1;
                 name = format!("{kind}_value_{count}");
             }
-            object.properties.push((self.arena.text(&name), *branch));
+            properties.push((self.arena.text(&name), *branch));
             names.push(name);
         }
+        let properties = self.arena.list(&properties);
+        let object = ObjectRules { properties, additional: Some(closed), ..ObjectRules::default() };
         let choice = Node {
             place: about.place,
             types: Some(Types::OBJECT),
-            object: Some(Box::new(object)),
-            notes: about.notes.clone(),
+            object: Some(self.arena.keep(object)),
+            notes: about.notes,
             ..Node::default()
         };
-        let lowered = self.emit(&Rc::new(choice), Pos::Other);
+        let lowered = self.emit(self.arena.keep(choice), Pos::Other);
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
         let lowered = Lowered { lens, ..lowered };
@@ -387,7 +377,7 @@ impl<'d> Lowerer<'d, '_> {
         for branch in branches {
             types = types.or(self.types_of(*branch).without(Types::NULL));
             let flat = self.flatten(*branch);
-            nodes.push(Rc::clone(&self.graph[flat]));
+            nodes.push(self.graph[flat]);
         }
         types.name()?;
         if nodes.iter().any(|node| !node.unions().is_empty()) {
@@ -405,40 +395,41 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut joined = Node { types: Some(types), ..Node::default() };
         if types == Types::OBJECT {
-            joined.object = Some(Box::new(self.join_objects(&nodes)));
+            joined.object = Some(self.arena.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
             let mut rules = crate::graph::ArrayRules::default();
-            let items: Vec<NodeId> = nodes.iter().filter_map(|node| node.array.as_ref()?.items).collect();
+            let items: Vec<NodeId> = nodes.iter().filter_map(|node| node.array?.items).collect();
             if items.len() == nodes.len() {
                 rules.items = Some(self.either(items));
             }
-            rules.min = nodes.iter().map(|node| node.array.as_ref().map_or(0, |own| own.min)).min().unwrap_or(0);
-            joined.array = Some(Box::new(rules));
+            rules.min = nodes.iter().map(|node| node.array.map_or(0, |own| own.min)).min().unwrap_or(0);
+            joined.array = Some(self.arena.keep(rules));
         } else if nodes.iter().all(|node| node.values.is_some()) {
-            joined.values = Some(nodes.iter().flat_map(|node| node.values.iter().flatten().copied()).collect());
+            let values: Vec<&'d Json<'d>> = nodes.iter().filter_map(|node| node.values).flatten().copied().collect();
+            joined.values = Some(self.arena.list(&values));
         }
         Some(joined)
     }
 
-    fn join_objects(&mut self, nodes: &[Rc<Node<'d>>]) -> ObjectRules<'d> {
+    fn join_objects(&mut self, nodes: &[&'d Node<'d>]) -> ObjectRules<'d> {
         let none = ObjectRules::default();
-        let mut joined = ObjectRules::default();
+        let mut properties: Vec<(&'d str, NodeId)> = Vec::new();
         let mut kinds: Vec<Vec<NodeId>> = Vec::new();
         for node in nodes {
-            for (key, id) in &node.object.as_deref().unwrap_or(&none).properties {
-                let known = joined.properties.iter().position(|(own, _)| own == key);
+            for (key, id) in node.object.unwrap_or(&none).properties {
+                let known = properties.iter().position(|(own, _)| own == key);
                 if let Some(list) = known.and_then(|index| kinds.get_mut(index)) {
                     list.push(*id);
                 } else {
-                    joined.properties.push((*key, *id));
+                    properties.push((*key, *id));
                     kinds.push(vec![*id]);
                 }
             }
         }
         let mut open = None;
-        for ((key, id), mut list) in joined.properties.iter_mut().zip(kinds) {
+        for ((key, id), mut list) in properties.iter_mut().zip(kinds) {
             for node in nodes {
-                let rules = node.object.as_deref().unwrap_or(&none);
+                let rules = node.object.unwrap_or(&none);
                 match rules.additional {
                     _ if rules.properties.iter().any(|(own, _)| own == key) => {}
                     Some(other) if self.is_never(other) => {}
@@ -453,20 +444,28 @@ impl<'d> Lowerer<'d, '_> {
             let detail = "what another branch says of a property holds here too";
             self.change(&code, place, Kw::AdditionalProperties, Action::Merged, Effect::Narrower, detail);
         }
-        let required = |node: &Rc<Node<'d>>| node.object.as_ref().map_or_else(Vec::new, |rules| rules.required.clone());
-        joined.required = nodes.first().map_or_else(Vec::new, required);
-        for node in nodes.iter().skip(1) {
-            let theirs = required(node);
-            joined.required.retain(|name| theirs.contains(name));
-        }
-        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.object.as_ref()?.additional).collect();
+        let all_require = |name: &&str| nodes.iter().all(|node| node.object.unwrap_or(&none).required.contains(name));
+        let required = nodes.first().and_then(|node| node.object).map_or(&[][..], |rules| rules.required);
+        let mut joined = ObjectRules {
+            properties: self.arena.list(&properties),
+            required: self.arena.filtered(required, all_require),
+            ..ObjectRules::default()
+        };
+        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.object?.additional).collect();
         let bounded = rest.len() == nodes.len()
-            && nodes.iter().all(|node| node.object.as_ref().is_none_or(|rules| rules.patterns.is_empty()));
+            && nodes.iter().all(|node| node.object.is_none_or(|rules| rules.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
             joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
         }
         joined
+    }
+
+    /// A node that is an `anyOf` and nothing else.
+    pub(super) fn union_of(&self, branches: &'d [NodeId], place: Option<Place>) -> Node<'d> {
+        let unions = self.arena.list(&[Union { exactly_one: false, branches }]);
+        let logic = self.arena.keep(Logic { unions, ..Logic::default() });
+        Node { place, logic: Some(logic), ..Node::default() }
     }
 
     /// A node that accepts what any of these accepts.
@@ -479,8 +478,8 @@ impl<'d> Lowerer<'d, '_> {
             return *id;
         }
         let place = ids.first().and_then(|id| self.graph[*id].place);
-        let logic = Logic { unions: vec![Union { exactly_one: false, branches: ids.clone() }], ..Logic::default() };
-        let id = self.graph.add(Node { place, logic: Some(Box::new(logic)), ..Node::default() });
+        let branches = self.arena.list(&ids);
+        let id = self.graph.add(self.union_of(branches, place));
         self.eithers.insert(ids, id);
         id
     }
@@ -591,7 +590,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts a union's description on the one schema that is left of it.
-    fn described(&mut self, mut lowered: Lowered<'d>, about: &Rc<Node<'d>>) -> Lowered<'d> {
+    fn described(&mut self, mut lowered: Lowered<'d>, about: &'d Node<'d>) -> Lowered<'d> {
         if let Some(description) = about.note(Kw::Description).filter(|_| self.caps.accepts(Kw::Description)) {
             describe(&mut lowered.json, description);
         }

@@ -1,7 +1,5 @@
 //! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
 
-use std::rc::Rc;
-
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
@@ -13,9 +11,9 @@ use crate::report::{Action, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_values(&mut self, node: &Rc<Node<'d>>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_values(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let values: Vec<&'d Json<'d>> =
-            node.values.iter().flatten().copied().filter(|value| self.satisfies(value, node)).collect();
+            node.values.into_iter().flatten().copied().filter(|value| self.satisfies(value, node)).collect();
         if values.is_empty() {
             return self.never(node);
         }
@@ -65,7 +63,7 @@ impl<'d> Lowerer<'d, '_> {
         .any(|demand| self.caps.must(demand))
     }
 
-    fn lower_kinds(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
+    fn lower_kinds(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
         let blank = |value: &&Json<'_>| value.as_str() == Some("");
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
         let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
@@ -108,16 +106,16 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let values = own.into_iter().map(|value| value as &'d Json<'d>).collect();
+            let values = self.arena.list(&own);
             branches.push(self.graph.add(Node { types: Some(kind), values: Some(values), ..Node::default() }));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
-        let about = Node { place: node.place, notes: node.notes.clone(), ..Node::default() };
-        self.lower_any_of(&branches, false, &Rc::new(about))
+        let about = Node { place: node.place, notes: node.notes, ..Node::default() };
+        self.lower_any_of(&branches, false, self.arena.keep(about))
     }
 
-    fn put_value_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_value_types(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         if self.asks_more_than_type(types) {
             return;
@@ -132,7 +130,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that the type of listed values is written out (R-A15).
-    fn note_type(&mut self, node: &Rc<Node<'d>>) {
+    fn note_type(&mut self, node: &'d Node<'d>) {
         let code = self.demand_code(Demand::EnumTyped);
         self.change(&code, node.place, Kw::Type, Action::Added, Effect::Same, "the type of the listed values");
     }
@@ -145,7 +143,7 @@ impl<'d> Lowerer<'d, '_> {
         asks_more && !self.caps.must(Demand::Typed)
     }
 
-    fn put_values(&mut self, node: &Rc<Node<'d>>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_values(&mut self, node: &'d Node<'d>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
         if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
             sheet.put(Kw::Const, (*value).clone());
             return;
@@ -158,7 +156,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Carries values as labels: strings that stand for them.
-    fn labelled(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>]) -> Lowered<'d> {
+    fn labelled(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
         let mut taken: foldhash::HashSet<String> = values
             .iter()
@@ -196,22 +194,22 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A dialect without enums: the types stay, the values go into the description.
-    fn values_as_types(&mut self, node: &Rc<Node<'d>>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
+    fn values_as_types(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = Node::clone(node);
+        let mut plain = *node;
         plain.values = None;
         plain.types = Some(types);
         let mut facts = Vec::new();
         let listed = Json::arr(values.iter().map(|value| (*value).clone()).collect());
         self.spill(Kw::Enum, &listed, node.place, Effect::Wider, &mut facts);
-        let lowered = self.lower_merged_plain(&Rc::new(plain), pos);
+        let lowered = self.lower_merged_plain(self.arena.keep(plain), pos);
         self.with_facts(lowered, &facts)
     }
 
     /// Whether a listed value meets the other rules of its node, as far as they are simple to ask.
     fn satisfies(&mut self, value: &Json<'_>, node: &Node<'_>) -> bool {
         match value {
-            Json::Num(number) => node.number.as_ref().is_none_or(|rules| {
+            Json::Num(number) => node.number.is_none_or(|rules| {
                 let at = number.as_f64().unwrap_or(0.0);
                 let above = rules.min.as_ref().is_none_or(|bound| {
                     let least = bound.value.as_f64().unwrap_or(f64::MIN);
@@ -223,7 +221,7 @@ impl<'d> Lowerer<'d, '_> {
                 });
                 above && below
             }),
-            Json::Str(text) => node.text.as_ref().is_none_or(|rules| {
+            Json::Str(text) => node.text.is_none_or(|rules| {
                 let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
                 length >= rules.min
                     && rules.max.is_none_or(|max| length <= max)

@@ -1,11 +1,13 @@
 //! What each keyword contributes to a node, in every form that drafts and generators write it.
 
-use std::borrow::Cow;
-
 use super::resolve::Scope;
-use super::{Draft, Reader};
+use super::{Draft, Reader, close};
+use crate::arena::Arena;
 use crate::error::ReadError;
-use crate::graph::{Bound, Condition, Contains, Logic, Node, Note, NoteKey, Place, Side, Step, Union};
+use crate::graph::{
+    ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, Place, Side,
+    Step, TextRules, Union,
+};
 use crate::json::{Json, Member};
 use crate::keyword::{Holds, Kw, KwSet};
 use crate::report::{Action, Effect};
@@ -38,9 +40,15 @@ const LATER: &[(Kw, Draft)] = &[
     (Kw::PrefixItems, Draft::Draft2020),
 ];
 
-/// The parts of a node that need each other before they mean anything.
+/// A node that is being read, with what is not known to be whole before its last keyword.
 #[derive(Default)]
-struct Parts<'d> {
+pub(super) struct Sketch<'d> {
+    pub(super) node: Node<'d>,
+    number: Option<NumberRules<'d>>,
+    text: Option<TextRules<'d>>,
+    array: Option<ArrayRules<'d>>,
+    object: Option<ObjectRules<'d>>,
+    pub(super) logic: Option<Logic<'d>>,
     items: Option<&'d Json<'d>>,
     additional_items: Option<&'d Json<'d>>,
     contains: Option<&'d Json<'d>>,
@@ -52,6 +60,34 @@ struct Parts<'d> {
     when: Option<&'d Json<'d>>,
     then: Option<&'d Json<'d>>,
     otherwise: Option<&'d Json<'d>>,
+}
+
+impl<'d> Sketch<'d> {
+    fn at(place: Place) -> Self {
+        Self { node: Node { place: Some(place), ..Node::default() }, ..Self::default() }
+    }
+
+    /// The node, with its rules in the arena.
+    fn finished(&self, arena: &'d Arena) -> Node<'d> {
+        Node {
+            number: self.number.as_ref().map(|rules| arena.keep(rules.clone())),
+            text: self.text.map(|rules| arena.keep(rules)),
+            array: self.array.map(|rules| arena.keep(rules)),
+            object: self.object.map(|rules| arena.keep(rules)),
+            logic: self.logic.map(|rules| arena.keep(rules)),
+            ..self.node
+        }
+    }
+
+    fn add_union(&mut self, exactly_one: bool, branches: &'d [NodeId], arena: &'d Arena) {
+        let logic = self.logic.get_or_insert_default();
+        logic.unions = arena.extended(logic.unions, &[Union { exactly_one, branches }]);
+    }
+
+    fn add_not(&mut self, id: NodeId, arena: &'d Arena) {
+        let logic = self.logic.get_or_insert_default();
+        logic.nots = arena.extended(logic.nots, &[id]);
+    }
 }
 
 /// Whether a `ref` is meant as a reference: it is in no draft, and people use the word for other things.
@@ -71,9 +107,9 @@ impl<'d> Reader<'d> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<Node<'d>, ReadError> {
-        let mut node = Node { place: Some(place), ..Node::default() };
+        let mut sketch = Sketch::at(place);
         let scope = self.enter(members, place, scope);
-        let mut parts = Parts::default();
+        let notes = self.notes.len();
         let mut in_snake_case = KwSet::default();
         for kw in members.iter().filter_map(|(key, _)| Kw::of_snake_case(key)) {
             in_snake_case.insert(kw);
@@ -82,7 +118,7 @@ impl<'d> Reader<'d> {
             let own = Kw::of(key);
             let known = own.or_else(|| Kw::of_snake_case(key));
             let Some(kw) = known.filter(|kw| *kw != Kw::OpenRef || is_open_reference(value)) else {
-                node.notes.push(Note { key: NoteKey::Unknown(key), value });
+                self.notes.push(Note { key: NoteKey::Unknown(key), value });
                 continue;
             };
             let shadowed = own.is_some() && in_snake_case.has(kw);
@@ -96,11 +132,11 @@ impl<'d> Reader<'d> {
                 self.change("READ-LATER", place, kw.name(), Action::Rewritten, Effect::Narrower, detail);
             }
             if !shadowed {
-                self.keyword(kw, value, &mut node, &mut parts, scope)?;
+                self.keyword(kw, value, &mut sketch, scope)?;
             }
         }
-        self.assemble(&mut node, &parts, scope)?;
-        Ok(node)
+        sketch.node.notes = close(&mut self.notes, notes, self.arena);
+        self.assemble(&mut sketch, scope)
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each keyword is easier to read than a split by number")]
@@ -108,10 +144,11 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        node: &mut Node<'d>,
-        parts: &mut Parts<'d>,
+        sketch: &mut Sketch<'d>,
         scope: Scope<'d>,
     ) -> Result<(), ReadError> {
+        let arena = self.arena;
+        let node = &mut sketch.node;
         let place = node.place.unwrap_or(crate::graph::ROOT);
         let nothing = matches!(value, Json::Null) && kw.row().holds != Holds::Data;
         let odd = match kw.row().holds {
@@ -165,7 +202,7 @@ impl<'d> Reader<'d> {
             | Kw::ExternalDocs
             | Kw::ContentEncoding
             | Kw::ContentMediaType => {
-                node.notes.push(Note { key: NoteKey::Kw(kw), value });
+                self.notes.push(Note { key: NoteKey::Kw(kw), value });
                 true
             }
             Kw::ContentSchema => {
@@ -173,84 +210,80 @@ impl<'d> Reader<'d> {
                 self.change("READ-CONTENT", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
-            Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, node, scope)?,
-            Kw::Type => self.type_names(value, node, scope)?,
-            Kw::Nullable => value.as_bool().inspect(|flag| parts.nullable = Some(*flag)).is_some(),
-            Kw::Format => value.as_str().map(|format| node.formats.push(format)).is_some(),
+            Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, sketch, scope)?,
+            Kw::Type => self.type_names(value, sketch, scope)?,
+            Kw::Nullable => value.as_bool().inspect(|flag| sketch.nullable = Some(*flag)).is_some(),
+            Kw::Format => value.as_str().map(|format| node.formats = arena.extended(node.formats, &[format])).is_some(),
             // An empty list is what generators write for "no list".
-            Kw::Enum => {
-                value.as_arr().filter(|values| !values.is_empty()).map(|values| keep(node, values.iter())).is_some()
-            }
+            Kw::Enum => value
+                .as_arr()
+                .filter(|values| !values.is_empty())
+                .map(|values| keep(node, values.iter(), arena))
+                .is_some(),
             Kw::Const => {
-                keep(node, std::iter::once(value));
+                keep(node, std::iter::once(value), arena);
                 node.constant = true;
                 true
             }
             Kw::MultipleOf | Kw::DivisibleBy => {
                 let positive = value.as_f64().is_some_and(|number| number > 0.0);
                 if positive {
-                    node.number.get_or_insert_default().multiples.push(value);
+                    let rules = sketch.number.get_or_insert_default();
+                    rules.multiples = arena.extended(rules.multiples, &[value]);
                 }
                 positive
             }
-            Kw::Minimum | Kw::Maximum => bound(node, side(kw), value, Edge::Included),
+            Kw::Minimum | Kw::Maximum => bound(&mut sketch.number, side(kw), value, Edge::Included),
             Kw::ExclusiveMinimum | Kw::ExclusiveMaximum => {
                 let lower = kw == Kw::ExclusiveMinimum;
                 if let Some(flag) = value.as_bool() {
-                    *(if lower { &mut parts.minimum_excludes } else { &mut parts.maximum_excludes }) = Some(flag);
+                    *(if lower { &mut sketch.minimum_excludes } else { &mut sketch.maximum_excludes }) = Some(flag);
                     true
                 } else {
-                    bound(node, side(kw), value, Edge::Excluded)
+                    bound(&mut sketch.number, side(kw), value, Edge::Excluded)
                 }
             }
-            Kw::MinLength => count(value, &mut |count| node.text.get_or_insert_default().min = count),
-            Kw::MaxLength => count(value, &mut |count| node.text.get_or_insert_default().max = Some(count)),
-            Kw::Pattern => value.as_str().map(|text| node.text.get_or_insert_default().patterns.push(text)).is_some(),
+            Kw::MinLength => count(value, &mut |count| sketch.text.get_or_insert_default().min = count),
+            Kw::MaxLength => count(value, &mut |count| sketch.text.get_or_insert_default().max = Some(count)),
+            Kw::Pattern => {
+                if let Some(pattern) = value.as_str() {
+                    let rules = sketch.text.get_or_insert_default();
+                    rules.patterns = arena.extended(rules.patterns, &[pattern]);
+                }
+                value.as_str().is_some()
+            }
             Kw::PrefixItems => {
                 if let Some(items) = value.as_arr() {
                     let prefix = self.children(items, kw, place, scope)?;
-                    node.array.get_or_insert_default().prefix = prefix;
+                    sketch.array.get_or_insert_default().prefix = prefix;
                 }
                 value.as_arr().is_some()
             }
-            Kw::Items => set(&mut parts.items, value),
-            Kw::AdditionalItems => set(&mut parts.additional_items, value),
+            Kw::Items => set(&mut sketch.items, value),
+            Kw::AdditionalItems => set(&mut sketch.additional_items, value),
             Kw::UnevaluatedItems => {
                 let id = self.child(value, kw, place, scope)?;
-                node.array.get_or_insert_default().unevaluated = Some(id);
+                sketch.array.get_or_insert_default().unevaluated = Some(id);
                 true
             }
-            Kw::Contains => set(&mut parts.contains, value),
-            Kw::MinContains => count(value, &mut |count| parts.min_contains = Some(count)),
-            Kw::MaxContains => count(value, &mut |count| parts.max_contains = Some(count)),
-            Kw::MinItems => count(value, &mut |count| node.array.get_or_insert_default().min = count),
-            Kw::MaxItems => count(value, &mut |count| node.array.get_or_insert_default().max = Some(count)),
+            Kw::Contains => set(&mut sketch.contains, value),
+            Kw::MinContains => count(value, &mut |count| sketch.min_contains = Some(count)),
+            Kw::MaxContains => count(value, &mut |count| sketch.max_contains = Some(count)),
+            Kw::MinItems => count(value, &mut |count| sketch.array.get_or_insert_default().min = count),
+            Kw::MaxItems => count(value, &mut |count| sketch.array.get_or_insert_default().max = Some(count)),
             Kw::UniqueItems => match value.as_bool() {
                 Some(true) => {
-                    node.array.get_or_insert_default().unique = true;
+                    sketch.array.get_or_insert_default().unique = true;
                     true
                 }
                 Some(false) => true,
                 None => false,
             },
-            Kw::Properties => self.properties(value, node, scope)?,
+            Kw::Properties => self.properties(value, sketch, scope)?,
             Kw::Required => match value {
                 Json::Arr(names) => {
-                    let rules = node.object.get_or_insert_default();
-                    // A long list is not searched again for every name.
-                    let mut many: foldhash::HashSet<&'d str> = foldhash::HashSet::default();
-                    if names.len() > FEW_NAMES {
-                        many.extend(rules.required.iter().copied());
-                    }
-                    for name in names.iter().filter_map(Json::as_str) {
-                        let new = match names.len() {
-                            0..=FEW_NAMES => !rules.required.contains(&name),
-                            _ => many.insert(name),
-                        };
-                        if new {
-                            rules.required.push(name);
-                        }
-                    }
+                    let rules = sketch.object.get_or_insert_default();
+                    rules.required = distinct(rules.required, names, arena);
                     if rules.required.len() < names.len() {
                         let detail = "names that stand twice are written once";
                         self.change("READ-REQUIRED", place, kw.name(), Action::Rewritten, Effect::Same, detail);
@@ -263,40 +296,37 @@ impl<'d> Reader<'d> {
             },
             Kw::PatternProperties => {
                 if let Some(map) = value.as_obj() {
-                    let at = self.graph.step(place, Step::Word(kw.name().into()));
-                    for (pattern, schema) in map {
-                        let at = self.graph.step(at, Step::Word(Cow::Borrowed(pattern)));
-                        let id = self.read(schema, at, scope)?;
-                        node.object.get_or_insert_default().patterns.push((pattern, id));
-                    }
+                    let patterns = self.map(map, kw, place, scope)?;
+                    let rules = sketch.object.get_or_insert_default();
+                    rules.patterns = arena.extended(rules.patterns, patterns);
                 }
                 value.as_obj().is_some()
             }
             Kw::AdditionalProperties | Kw::UnevaluatedProperties | Kw::PropertyNames => {
                 let id = self.child(value, kw, place, scope)?;
-                let rules = node.object.get_or_insert_default();
+                let rules = sketch.object.get_or_insert_default();
                 if kw == Kw::AdditionalProperties {
                     rules.additional = Some(id);
                 } else if kw == Kw::UnevaluatedProperties {
                     rules.unevaluated = Some(id);
                 } else if *value != trivial_names() {
-                    rules.names.push(id);
+                    rules.names = arena.extended(rules.names, &[id]);
                 }
                 true
             }
-            Kw::MinProperties => count(value, &mut |count| node.object.get_or_insert_default().min = count),
-            Kw::MaxProperties => count(value, &mut |count| node.object.get_or_insert_default().max = Some(count)),
+            Kw::MinProperties => count(value, &mut |count| sketch.object.get_or_insert_default().min = count),
+            Kw::MaxProperties => count(value, &mut |count| sketch.object.get_or_insert_default().max = Some(count)),
             Kw::DependentRequired | Kw::DependentSchemas | Kw::Dependencies => {
-                self.dependencies(kw, value, node, scope)?
+                self.dependencies(kw, value, sketch, scope)?
             }
             Kw::AllOf | Kw::AnyOf | Kw::OneOf => {
                 if let Some(branches) = value.as_arr().filter(|branches| !branches.is_empty()) {
                     let branches = self.children(branches, kw, place, scope)?;
-                    let logic = node.logic.get_or_insert_default();
                     if kw == Kw::AllOf {
-                        logic.all.extend(branches);
+                        let logic = sketch.logic.get_or_insert_default();
+                        logic.all = arena.extended(logic.all, branches);
                     } else {
-                        logic.unions.push(Union { exactly_one: kw == Kw::OneOf, branches });
+                        sketch.add_union(kw == Kw::OneOf, branches, arena);
                     }
                     true
                 } else {
@@ -309,30 +339,31 @@ impl<'d> Reader<'d> {
                     let all = match value {
                         Json::Arr(bases) => self.children(bases, kw, place, scope)?,
                         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Obj(_) => {
-                            vec![self.child(value, kw, place, scope)?]
+                            arena.list(&[self.child(value, kw, place, scope)?])
                         }
                     };
-                    node.logic.get_or_insert_default().all.extend(all);
+                    let logic = sketch.logic.get_or_insert_default();
+                    logic.all = arena.extended(logic.all, all);
                 }
                 true
             }
             Kw::Disallow => {
                 if self.draft == Some(Draft::Draft03) {
-                    let mut refused = Node { place: node.place, ..Node::default() };
+                    let mut refused = Sketch::at(place);
                     self.type_names(value, &mut refused, scope)?;
-                    let id = self.graph.add(refused);
-                    node.logic.get_or_insert_default().nots.push(id);
+                    let id = self.graph.add(refused.finished(arena));
+                    sketch.add_not(id, arena);
                 }
                 true
             }
             Kw::Not => {
                 let id = self.child(value, kw, place, scope)?;
-                node.logic.get_or_insert_default().nots.push(id);
+                sketch.add_not(id, arena);
                 true
             }
-            Kw::If => set(&mut parts.when, value),
-            Kw::Then => set(&mut parts.then, value),
-            Kw::Else => set(&mut parts.otherwise, value),
+            Kw::If => set(&mut sketch.when, value),
+            Kw::Then => set(&mut sketch.then, value),
+            Kw::Else => set(&mut sketch.otherwise, value),
         };
         if !understood {
             self.malformed(kw, value, place);
@@ -341,65 +372,69 @@ impl<'d> Reader<'d> {
     }
 
     /// Puts together what several keywords say in common.
-    fn assemble(&mut self, node: &mut Node<'d>, parts: &Parts<'d>, scope: Scope<'d>) -> Result<(), ReadError> {
-        let place = node.place.unwrap_or(crate::graph::ROOT);
-        if let Some(rules) = &mut node.number {
+    fn assemble(&mut self, sketch: &mut Sketch<'d>, scope: Scope<'d>) -> Result<Node<'d>, ReadError> {
+        let arena = self.arena;
+        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        if let Some(rules) = &mut sketch.number {
             for (excludes, bound) in
-                [(parts.minimum_excludes, &mut rules.min), (parts.maximum_excludes, &mut rules.max)]
+                [(sketch.minimum_excludes, &mut rules.min), (sketch.maximum_excludes, &mut rules.max)]
             {
                 if let Some(bound) = bound {
                     bound.exclusive |= excludes == Some(true);
                 }
             }
         }
-        match parts.items {
+        match sketch.items {
             // The tuple of drafts up to 2019-09.
-            Some(Json::Arr(items)) if node.array.as_ref().is_none_or(|rules| rules.prefix.is_empty()) => {
+            Some(Json::Arr(items)) if sketch.array.is_none_or(|rules| rules.prefix.is_empty()) => {
                 let prefix = self.children(items, Kw::Items, place, scope)?;
-                let rest = match parts.additional_items {
+                let rest = match sketch.additional_items {
                     Some(rest) => Some(self.child(rest, Kw::AdditionalItems, place, scope)?),
                     None => None,
                 };
-                let rules = node.array.get_or_insert_default();
+                let rules = sketch.array.get_or_insert_default();
                 (rules.prefix, rules.items) = (prefix, rest);
             }
             Some(Json::Arr(items)) => self.malformed(Kw::Items, &Json::Arr(items.clone()), place),
             Some(items) => {
                 let id = self.child(items, Kw::Items, place, scope)?;
-                node.array.get_or_insert_default().items = Some(id);
+                sketch.array.get_or_insert_default().items = Some(id);
             }
             None => {}
         }
-        if let Some(contains) = parts.contains {
+        if let Some(contains) = sketch.contains {
             let id = self.child(contains, Kw::Contains, place, scope)?;
-            let contains = Contains { node: id, min: parts.min_contains, max: parts.max_contains };
-            node.array.get_or_insert_default().contains.push(contains);
+            let contains = Contains { node: id, min: sketch.min_contains, max: sketch.max_contains };
+            let rules = sketch.array.get_or_insert_default();
+            rules.contains = arena.extended(rules.contains, &[contains]);
         }
-        if let Some(when) = parts.when
-            && (parts.then.is_some() || parts.otherwise.is_some())
+        if let Some(when) = sketch.when
+            && (sketch.then.is_some() || sketch.otherwise.is_some())
         {
             let branch = |reader: &mut Self, json: Option<&'d Json<'d>>, kw| {
                 json.map(|json| reader.child(json, kw, place, scope)).transpose()
             };
-            let then = branch(self, parts.then, Kw::Then)?;
-            let otherwise = branch(self, parts.otherwise, Kw::Else)?;
-            let written = [Some(when), parts.then, parts.otherwise];
+            let then = branch(self, sketch.then, Kw::Then)?;
+            let otherwise = branch(self, sketch.otherwise, Kw::Else)?;
+            let written = [Some(when), sketch.then, sketch.otherwise];
             let when = self.child(when, Kw::If, place, scope)?;
-            node.logic.get_or_insert_default().conditions.push(Condition { when, then, otherwise, written });
+            let logic = sketch.logic.get_or_insert_default();
+            logic.conditions = arena.extended(logic.conditions, &[Condition { when, then, otherwise, written }]);
         }
-        if parts.nullable == Some(true) && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {
-            self.allow_null(node, place);
+        let mut node = sketch.finished(arena);
+        if sketch.nullable == Some(true) && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {
+            self.allow_null(&mut node, place);
         }
-        self.forget_siblings(node, place);
-        if let (Some(values), Some(types)) = (&mut node.values, node.types) {
-            let count = values.len();
-            values.retain(|value| types.meets(Types::of(value)));
-            if values.len() < count {
+        self.forget_siblings(&mut node, place);
+        if let (Some(values), Some(types)) = (node.values, node.types) {
+            let fitting = arena.filtered(values, |value| types.meets(Types::of(value)));
+            node.values = Some(fitting);
+            if fitting.len() < values.len() {
                 let detail = "values that the type refuses are left out";
                 self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
             }
         }
-        Ok(())
+        Ok(node)
     }
 
     /// Reads `nullable: true` as `OpenAPI` 3.0 means it.
@@ -410,19 +445,17 @@ impl<'d> Reader<'d> {
         }
         if node.is_bare() && (node.target.is_some() || node.logic.is_some()) {
             let null = self.graph.add(Node { place: node.place, types: Some(Types::NULL), ..Node::default() });
-            let notes = std::mem::take(&mut node.notes);
-            let inner = std::mem::take(node);
-            let place = inner.place;
-            let inner = self.graph.add(inner);
-            let union = Union { exactly_one: false, branches: vec![inner, null] };
-            let logic = Logic { unions: vec![union], ..Logic::default() };
-            *node = Node { place, notes, logic: Some(Box::new(logic)), ..Node::default() };
+            let inner = self.graph.add(Node { notes: &[], ..*node });
+            let union = Union { exactly_one: false, branches: self.arena.list(&[inner, null]) };
+            let logic = Logic { unions: self.arena.list(&[union]), ..Logic::default() };
+            *node =
+                Node { place: node.place, notes: node.notes, logic: Some(self.arena.keep(logic)), ..Node::default() };
         } else {
             node.types = node.types.map(|types| types.or(Types::NULL));
-            if let Some(values) = &mut node.values
+            if let Some(values) = node.values
                 && !values.iter().any(|value| matches!(value, Json::Null))
             {
-                values.push(&Json::Null);
+                node.values = Some(self.arena.extended(values, &[&Json::Null]));
             }
         }
     }
@@ -432,15 +465,18 @@ impl<'d> Reader<'d> {
         if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.logic.is_none()) {
             return;
         }
-        let kept =
-            Node { place: node.place, target: node.target, notes: std::mem::take(&mut node.notes), ..Node::default() };
-        *node = kept;
+        *node = Node { place: node.place, target: node.target, notes: node.notes, ..Node::default() };
         let detail = "keywords beside a reference mean nothing up to draft 7";
         self.change("READ-SIBLINGS", place, Kw::Ref.name(), Action::Dropped, Effect::Same, detail);
     }
 
-    fn type_names(&mut self, value: &'d Json<'d>, node: &mut Node<'d>, scope: Scope<'d>) -> Result<bool, ReadError> {
-        let place = node.place.unwrap_or(crate::graph::ROOT);
+    fn type_names(
+        &mut self,
+        value: &'d Json<'d>,
+        sketch: &mut Sketch<'d>,
+        scope: Scope<'d>,
+    ) -> Result<bool, ReadError> {
+        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
         let names = match value {
             Json::Str(_) => std::slice::from_ref(value),
             Json::Arr(names) if !names.is_empty() => names,
@@ -452,7 +488,7 @@ impl<'d> Reader<'d> {
             let Some(name) = name.as_str() else {
                 // Draft 3 lets a schema stand among the type names.
                 if matches!(name, Json::Obj(_)) {
-                    let at = self.graph.step(place, Step::Word(Kw::Type.name().into()));
+                    let at = self.graph.step(place, Step::Word(Kw::Type.name()));
                     let at = self.graph.step(at, Step::Index(index));
                     schemas.push(self.read(name, at, scope)?);
                     continue;
@@ -473,35 +509,30 @@ impl<'d> Reader<'d> {
             }
         }
         if schemas.is_empty() {
-            node.types = Some(types).filter(|types| *types != Types::ANY);
+            sketch.node.types = Some(types).filter(|types| *types != Types::ANY);
         } else {
             if !types.is_none() {
-                schemas.push(self.graph.add(Node { place: node.place, types: Some(types), ..Node::default() }));
+                schemas.push(self.graph.add(Node { place: sketch.node.place, types: Some(types), ..Node::default() }));
             }
-            let union = Union { exactly_one: false, branches: schemas };
-            node.logic.get_or_insert_default().unions.push(union);
+            sketch.add_union(false, self.arena.list(&schemas), self.arena);
         }
         Ok(true)
     }
 
-    fn properties(&mut self, value: &'d Json<'d>, node: &mut Node<'d>, scope: Scope<'d>) -> Result<bool, ReadError> {
-        let Json::Obj(map) = value else {
-            node.object.get_or_insert_default();
-            return Ok(false);
-        };
-        let place = node.place.unwrap_or(crate::graph::ROOT);
-        let at = self.graph.step(place, Step::Word(Kw::Properties.name().into()));
-        let mut properties = Vec::with_capacity(map.len());
-        for (key, schema) in map {
-            let at = self.graph.step(at, Step::Word(Cow::Borrowed(key)));
-            let id = self.read(schema, at, scope)?;
-            // The mark of draft 3 on the property itself.
-            if schema.get(Kw::Required.name()).and_then(Json::as_bool) == Some(true) {
-                node.object.get_or_insert_default().required.push(key);
-            }
-            properties.push((*key, id));
-        }
-        node.object.get_or_insert_default().properties = properties;
+    fn properties(
+        &mut self,
+        value: &'d Json<'d>,
+        sketch: &mut Sketch<'d>,
+        scope: Scope<'d>,
+    ) -> Result<bool, ReadError> {
+        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        let rules = sketch.object.get_or_insert_default();
+        let Json::Obj(map) = value else { return Ok(false) };
+        rules.properties = self.map(map, Kw::Properties, place, scope)?;
+        // The mark of draft 3 on the property itself.
+        let marked = |schema: &Json<'_>| schema.get(Kw::Required.name()).and_then(Json::as_bool) == Some(true);
+        let required: Vec<&'d str> = map.iter().filter(|(_, schema)| marked(schema)).map(|(key, _)| *key).collect();
+        rules.required = self.arena.extended(rules.required, &required);
         Ok(true)
     }
 
@@ -509,29 +540,51 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        node: &mut Node<'d>,
+        sketch: &mut Sketch<'d>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let Json::Obj(map) = value else { return Ok(false) };
-        let place = node.place.unwrap_or(crate::graph::ROOT);
-        let at = self.graph.step(place, Step::Word(kw.name().into()));
+        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        let at = self.graph.step(place, Step::Word(kw.name()));
+        let (mut needs, mut dependents) = (Vec::new(), Vec::new());
         for (key, needed) in map {
-            let names = match needed {
+            let names: Option<Vec<&'d str>> = match needed {
                 Json::Arr(names) => Some(names.iter().filter_map(Json::as_str).collect()),
                 // Draft 3 allows one bare name.
                 Json::Str(name) => Some(vec![name.as_ref()]),
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
             };
             if let Some(names) = names {
-                node.object.get_or_insert_default().needs.push((key, names));
+                needs.push((*key, self.arena.list(&names)));
             } else {
-                let at = self.graph.step(at, Step::Word(Cow::Borrowed(key)));
-                let id = self.read(needed, at, scope)?;
-                node.object.get_or_insert_default().dependents.push((key, id));
+                let at = self.graph.step(at, Step::Word(key));
+                dependents.push((*key, self.read(needed, at, scope)?));
             }
+        }
+        if !map.is_empty() {
+            let rules = sketch.object.get_or_insert_default();
+            rules.needs = self.arena.extended(rules.needs, &needs);
+            rules.dependents = self.arena.extended(rules.dependents, &dependents);
         }
         Ok(true)
     }
+}
+
+/// Names, and those of more that are not among them yet. A long list is not searched again for every name.
+fn distinct<'d>(own: &'d [&'d str], more: &'d [Json<'d>], arena: &'d Arena) -> &'d [&'d str] {
+    let mut names = Vec::with_capacity(own.len() + more.len());
+    names.extend_from_slice(own);
+    let mut seen: foldhash::HashSet<&'d str> = foldhash::HashSet::default();
+    let long = more.len() > FEW_NAMES;
+    if long {
+        seen.extend(own);
+    }
+    for name in more.iter().filter_map(Json::as_str) {
+        if if long { seen.insert(name) } else { !names.contains(&name) } {
+            names.push(name);
+        }
+    }
+    arena.list(&names)
 }
 
 fn are_distinct_names(names: &[Json<'_>]) -> bool {
@@ -545,7 +598,7 @@ fn trivial_names() -> Json<'static> {
 }
 
 /// Intersects the values a node may take with these.
-fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>) {
+fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'d Arena) {
     let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
     let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
     for value in values {
@@ -560,9 +613,9 @@ fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>) {
             distinct.push(value);
         }
     }
-    node.values = Some(match node.values.take() {
-        Some(own) => own.into_iter().filter(|value| distinct.iter().any(|other| other.same(value))).collect(),
-        None => distinct,
+    node.values = Some(match node.values {
+        Some(own) => arena.filtered(own, |value| distinct.iter().any(|other| other.same(value))),
+        None => arena.list(&distinct),
     });
 }
 
@@ -578,10 +631,10 @@ enum Edge {
     Excluded,
 }
 
-fn bound<'d>(node: &mut Node<'d>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
+fn bound<'d>(rules: &mut Option<NumberRules<'d>>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
     let Json::Num(number) = value else { return false };
     let new = Bound { value: number.clone(), exclusive: edge == Edge::Excluded };
-    let rules = node.number.get_or_insert_default();
+    let rules = rules.get_or_insert_default();
     let own = match side {
         Side::Lower => &mut rules.min,
         Side::Upper => &mut rules.max,

@@ -12,9 +12,10 @@ use serde_json::Value;
 
 pub(crate) use resolve::remote_references;
 
+use crate::arena::Arena;
 use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Graph, Node, NodeId, Place, ROOT, Step};
-use crate::json::{Bounds, Json};
+use crate::graph::{Graph, Node, NodeId, Note, Place, ROOT, Step};
+use crate::json::{Bounds, Json, Member};
 use crate::keyword::Kw;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
@@ -125,12 +126,14 @@ pub(crate) struct Read<'d> {
 /// Reads a document. `remote` holds the documents that its references name by URI.
 pub(crate) fn read<'d>(
     document: &'d Json<'d>,
+    arena: &'d Arena,
     remote: &'d [(String, Json<'d>)],
     options: &ReadOptions,
 ) -> Result<Read<'d>, ReadError> {
     let stated = document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named);
     let mut reader = Reader {
-        graph: Graph::new(),
+        arena,
+        graph: Graph::new(arena),
         document,
         remote,
         draft: options.draft.or(stated),
@@ -141,6 +144,9 @@ pub(crate) fn read<'d>(
         tables: HashMap::default(),
         bases: vec![String::new()],
         changes: Vec::new(),
+        notes: Vec::new(),
+        named: Vec::new(),
+        ids: Vec::new(),
     };
     let scope = Scope { resource: document, place: ROOT, base: 0 };
     let root = reader.read(document, ROOT, scope)?;
@@ -151,6 +157,7 @@ pub(crate) fn read<'d>(
 }
 
 struct Reader<'d> {
+    arena: &'d Arena,
     graph: Graph<'d>,
     document: &'d Json<'d>,
     remote: &'d [(String, Json<'d>)],
@@ -165,6 +172,10 @@ struct Reader<'d> {
     tables: HashMap<usize, HashMap<&'d str, usize, FixedState>, FixedState>,
     bases: Vec<String>,
     changes: Vec<Change>,
+    /// Lists of the nodes that are being read, each behind that of the node around it.
+    notes: Vec<Note<'d>>,
+    named: Vec<(&'d str, NodeId)>,
+    ids: Vec<NodeId>,
 }
 
 impl<'d> Reader<'d> {
@@ -226,7 +237,7 @@ impl<'d> Reader<'d> {
     }
 
     fn child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
-        let at = self.graph.step(place, Step::Word(kw.name().into()));
+        let at = self.graph.step(place, Step::Word(kw.name()));
         self.read(json, at, scope)
     }
 
@@ -236,19 +247,42 @@ impl<'d> Reader<'d> {
         kw: Kw,
         place: Place,
         scope: Scope<'d>,
-    ) -> Result<Vec<NodeId>, ReadError> {
-        let at = self.graph.step(place, Step::Word(kw.name().into()));
-        let mut ids = Vec::with_capacity(items.len());
+    ) -> Result<&'d [NodeId], ReadError> {
+        let at = self.graph.step(place, Step::Word(kw.name()));
+        let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
             let at = self.graph.step(at, Step::Index(index));
-            ids.push(self.read(item, at, scope)?);
+            let id = self.read(item, at, scope)?;
+            self.ids.push(id);
         }
-        Ok(ids)
+        Ok(close(&mut self.ids, start, self.arena))
+    }
+
+    /// Schemas by name.
+    fn map(&mut self, map: &'d [Member<'d>], kw: Kw, place: Place, scope: Scope<'d>) -> Result<Named<'d>, ReadError> {
+        let at = self.graph.step(place, Step::Word(kw.name()));
+        let start = self.named.len();
+        for (key, schema) in map {
+            let at = self.graph.step(at, Step::Word(key));
+            let id = self.read(schema, at, scope)?;
+            self.named.push((key, id));
+        }
+        Ok(close(&mut self.named, start, self.arena))
     }
 
     fn is_before(&self, draft: Draft) -> bool {
         self.draft.is_some_and(|own| own < draft)
     }
+}
+
+/// Schemas and what they are called.
+type Named<'d> = &'d [(&'d str, NodeId)];
+
+/// Takes the list that begins at a place off the end of a longer one.
+fn close<'d, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'d Arena) -> &'d [T] {
+    let list = arena.list(items.get(start..).unwrap_or_default());
+    items.truncate(start);
+    list
 }
 
 fn kind(json: &Json<'_>) -> &'static str {

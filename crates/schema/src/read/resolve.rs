@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
+use super::keywords::Sketch;
 use super::{Draft, Reader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Node, Place, ROOT, Step};
+use crate::graph::{Place, ROOT, Step};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw};
 use crate::report::{Action, Effect};
@@ -92,9 +93,10 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        node: &mut Node<'d>,
+        sketch: &mut Sketch<'d>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
+        let node = &mut sketch.node;
         let Some(reference) = value.as_str() else { return Ok(false) };
         let place = node.place.unwrap_or(ROOT);
         let found = if kw == Kw::RecursiveRef { Some((self.document, ROOT)) } else { self.find(reference, scope) };
@@ -112,7 +114,8 @@ impl<'d> Reader<'d> {
             };
             // A reference beside another one (a dynamic one, say) is one more condition.
             if node.target.is_some() {
-                node.logic.get_or_insert_default().all.push(id);
+                let logic = sketch.logic.get_or_insert_default();
+                logic.all = self.arena.extended(logic.all, &[id]);
             } else {
                 node.target = Some(id);
             }
@@ -166,7 +169,7 @@ impl<'d> Reader<'d> {
         }
         let mut at = place;
         for token in pointer_tokens(pointer) {
-            at = self.graph.step(at, Step::Word(Cow::Owned(token.into_owned())));
+            at = self.graph.step(at, Step::Word(self.arena.text(&token)));
         }
         Some((json, at))
     }
@@ -195,8 +198,8 @@ impl<'d> Reader<'d> {
     }
 
     fn place_of_word(&mut self, word: &str) -> Place {
-        let at = self.graph.step(ROOT, Step::Word(Kw::Defs.name().into()));
-        self.graph.step(at, Step::Word(Cow::Owned(word.to_owned())))
+        let at = self.graph.step(ROOT, Step::Word(Kw::Defs.name()));
+        self.graph.step(at, Step::Word(self.arena.text(word)))
     }
 
     fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<&'d Json<'d>> {
