@@ -15,6 +15,31 @@ use crate::types::Types;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(u32);
 
+/// Something for nodes, of which most have it.
+#[derive(Debug)]
+pub(crate) struct NodeMap<T>(Vec<Option<T>>);
+
+impl<T> Default for NodeMap<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> NodeMap<T> {
+    pub(crate) fn get(&self, id: NodeId) -> Option<T> {
+        self.0.get(id.0 as usize).copied().flatten()
+    }
+
+    /// Sets what a node has, and returns what it had.
+    pub(crate) fn insert(&mut self, id: NodeId, value: T) -> Option<T> {
+        let index = id.0 as usize;
+        if index >= self.0.len() {
+            self.0.resize(index.next_power_of_two().max(index + 1), None);
+        }
+        self.0.get_mut(index).and_then(|slot| slot.replace(value))
+    }
+}
+
 /// A place in the caller's schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place(u32);

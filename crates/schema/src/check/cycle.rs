@@ -6,7 +6,7 @@ use super::node::Seen;
 use super::text::Blanks;
 use super::{Checker, Depth, Spot, Stand, Way};
 use crate::dialect::Demand;
-use crate::json::{Json, pointer_tokens};
+use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::Kw;
 
 /// The references of a document.
@@ -23,8 +23,10 @@ struct Edge<'j> {
     to: usize,
     way: Way,
     reference: &'j str,
-    /// The way to the reference, where it may have to be told.
-    tokens: Vec<String>,
+    /// The schema that refers.
+    members: &'j [Member<'j>],
+    /// Whether a property stands on the way to it, where that may have to be told.
+    by_property: bool,
 }
 
 impl<'j> Links<'j> {
@@ -46,12 +48,13 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name)).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, tokens: impl Fn() -> Vec<String>) {
+    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, by_property: bool) {
         let Some(reference) = seen.get(Kw::Ref).or(seen.get(Kw::OpenRef)).and_then(Json::as_str) else { return };
         // A reference that leads nowhere closes no loop; one into the document itself may.
         let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
         if let Some(to) = to {
-            self.edges.push(Edge { from: stand.owner, to, way: stand.way, reference, tokens: tokens() });
+            let (from, way, members) = (stand.owner, stand.way, seen.members);
+            self.edges.push(Edge { from, to, way, reference, members, by_property });
         }
     }
 
@@ -120,8 +123,7 @@ impl<'j> Links<'j> {
                     Some(State::Open) => {
                         let first = way.iter().position(|(owner, _)| *owner == edge.to).unwrap_or(0);
                         let mut edges = way.iter().skip(first).filter_map(|(owner, next)| edge_of(*owner, next - 1));
-                        let passes = |edge: &&Edge<'_>| edge.tokens.iter().any(|token| token == Kw::Properties.name());
-                        return edges.find(passes).or(Some(edge));
+                        return edges.find(|edge| edge.by_property).or(Some(edge));
                     }
                     Some(State::Done) | None => {}
                 }
@@ -146,7 +148,11 @@ impl Checker<'_, '_> {
                 continue;
             }
             let closing = self.links.looping_edge(|edge| edge.way == Way::Hard || demand == Demand::NoCycle);
-            let Some((key, tokens)) = closing.map(|edge| (edge.reference, edge.tokens.clone())) else { continue };
+            let Some((key, members)) = closing.map(|edge| (edge.reference, edge.members)) else { continue };
+            let mut tokens = Vec::new();
+            if self.told() {
+                find_way(self.document, members, &mut tokens);
+            }
             for row in self.rows(demand) {
                 self.violate_at(row, &tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
             }
@@ -187,6 +193,26 @@ impl Checker<'_, '_> {
                 }
             }
         }
+    }
+}
+
+/// The way from a document to members that stand in it.
+fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> bool {
+    let mut step = |token: &dyn Fn() -> String, inner: &Json<'_>| {
+        way.push(token());
+        let found = find_way(inner, members, way);
+        if !found {
+            way.pop();
+        }
+        found
+    };
+    match json {
+        Json::Obj(own) => {
+            std::ptr::eq(own.as_ptr(), members.as_ptr())
+                || own.iter().any(|(key, inner)| step(&|| (*key).to_owned(), inner))
+        }
+        Json::Arr(items) => items.iter().enumerate().any(|(index, item)| step(&|| index.to_string(), item)),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => false,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
 use budget::Totals;
 use cycle::Links;
+use node::Seen;
 use text::Blanks;
 
 /// One rule that a schema breaks.
@@ -134,6 +135,12 @@ impl<'p> Spot<'p> {
         Spot { parent: Some(self), token: Token::Index(index) }
     }
 
+    /// Whether a word stands on the way.
+    fn is_within(&self, word: &str) -> bool {
+        let own = matches!(self.token, Token::Word(own) if own == word);
+        own || self.parent.is_some_and(|parent| parent.is_within(word))
+    }
+
     fn tokens(&self) -> Vec<String> {
         let mut tokens = Vec::new();
         let mut spot = Some(self);
@@ -236,7 +243,8 @@ impl<'c, 'j> Checker<'c, 'j> {
             self.judge_other(json, spot, stand);
             return;
         };
-        let seen = self.judge(members, spot, stand);
+        let seen = Seen::new(members, self.case);
+        self.judge(&seen, spot, stand);
         if self.done() {
             return;
         }

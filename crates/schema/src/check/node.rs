@@ -1,6 +1,7 @@
 //! The rules that one node can break by itself.
 
 use super::text::Blanks;
+use super::well_formed::{Case, fits};
 use super::{Checker, Spot, Stand};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::{Json, Member};
@@ -10,9 +11,19 @@ use crate::types::Types;
 
 /// A node's keywords, found once.
 pub(super) struct Seen<'j> {
-    members: &'j [Member<'j>],
+    pub(super) members: &'j [Member<'j>],
     pub(super) keywords: KwSet,
+    /// Whether a key is no keyword. One in `snake_case` is none either, but the reader takes it for one.
+    unknown: bool,
+    form: Form,
     values: [Option<&'j Json<'j>>; LOOKED_AT.len()],
+}
+
+/// Whether every keyword holds what it may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Good,
+    Bad,
 }
 
 /// The keywords that hold schemas.
@@ -71,21 +82,28 @@ const LOOKED_AT: [Kw; 16] = [
 ];
 
 impl<'j> Seen<'j> {
-    /// The keywords, and a key that is none. A keyword in `snake_case` is none either, but the reader takes it for one.
-    fn new(members: &'j [Member<'j>]) -> (Self, Option<&'j Member<'j>>) {
-        let mut seen = Self { members, keywords: KwSet::default(), values: [None; LOOKED_AT.len()] };
-        let mut unknown = None;
-        for member in members {
-            let Some(kw) = Kw::of(member.0) else {
-                unknown = unknown.or(Some(member));
+    pub(super) fn new(members: &'j [Member<'j>], case: Option<Case>) -> Self {
+        let mut seen = Self {
+            members,
+            keywords: KwSet::default(),
+            unknown: false,
+            form: Form::Good,
+            values: [None; LOOKED_AT.len()],
+        };
+        for (key, value) in members {
+            let Some(kw) = Kw::of(key) else {
+                seen.unknown = true;
                 continue;
             };
             seen.keywords.insert(kw);
-            if let Some(value) = seen.values.get_mut(usize::from(place_of(kw))) {
-                *value = Some(&member.1);
+            if case.is_some_and(|case| !fits(kw, value, case)) {
+                seen.form = Form::Bad;
+            }
+            if let Some(own) = seen.values.get_mut(usize::from(place_of(kw))) {
+                *own = Some(value);
             }
         }
-        (seen, unknown)
+        seen
     }
 
     pub(super) fn get(&self, kw: Kw) -> Option<&'j Json<'j>> {
@@ -143,45 +161,43 @@ impl<'j> Seen<'j> {
 }
 
 impl<'j> Checker<'_, 'j> {
-    pub(super) fn judge(&mut self, members: &'j [Member<'j>], spot: &Spot<'_>, stand: Stand) -> Seen<'j> {
-        let (seen, unknown) = Seen::new(members);
-        if unknown.is_some() && !self.told() && members.iter().any(|(key, _)| Kw::of_snake_case(key).is_some()) {
+    pub(super) fn judge(&mut self, seen: &Seen<'j>, spot: &Spot<'_>, stand: Stand) {
+        let members = seen.members;
+        if seen.unknown && !self.told() && members.iter().any(|(key, _)| Kw::of_snake_case(key).is_some()) {
             // No rule is broken, but what the caller meant is not what the provider would read.
             self.found += 1;
         }
-        if !seen.keywords.without(self.caps.accepted).is_empty() || (unknown.is_some() && !self.caps.unknown) {
+        if !seen.keywords.without(self.caps.accepted).is_empty() || (seen.unknown && !self.caps.unknown) {
             self.judge_keywords(members, spot);
         }
-        self.totals.add(&seen, stand);
-        let told = self.told();
-        self.links.add(&seen, stand, || if told { spot.tokens() } else { Vec::new() });
+        self.totals.add(seen, stand);
+        self.links.add(seen, stand, self.told() && spot.is_within(Kw::Properties.name()));
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str)
             && !pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
         {
             self.judge_pattern(pattern, spot);
         }
-        if let Some(case) = self.case {
+        if let Some(case) = self.case.filter(|_| seen.form == Form::Bad) {
             self.judge_form(members, spot, case);
         }
-        if may_break(&seen, stand, self) {
+        if may_break(seen, stand, self) {
             for row in self.rules {
-                if !breaks(row, &seen, stand, self) {
+                if !breaks(row, seen, stand, self) {
                     continue;
                 }
-                let (key, kind, value) = names_in(row, &seen);
+                let (key, kind, value) = names_in(row, seen);
                 let count = if row.demand == Demand::MaxDepth {
                     stand.depth + 1
                 } else {
                     super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
                 };
                 let blanks = Blanks { key: &key, kind: &kind, value, count, ..Blanks::default() };
-                self.violate(row, spot, &keyword_of(row, &seen), &blanks);
+                self.violate(row, spot, &keyword_of(row, seen), &blanks);
                 if self.done() {
                     break;
                 }
             }
         }
-        seen
     }
 
     /// A schema that is no object.

@@ -11,9 +11,11 @@ impl Checker<'_, '_> {
     pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>, case: Case) {
         for (key, value) in members {
             let Some(kw) = Kw::of(key) else { continue };
-            let Some(wanted) = wanted(kw, value, case) else { continue };
+            if fits(kw, value, case) {
+                continue;
+            }
             for row in self.rows(Demand::WellFormed) {
-                let blanks = Blanks { value: Some(value), kind: wanted, ..Blanks::default() };
+                let blanks = Blanks { value: Some(value), kind: wanted(kw), ..Blanks::default() };
                 self.violate(row, &spot.word(key), key, &blanks);
             }
         }
@@ -35,9 +37,9 @@ pub(super) fn case_of(rules: &[RuleRow]) -> Option<Case> {
     Some(if any { Case::Any } else { Case::Lower })
 }
 
-/// What a keyword should hold, where it holds something else.
-fn wanted(kw: Kw, value: &Json<'_>, case: Case) -> Option<&'static str> {
-    let fits = match kw.row().holds {
+/// Whether a keyword holds what it should.
+pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
+    match kw.row().holds {
         // Values that are schemas themselves are judged as such when the walk reaches them.
         Holds::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),
         Holds::Schema | Holds::Data | Holds::SchemaOrNamesMap => true,
@@ -60,16 +62,19 @@ fn wanted(kw: Kw, value: &Json<'_>, case: Case) -> Option<&'static str> {
         Holds::Flag => matches!(value, Json::Bool(_)),
         Holds::Text => matches!(value, Json::Str(_)),
         Holds::Values => matches!(value, Json::Arr(_)),
-    };
-    let kind = match kw.row().holds {
+    }
+}
+
+/// What a keyword should hold.
+fn wanted(kw: Kw) -> &'static str {
+    match kw.row().holds {
         Holds::Schema | Holds::SchemaMap | Holds::NamesMap | Holds::SchemaOrNamesMap | Holds::Data => "object",
         Holds::SchemaList | Holds::Names | Holds::Values => "array",
         Holds::Count => "integer",
         Holds::Number => "number",
         Holds::Flag => "boolean",
         Holds::TypeNames | Holds::Text => "string",
-    };
-    (!fits).then_some(kind)
+    }
 }
 
 fn is_type(name: &Json<'_>, case: Case) -> bool {

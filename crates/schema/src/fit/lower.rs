@@ -26,8 +26,8 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
-        if self.hopeless().is_some() {
-            // The next rung will be taken whatever else is printed.
+        if self.mistaken || self.hopeless().is_some() {
+            // The next rung will be taken, or all be printed again, whatever else is printed.
             return Lowered { json: Json::obj(Vec::new()), lens: LensId::SAME, null: false };
         }
         let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
@@ -363,8 +363,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The types a value of this node can have, through references and unions.
     pub(super) fn types_of(&mut self, id: NodeId) -> Types {
-        if let Some(types) = self.types.get(&id) {
-            return *types;
+        if let Some(types) = self.types.get(id) {
+            return types;
         }
         // A node on the way to itself adds nothing, nor does one too far away.
         self.types.insert(id, Types::ANY);

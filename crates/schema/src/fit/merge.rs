@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::Lowerer;
+use super::{Edit, Lowerer};
 use crate::arena::Arena;
 use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Place, Side, TextRules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::pattern;
-use crate::report::{Action, Change, Effect};
+use crate::report::{Action, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
@@ -74,9 +74,9 @@ impl<'d> Lowerer<'d, '_> {
     /// Records what merging could not keep. It holds wherever the merged node is used, so it is never taken back.
     fn loosen(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
         let code = self.refusal_code(cause);
-        let (at, keyword) = (self.graph.pointer(place), Cow::Borrowed(kw.name()));
+        let (keyword, detail) = (Cow::Borrowed(kw.name()), Cow::Borrowed(detail));
         self.loosened += 1;
-        self.merges.push(Change { code, at, keyword, action, effect: Effect::Wider, detail: Cow::Borrowed(detail) });
+        self.merges.push(Edit { code, place, keyword, action, effect: Effect::Wider, detail });
     }
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their

@@ -29,7 +29,7 @@ use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Graph, Node, NodeId, Place};
+use crate::graph::{Graph, Node, NodeId, NodeMap, Place};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
@@ -38,6 +38,7 @@ use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
 use names::Names;
+use object::Declared;
 use reference::Definition;
 use tell::{Boxes, Told};
 
@@ -265,8 +266,7 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
         boxes = std::mem::take(&mut lowerer.boxes);
         lowerer.graph.shrink_to(size);
     };
-    let mut changes = std::mem::take(&mut lowerer.changes);
-    changes.append(&mut lowerer.merges);
+    let mut changes = lowerer.told_changes();
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
     let stuck = if let Some((demand, count)) = lowerer.hopeless() {
         check::overdrawn(rung, options.slot, demand, count)
@@ -396,6 +396,17 @@ enum Wanting {
     Several,
 }
 
+/// A change whose place is not spelled yet: it may be taken back.
+#[derive(Debug)]
+struct Edit {
+    code: Arc<str>,
+    place: Option<Place>,
+    keyword: Cow<'static, str>,
+    action: Action,
+    effect: Effect,
+    detail: Cow<'static, str>,
+}
+
 /// How much was changed.
 #[derive(Clone, Copy, Debug)]
 struct SoFar {
@@ -431,10 +442,13 @@ struct Lowerer<'d, 'c> {
     spill_mode: Spill,
     refs: Refs,
     words: Words,
-    changes: Vec<Change>,
+    /// What reading changed.
+    read_changes: &'c [Change],
+    changes: Vec<Edit>,
     lens: Lens,
     /// Room for members that was used before.
     spare: Vec<Vec<Member<'d>>>,
+    spare_objects: Vec<Declared<'d>>,
     definitions: Vec<Definition<'d>>,
     defined: HashMap<NodeId, usize>,
     names: Names,
@@ -452,7 +466,7 @@ struct Lowerer<'d, 'c> {
     repeating: usize,
     flat: HashMap<NodeId, NodeId>,
     /// What merging could not keep.
-    merges: Vec<Change>,
+    merges: Vec<Edit>,
     /// Nodes of which merging did not keep everything.
     loose: HashSet<NodeId>,
     /// How often such a node was made or used.
@@ -462,8 +476,10 @@ struct Lowerer<'d, 'c> {
     eithers: HashMap<Vec<NodeId>, NodeId>,
     bases: HashMap<NodeId, NodeId>,
     matchers: HashMap<String, Option<regex::Regex>>,
-    types: HashMap<NodeId, Types>,
+    types: NodeMap<Types>,
     recursive: HashMap<NodeId, bool>,
+    /// The last search that came by each node, and how many there were.
+    searched: (NodeMap<u32>, u32),
     guards: HashMap<NodeId, GuardId>,
     /// Unions whose branches travel in different shapes.
     unions: Vec<Told>,
@@ -487,6 +503,8 @@ struct Lowerer<'d, 'c> {
     trust: Trust,
     parts: Wanting,
     relied: Relied,
+    /// Whether what was taken for granted is known not to hold: nothing that is printed counts.
+    mistaken: bool,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -528,9 +546,11 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             spill_mode: options.spill,
             refs,
             words,
-            changes: read.changes.clone(),
+            read_changes: &read.changes,
+            changes: Vec::new(),
             lens: Lens::identity(),
             spare: Vec::new(),
+            spare_objects: Vec::new(),
             definitions: Vec::new(),
             defined: HashMap::default(),
             names: Names::default(),
@@ -551,8 +571,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             eithers: HashMap::default(),
             bases: HashMap::default(),
             matchers: HashMap::default(),
-            types: HashMap::default(),
+            types: NodeMap::default(),
             recursive: HashMap::default(),
+            searched: (NodeMap::default(), 0),
             guards: HashMap::default(),
             unions: Vec::new(),
             boxes: Boxes::default(),
@@ -568,6 +589,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             trust,
             parts: Wanting::OneShape,
             relied: Relied::default(),
+            mistaken: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             told: Vec::new(),
@@ -581,6 +603,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let facts = std::mem::take(&mut self.root_facts);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
+        if self.mistaken {
+            return (lowered.json, Lens::identity(), false);
+        }
         let understood = !self.misunderstood();
         let mut json = lowered.json;
         if !self.definitions.is_empty()
@@ -597,6 +622,21 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
         let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));
         (json, lens, understood && kept)
+    }
+
+    /// Everything that was changed, by reading too.
+    fn told_changes(&mut self) -> Vec<Change> {
+        let edits = std::mem::take(&mut self.changes).into_iter().chain(std::mem::take(&mut self.merges));
+        let graph = &mut *self.graph;
+        let told = edits.map(|edit| Change {
+            code: edit.code,
+            at: graph.pointer(edit.place),
+            keyword: edit.keyword,
+            action: edit.action,
+            effect: edit.effect,
+            detail: edit.detail,
+        });
+        self.read_changes.iter().cloned().chain(told).collect()
     }
 
     fn so_far(&self) -> SoFar {
@@ -628,12 +668,16 @@ impl<'d, 'c> Lowerer<'d, 'c> {
 
     /// Whether values travel as they are in a shape, as far as is known.
     fn keeps_values(&mut self, lens: LensId) -> bool {
+        if lens.is_same() {
+            return true;
+        }
         let defined = self.trust == Trust::Definitions
-            && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens));
-        if defined && !lens.is_same() {
+            && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens))
+            && !self.lens.surely_changes(lens);
+        if defined {
             self.relied.shapes.push(lens);
         }
-        lens.is_same() || defined
+        defined
     }
 
     /// Says a node that is not in the graph.
@@ -651,17 +695,16 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let at = self.graph.pointer(place);
         let keyword = Cow::Borrowed(kw.name());
-        self.changes.push(Change { code: Arc::clone(code), at, keyword, action, effect, detail: detail.into() });
+        self.changes.push(Edit { code: Arc::clone(code), place, keyword, action, effect, detail: detail.into() });
     }
 
     /// Records that a key which is no keyword was dropped.
     fn drop_unknown(&mut self, place: Option<Place>, name: &str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
-        self.changes.push(Change {
+        self.changes.push(Edit {
             code: row.map_or_else(own_code, |row| Arc::clone(&row.code)),
-            at: self.graph.pointer(place),
+            place,
             keyword: Cow::Owned(name.to_owned()),
             action: Action::Dropped,
             effect: Effect::Note,

@@ -26,10 +26,31 @@ enum Extra {
 }
 
 /// The properties that are declared, as they are printed.
-struct Declared<'d> {
-    fields: Vec<Field>,
+#[derive(Default)]
+pub(super) struct Declared<'d> {
+    fields: Vec<Printed<'d>>,
     properties: Vec<Member<'d>>,
     required: Vec<Json<'d>>,
+}
+
+/// A property that is printed.
+#[derive(Clone, Copy)]
+struct Printed<'d> {
+    key: &'d str,
+    wire: &'d str,
+    lens: LensId,
+    absent: Absent,
+}
+
+impl Printed<'_> {
+    fn is_renamed(&self) -> bool {
+        self.wire != self.key
+    }
+
+    fn field(&self) -> Field {
+        let renamed = self.is_renamed().then(|| self.wire.to_owned());
+        Field { name: self.key.to_owned(), renamed, lens: self.lens, absent: self.absent }
+    }
 }
 
 /// The key under which undeclared properties travel beside declared ones.
@@ -242,11 +263,7 @@ impl<'d> Lowerer<'d, '_> {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(rules);
-        let mut own = Declared {
-            fields: Vec::with_capacity(rules.properties.len()),
-            properties: Vec::with_capacity(rules.properties.len()),
-            required: Vec::with_capacity(rules.required.len()),
-        };
+        let mut own = self.spare_objects.pop().unwrap_or_default();
         let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
@@ -268,27 +285,25 @@ impl<'d> Lowerer<'d, '_> {
             } else {
                 self.printed.optionals += 1;
             }
-            let renamed = (wire != *key).then(|| wire.to_owned());
-            own.fields.push(Field { name: (*key).to_owned(), renamed, lens, absent });
+            own.fields.push(Printed { key, wire, lens, absent });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
         let rest = self.put_rest(node, rules, extra, &mut own, sheet);
-        let Declared { fields, properties, mut required } = own;
         self.objects -= 1;
-        let carried = rest.carried.is_some();
-        self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut required);
+        let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
+        self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut own.required);
         let demanded = self.caps.must(Demand::HasProperties);
-        if demanded && properties.is_empty() && rules.properties.is_empty() {
+        if demanded && own.properties.is_empty() && rules.properties.is_empty() {
             let code = self.demand_code(Demand::HasProperties);
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }
-        if !properties.is_empty() || demanded || !rules.properties.is_empty() {
-            sheet.put(Kw::Properties, Json::obj(properties));
+        if !own.properties.is_empty() || demanded || !rules.properties.is_empty() {
+            sheet.put(Kw::Properties, self.arena.seal_members(&mut own.properties));
         }
         let closes = self.caps.must(Demand::AllRequired);
-        if !required.is_empty() || closes {
-            sheet.put(Kw::Required, Json::arr(required));
+        if !own.required.is_empty() || closes {
+            sheet.put(Kw::Required, self.arena.seal_items(&mut own.required));
         }
         if let Some(json) = rest.additional {
             sheet.put(Kw::AdditionalProperties, json);
@@ -296,14 +311,17 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(json) = rest.patterns {
             sheet.put(Kw::PatternProperties, json);
         }
-        let kept = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none();
-        let keys = if rest.carried.is_none() && fields.iter().all(kept) { Keys::AsWritten } else { Keys::Others };
-        self.put_object_counts(node, rules, keys, sheet);
-        let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
-        let object = self.lens.add(Shape::Object(Box::new(shape)));
-        if !object.is_same() {
-            sheet.lens = object;
+        let kept = |field: &Printed<'_>| field.absent == Absent::Kept && !field.is_renamed();
+        let as_written = rest.carried.is_none() && own.fields.iter().all(kept);
+        self.put_object_counts(node, rules, if as_written { Keys::AsWritten } else { Keys::Others }, sheet);
+        // Most objects travel as they are, and nothing has to be told of them.
+        if !as_written || !rest_keeps || !own.fields.iter().all(|field| field.lens.is_same()) {
+            let fields = own.fields.iter().map(Printed::field).collect();
+            let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
+            sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
+        own.fields.clear();
+        self.spare_objects.push(own);
     }
 
     /// Enters an object.
@@ -466,7 +484,7 @@ impl<'d> Lowerer<'d, '_> {
         node: &'d Node<'d>,
         rules: &ObjectRules<'d>,
         extra: Extra,
-        fields: &[Field],
+        fields: &[Printed<'d>],
     ) -> RestOut<'d> {
         let mut out = RestOut::default();
         match extra {
@@ -520,11 +538,10 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Whether a declared property matches a pattern, and the two want its value in different shapes.
-    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, fields: &[Field]) -> bool {
+    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, fields: &[Printed<'d>]) -> bool {
         fields.iter().any(|field| {
             let keeps = pattern_keeps && field.absent == Absent::Kept && self.keeps_values(field.lens);
-            let wire = field.renamed.as_ref().unwrap_or(&field.name);
-            (!keeps || field.renamed.is_some()) && (self.matches(pattern, &field.name) || self.matches(pattern, wire))
+            (!keeps || field.is_renamed()) && (self.matches(pattern, field.key) || self.matches(pattern, field.wire))
         })
     }
 
@@ -677,6 +694,13 @@ struct RestOut<'d> {
     /// How undeclared properties travel that stay in place, by their keys.
     matching: Vec<(Pattern, LensId)>,
     others: LensId,
+}
+
+impl RestOut<'_> {
+    /// Whether undeclared properties travel as they are.
+    fn keeps_values(&self) -> bool {
+        self.carried.is_none() && self.matching.is_empty() && self.others.is_same()
+    }
 }
 
 /// A set of names: a short list is scanned, a long one hashed.

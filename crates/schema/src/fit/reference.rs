@@ -2,13 +2,13 @@
 
 use foldhash::HashMap;
 
-use super::{Lowered, Lowerer, Pos, Refs, SoFar};
+use super::{Edit, Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::LensId;
-use crate::report::{Action, Change, Effect};
+use crate::report::{Action, Effect};
 
 /// A schema that is printed among the definitions.
 pub(super) struct Definition<'d> {
@@ -174,7 +174,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether nothing that was changed since then lets more or less through.
     pub(super) fn is_exact_since(&self, before: SoFar) -> bool {
-        let exact = |change: &Change| matches!(change.effect, Effect::Same | Effect::Note);
+        let exact = |change: &Edit| matches!(change.effect, Effect::Same | Effect::Note);
         self.loosened == before.loosened && self.changes.iter().skip(before.changes).all(exact)
     }
 
@@ -202,6 +202,7 @@ impl<'d> Lowerer<'d, '_> {
             own.json = Some(lowered.json);
             let lens = own.lens;
             self.lens.settle(lens, lowered.lens);
+            self.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
         }
     }
 
@@ -378,13 +379,14 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(known) = self.recursive.get(&start) {
             return *known;
         }
-        let mut seen = foldhash::HashSet::default();
+        self.searched.1 += 1;
+        let (seen, search) = (&mut self.searched.0, self.searched.1);
         let mut open = vec![start];
         let mut found = false;
         while let Some(id) = open.pop() {
             self.graph.each_child(id, &mut |child| {
                 found |= child == start;
-                if seen.insert(child) {
+                if seen.insert(child, search) != Some(search) {
                     open.push(child);
                 }
             });

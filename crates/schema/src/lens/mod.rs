@@ -253,6 +253,9 @@ pub(crate) struct Rest {
 /// How many shapes are followed that stand for others.
 const DEEPEST_LINKS: usize = 16;
 
+/// So many shapes are looked at to see whether one changes values.
+const MOST_LOOKS: usize = 64;
+
 impl LensId {
     /// The shape of what travels as it is.
     pub(crate) const SAME: Self = Self(0);
@@ -383,24 +386,27 @@ impl Lens {
         if !self.shapes.iter().any(|shape| matches!(shape, Shape::Link(_))) {
             return self;
         }
-        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.shapes.len()];
+        // What each shape is used by, in the order of the used.
+        let mut uses: Vec<(usize, usize)> = Vec::with_capacity(self.shapes.len());
         let mut open: Vec<usize> = Vec::new();
         for (index, shape) in self.shapes.iter().enumerate() {
             if shape.changes_values() {
                 open.push(index);
             }
             shape.each_inner(&mut |inner| {
-                if let Some(list) = users.get_mut(inner.0 as usize) {
-                    list.push(index);
+                if !inner.is_same() {
+                    uses.push((inner.0 as usize, index));
                 }
             });
         }
+        uses.sort_unstable();
         let mut changes = vec![false; self.shapes.len()];
         while let Some(index) = open.pop() {
             if let Some(seen) = changes.get_mut(index)
                 && !std::mem::replace(seen, true)
             {
-                open.extend(users.get(index).into_iter().flatten());
+                let here = uses.iter().skip(uses.partition_point(|(used, _)| *used < index));
+                open.extend(here.take_while(|(used, _)| *used == index).map(|(_, user)| *user));
             }
         }
         for (shape, changes) in self.shapes.iter_mut().zip(&changes) {
@@ -412,6 +418,20 @@ impl Lens {
             self.root = LensId::SAME;
         }
         self
+    }
+
+    /// Whether a shape is known to change values although the lens is not settled yet; not all that do are known.
+    pub(crate) fn surely_changes(&self, id: LensId) -> bool {
+        let (mut open, mut left) = (vec![id], MOST_LOOKS);
+        while let Some(id) = open.pop().filter(|_| left > 0) {
+            left -= 1;
+            let shape = self.shape(id);
+            if shape.changes_values() {
+                return true;
+            }
+            shape.each_inner(&mut |inner| open.push(inner));
+        }
+        false
     }
 
     /// Whether a shape of a settled lens changes nothing.

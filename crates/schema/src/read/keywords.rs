@@ -601,9 +601,11 @@ fn trivial_names() -> Json<'static> {
 fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'d Arena) {
     let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
     let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
+    let long = values.size_hint().0 > FEW_NAMES;
     for value in values {
         let new = match value {
-            Json::Str(text) => texts.insert(text),
+            Json::Str(text) if long => texts.insert(text),
+            Json::Str(text) => !distinct.iter().any(|own| own.as_str() == Some(text)),
             // A long list of other values is taken as it stands: comparing every pair would be quadratic.
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => {
                 distinct.len() > 256 || !distinct.iter().any(|own| own.same(value))
