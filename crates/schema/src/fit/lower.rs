@@ -26,7 +26,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
-        if self.mistaken || self.hopeless().is_some() {
+        if self.relied.mistaken || self.hopeless().is_some() {
             // The next rung will be taken, or all be printed again, whatever else is printed.
             return Lowered { json: Json::obj(Vec::new()), lens: LensId::SAME, null: false };
         }

@@ -387,6 +387,8 @@ struct Relied {
     shapes: Vec<LensId>,
     /// Pointers to what is to accept exactly what the caller's schema does.
     meanings: Vec<String>,
+    /// Whether some of it is known not to hold: nothing that is printed counts.
+    mistaken: bool,
 }
 
 /// In how many shapes the parts of what is printed want the value.
@@ -503,8 +505,6 @@ struct Lowerer<'d, 'c> {
     trust: Trust,
     parts: Wanting,
     relied: Relied,
-    /// Whether what was taken for granted is known not to hold: nothing that is printed counts.
-    mistaken: bool,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -589,7 +589,6 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             trust,
             parts: Wanting::OneShape,
             relied: Relied::default(),
-            mistaken: false,
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             told: Vec::new(),
@@ -603,7 +602,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let facts = std::mem::take(&mut self.root_facts);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
-        if self.mistaken {
+        if self.relied.mistaken {
             return (lowered.json, Lens::identity(), false);
         }
         let understood = !self.misunderstood();

@@ -202,7 +202,7 @@ impl<'d> Lowerer<'d, '_> {
             own.json = Some(lowered.json);
             let lens = own.lens;
             self.lens.settle(lens, lowered.lens);
-            self.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
+            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
         }
     }
 
