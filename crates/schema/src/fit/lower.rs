@@ -196,7 +196,14 @@ impl<'d> Lowerer<'d, '_> {
             variants.push(self.graph.add(variant));
         }
         if types.meets(Types::NULL) {
-            variants.push(self.graph.add(Node { types: Some(Types::NULL), ..Node::default() }));
+            // An exclusion may be one of `null`.
+            let logic = node.logic.clone();
+            variants.push(self.graph.add(Node {
+                place: node.place,
+                types: Some(Types::NULL),
+                logic,
+                ..Node::default()
+            }));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
@@ -350,8 +357,10 @@ impl<'d> Lowerer<'d, '_> {
         let only_types = refused.asks_only_types();
         if only_types {
             let left = node.types().without(refused.types());
-            node.restrict(left);
-            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`");
+            // There is no type of numbers that are not whole.
+            let effect = if widened(left) == left { Effect::Same } else { Effect::Wider };
+            node.restrict(widened(left));
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, effect, "said by `type`");
             return;
         }
         if let (Some(values), Some(own)) = (&refused.values, &mut node.values)

@@ -369,6 +369,8 @@ struct Lowered<'d> {
 struct Inlined<'d> {
     lowered: Lowered<'d>,
     size: usize,
+    /// Whether it accepts just what the caller's schema does.
+    exact: bool,
 }
 
 /// Whether a definition that is not printed yet is taken to be what the caller's schema says, to the letter.
@@ -436,6 +438,8 @@ struct Lowerer<'d, 'c> {
     /// Unions that are being merged into one schema.
     joining: Vec<NodeId>,
     inlined: HashMap<NodeId, Inlined<'d>>,
+    /// How many changes there were when something inexact was printed again, whose changes are on record already.
+    inexact_again: Vec<usize>,
     /// About how many bytes were printed within what is repeated, and how many may be.
     repeated: usize,
     repeated_limit: usize,
@@ -524,6 +528,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             defining: None,
             joining: Vec::new(),
             inlined: HashMap::default(),
+            inexact_again: Vec::new(),
             repeated: 0,
             repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
             repeating: 0,
@@ -598,6 +603,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         self.relied.shapes.truncate(mark.shapes);
         self.relied.meanings.truncate(mark.meanings);
         self.inlined.clear();
+        self.inexact_again.retain(|count| *count <= mark.changes);
         self.queue.retain(|index| *index < mark.definitions);
         for taken in self.definitions.drain(mark.definitions..) {
             self.defined.remove(&taken.node);

@@ -176,7 +176,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether nothing that was changed since there were so many changes lets more or less through.
     pub(super) fn is_exact_since(&self, changes: usize) -> bool {
-        self.changes.iter().skip(changes).all(|change| matches!(change.effect, Effect::Same | Effect::Note))
+        self.inexact_again.last().is_none_or(|count| *count <= changes)
+            && self.changes.iter().skip(changes).all(|change| matches!(change.effect, Effect::Same | Effect::Note))
     }
 
     fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
@@ -303,10 +304,14 @@ impl<'d> Lowerer<'d, '_> {
                 return self.as_text(target, &code, "too large to repeat");
             }
             self.repeated += known.size;
-            return known.lowered.clone();
+            let lowered = known.lowered.clone();
+            if !known.exact {
+                self.inexact_again.push(self.changes.len());
+            }
+            return lowered;
         }
         self.opened.push(target);
-        let before = self.repeated;
+        let (before, changes) = (self.repeated, self.changes.len());
         let lowered = self.repeat(|own| own.lower_definition(target, if typed { pos } else { Pos::Other }));
         let size = self.repeated - before;
         self.opened.pop();
@@ -314,7 +319,8 @@ impl<'d> Lowerer<'d, '_> {
         if typed || !self.graph.is_shared(target) {
             return lowered;
         }
-        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size });
+        let exact = self.is_exact_since(changes);
+        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size, exact });
         lowered
     }
 

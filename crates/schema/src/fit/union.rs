@@ -11,7 +11,7 @@ use crate::dialect::Demand;
 use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
 use crate::json::{Json, List, Member};
 use crate::keyword::{Kw, KwSet};
-use crate::lens::{Branch, LensId, Shape, WireKind};
+use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -130,9 +130,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             let types = self.types_of(branch);
             if types == Types::NULL {
-                null = true;
-                let node = Rc::clone(&self.graph[flat]);
-                node.unions().iter().for_each(|union| self.note_one_of(&node, union));
+                null |= self.takes_null(flat);
             } else if !types.is_none() && !kinds.contains(&branch) {
                 kinds.push(branch);
             }
@@ -166,6 +164,21 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a branch of nothing but `null` takes it: what else is said of the value may exclude it.
+    fn takes_null(&mut self, id: NodeId) -> bool {
+        let node = &self.graph[id];
+        if node.logic.is_none() {
+            return true;
+        }
+        let (place, guard) = (node.place, self.guard(id));
+        let verdict = self.lens.verdict(guard, &serde_json::Value::Null);
+        if !matches!(verdict, Verdict::Yes | Verdict::No) {
+            let detail = "whether `null` is excluded cannot be told";
+            self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);
+        }
+        verdict != Verdict::No
     }
 
     /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.
@@ -368,8 +381,10 @@ impl<'d> Lowerer<'d, '_> {
             ..Node::default()
         };
         let lowered = self.emit(&Rc::new(choice), Pos::Other);
+        let told = branches.iter().map(|id| (*id, LensId::SAME)).collect();
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
+        self.unions.push(Told { lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
     }
