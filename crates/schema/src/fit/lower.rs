@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Condition, Node, NodeId};
+use crate::graph::{Condition, Node, NodeId, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{LensId, Shape};
+use crate::lens::{LensId, Shape, Verdict};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -399,9 +399,27 @@ impl<'d> Lowerer<'d, '_> {
             }
             types = types.and(of_branches);
         }
+        if types.meets(Types::NULL) && self.may_exclude_null(&node) {
+            let guard = self.guard(flat);
+            if self.lens.verdict(guard, &serde_json::Value::Null) == Verdict::No {
+                types = types.without(Types::NULL);
+            }
+        }
         self.typing -= 1;
         self.types.insert(id, types);
         types
+    }
+}
+
+impl<'d> Lowerer<'d, '_> {
+    /// Whether `null` may be out although the types have it: by an exclusion, or because two branches of a `oneOf` take it.
+    fn may_exclude_null(&mut self, node: &Rc<Node<'d>>) -> bool {
+        let Some(logic) = &node.logic else { return false };
+        let twice = |own: &mut Self, union: &Union| {
+            let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
+            union.exactly_one && union.branches.iter().filter(takes).count() > 1
+        };
+        !logic.nots.is_empty() || !logic.conditions.is_empty() || logic.unions.iter().any(|union| twice(self, union))
     }
 }
 

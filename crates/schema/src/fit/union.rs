@@ -233,10 +233,16 @@ impl<'d> Lowerer<'d, '_> {
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
         for branch in branches {
             let flat = self.flatten(*branch);
-            let node = &self.graph[flat];
+            let node = Rc::clone(&self.graph[flat]);
             let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
-            let plain = node.text.is_none() && node.number.is_none() && node.logic.is_none() && !described;
-            for value in node.values.as_ref().filter(|_| plain)? {
+            if node.values.is_none() || node.logic.is_some() || described {
+                return None;
+            }
+            let (values, sure) = self.values_left(&node);
+            if !sure {
+                return None;
+            }
+            for value in values {
                 if !folded.iter().any(|own| own.same(value)) {
                     folded.push(value);
                 }
@@ -519,7 +525,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let Lowered { mut json, lens, null } = lowered;
-        if super::object::accepts_null(&json) {
+        if super::object::surely_accepts_null(&json) {
             return Lowered { json, lens, null };
         }
         let null_type = || Json::Obj(List::Borrowed(&OF_NULL));

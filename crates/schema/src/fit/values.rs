@@ -207,7 +207,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
-    fn values_left(&mut self, node: &Rc<Node<'d>>) -> (Vec<&'d Json<'d>>, bool) {
+    pub(super) fn values_left(&mut self, node: &Rc<Node<'d>>) -> (Vec<&'d Json<'d>>, bool) {
         let values = node.values.iter().flatten().copied();
         let alone = node.formats.is_empty()
             && node.number.is_none()
