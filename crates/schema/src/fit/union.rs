@@ -8,7 +8,7 @@ use super::disjoint::Apart;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Union};
+use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Union};
 use crate::json::{Json, List, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
@@ -422,17 +422,29 @@ impl<'d> Lowerer<'d, '_> {
         if types == Types::OBJECT {
             joined.object = Some(Box::new(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
-            let mut rules = crate::graph::ArrayRules::default();
-            let items: Vec<NodeId> = nodes.iter().filter_map(|node| node.array.as_ref()?.items).collect();
-            if items.len() == nodes.len() {
-                rules.items = Some(self.either(items));
-            }
-            rules.min = nodes.iter().map(|node| node.array.as_ref().map_or(0, |own| own.min)).min().unwrap_or(0);
-            joined.array = Some(Box::new(rules));
+            let items = self.join_items(&nodes);
+            let min = nodes.iter().map(|node| node.array.as_ref().map_or(0, |own| own.min)).min().unwrap_or(0);
+            joined.array = Some(Box::new(ArrayRules { items, min, ..ArrayRules::default() }));
         } else if nodes.iter().all(|node| node.values.is_some()) {
             joined.values = Some(nodes.iter().flat_map(|node| node.values.iter().flatten().copied()).collect());
         }
         Some(joined)
+    }
+
+    /// What an item may be in any of these arrays; nothing where it may be anything in one.
+    fn join_items(&mut self, nodes: &[Rc<Node<'d>>]) -> Option<NodeId> {
+        let mut kinds: Vec<NodeId> = Vec::new();
+        for node in nodes {
+            let rules = node.array.as_deref()?;
+            let rest = rules.items?;
+            let rest = (!self.is_never(rest)).then_some(rest);
+            for kind in rules.prefix.iter().copied().chain(rest) {
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
+            }
+        }
+        (!kinds.is_empty()).then(|| self.either(kinds))
     }
 
     fn join_objects(&mut self, nodes: &[Rc<Node<'d>>]) -> ObjectRules<'d> {

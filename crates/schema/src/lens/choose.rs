@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::apply::{Passage, Passed, Way, fail};
+use super::apply::{Passage, Passed, Way, above, fail};
 use super::guard::{Reach, Verdict};
 use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
 
@@ -99,7 +99,9 @@ impl Passage<'_> {
             let lens = self.lens;
             let right = lens.right_one(branches, |(_, guard)| *guard, &value);
             let Some((name, _)) = right else { return fail("no branch of the union fits") };
-            return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+            let passed = self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+            // The key is none of the caller's.
+            return above(passed, |_| None);
         }
         let Value::Object(map) = self.through(object, value)? else {
             return fail("a choice travels as an object");

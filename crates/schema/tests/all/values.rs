@@ -67,7 +67,7 @@ fn document() -> impl Strategy<Value = Value> {
 
 fn schema() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
-        4 => select(LEAVES.to_vec()).prop_map(|text| serde_json::from_str(text).expect("a schema")),
+        4 => leaf(),
         1 => select(vec!["#/$defs/A", "#/$defs/B"]).prop_map(|pointer| json!({"$ref": pointer})),
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
@@ -82,10 +82,27 @@ fn schema() -> BoxedStrategy<Value> {
                 .prop_map(|(own, branches)| json!({"allOf": [own, {"oneOf": branches}]})),
             1 => (object(inner.clone()), vec(required(), 2..4)).prop_map(|(own, branches)| with(own, "oneOf", branches.into())),
             1 => (inner.clone(), inner.clone()).prop_map(|(own, not)| with(own, "not", not)),
+            1 => twins(inner.clone()),
+            1 => (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| json!({"anyOf": [{"oneOf": [a, b]}, a, {"type": "object", "additionalProperties": b}]})),
             1 => inner.prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
         ]
     })
     .boxed()
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    select(LEAVES.to_vec()).prop_map(|text| serde_json::from_str(text).expect("a schema"))
+}
+
+/// A union of objects that are told apart by one property at most.
+fn twins(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = Value> {
+    let twin = (object(inner), leaf()).prop_map(|(mut own, told)| {
+        own["properties"]["a"] = told;
+        own["required"] = json!(["a"]);
+        own
+    });
+    (select(vec!["anyOf", "oneOf"]), vec(twin, 2..4)).prop_map(|(keyword, branches)| json!({ keyword: branches }))
 }
 
 /// A schema with one more keyword.
