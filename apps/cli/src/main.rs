@@ -9,7 +9,6 @@ mod changes;
 mod check;
 mod config;
 mod corpus;
-mod cover;
 mod dialects;
 mod diff;
 mod emulate;

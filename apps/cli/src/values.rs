@@ -2,11 +2,9 @@
 //! the `jsonschema` crate, never our own code.
 
 use jsonschema::Validator;
-use polywire::schema::{Effect, FittedText, ToolShape, sample};
+use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, sample};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-
-use crate::cover::{Cover, Place, Root};
 
 /// An instance of the corpus.
 pub(crate) struct Instance {
@@ -71,8 +69,7 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         None if shape == ToolShape::GeminiOpenapi => as_json_schema(asked),
         _ => asked,
     });
-    // A root that is referred to may stand anywhere in the value, as a definition may.
-    let root = if asked.contains("\"#\"") { Root::Anywhere } else { Root::AtTheTop };
+    let root = Root::of(asked);
     let court = Court {
         fitted,
         wire: build(&schema),

@@ -36,6 +36,7 @@
 mod arena;
 mod cache;
 mod check;
+mod cover;
 mod dialect;
 mod error;
 mod fit;
@@ -54,6 +55,7 @@ mod zod;
 
 pub use cache::{FitCache, ToolRef};
 pub use check::{Violation, check, check_text, strict_preflight};
+pub use cover::{Cover, Place, Root};
 pub use dialect::{
     Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, target,
 };

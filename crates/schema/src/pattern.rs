@@ -175,6 +175,16 @@ pub(crate) fn length_pattern(min: Option<u64>, max: Option<u64>) -> String {
 
 /// What runs the pattern as ECMA-262 does; `None` where that engine cannot.
 pub(crate) fn matcher(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(&for_matcher(pattern)?).size_limit(1 << 20).build().ok()
+}
+
+/// Whether [`matcher`] has words for a pattern.
+pub(crate) fn has_matcher(pattern: &str) -> bool {
+    for_matcher(pattern).is_some()
+}
+
+/// A pattern in the syntax of the `regex` crate.
+fn for_matcher(pattern: &str) -> Option<String> {
     let parsed = Parsed::read(pattern);
     let plain = !parsed.features.has(Feature::Lookaround) && !parsed.features.has(Feature::Backreference);
     if parsed.mode == Mode::Neither || !plain {
@@ -184,7 +194,7 @@ pub(crate) fn matcher(pattern: &str) -> Option<Regex> {
     for spot in &parsed.spots {
         write_token(&spot.token, &mut out)?;
     }
-    RegexBuilder::new(&out).size_limit(1 << 20).build().ok()
+    Some(out)
 }
 
 /// Writes a token in the syntax of the `regex` crate. `None` where it has no word for it.

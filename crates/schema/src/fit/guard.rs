@@ -3,7 +3,8 @@
 use super::Lowerer;
 use crate::graph::{Node, NodeId};
 use crate::json::Json;
-use crate::lens::{Guard, GuardId, Pattern, Sized};
+use crate::lens::{Guard, GuardId, More, Pattern, Sized};
+use crate::types::Types;
 
 /// Schemas within schemas beyond this depth are not asked.
 const MAX_DEPTH: usize = 12;
@@ -14,12 +15,21 @@ impl<'d> Lowerer<'d, '_> {
         self.guard_below(id, MAX_DEPTH)
     }
 
+    /// The guard of what a node asks besides its listed values.
+    pub(super) fn rules_guard(&mut self, node: &'d Node<'d>) -> GuardId {
+        let rules = Node { values: None, ..Node::clone(node) };
+        let filled = self.fill(self.arena.keep(rules), MAX_DEPTH);
+        self.lens.add_guard(filled)
+    }
+
     fn guard_below(&mut self, id: NodeId, depth: usize) -> GuardId {
         if let Some(guard) = self.guards.get(&id) {
             return *guard;
         }
+        let Some(depth) = depth.checked_sub(1) else {
+            return self.lens.add_guard(Guard { unasked: Some(Types::ANY), ..Guard::default() });
+        };
         let guard = self.lens.add_guard(Guard::default());
-        let Some(depth) = depth.checked_sub(1) else { return guard };
         self.guards.insert(id, guard);
         let flat = self.flatten(id);
         let node = self.graph[flat];
@@ -28,11 +38,11 @@ impl<'d> Lowerer<'d, '_> {
         guard
     }
 
-    fn fill(&mut self, node: &Node<'d>, depth: usize) -> Guard {
+    fn fill(&mut self, node: &'d Node<'d>, depth: usize) -> Guard {
         let mut guard = Guard {
             types: node.types,
             values: node.values.map(|values| values.iter().map(|value| Json::to_value(value)).collect()),
-            unsure: asks_more(node),
+            unasked: unasked(node),
             ..Guard::default()
         };
         if let Some(rules) = node.number {
@@ -59,27 +69,57 @@ impl<'d> Lowerer<'d, '_> {
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }
         if let Some(logic) = node.logic {
-            guard.unions = logic
-                .unions
-                .iter()
-                .map(|union| union.branches.iter().map(|id| self.guard_below(*id, depth)).collect())
-                .collect();
+            for union in logic.unions {
+                let branches = union.branches.iter().map(|id| self.guard_below(*id, depth)).collect();
+                if union.exactly_one { &mut guard.one_of } else { &mut guard.unions }.push(branches);
+            }
             guard.nots = logic.nots.iter().map(|id| self.guard_below(*id, depth)).collect();
         }
+        guard.more = asks_more(node).then(|| Box::new(self.more(node, depth)));
         guard
+    }
+
+    fn more(&mut self, node: &'d Node<'d>, depth: usize) -> More {
+        let mut more =
+            More { formats: node.formats.iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
+        let mut below = |id: NodeId| self.guard_below(id, depth);
+        if let Some(rules) = node.number {
+            more.multiples = rules.multiples.iter().filter_map(|step| step.as_f64()).collect();
+        }
+        if let Some(rules) = node.array {
+            let contains = rules.contains.iter();
+            more.unique = rules.unique;
+            more.contains = contains.map(|own| (below(own.node), own.min.unwrap_or(1), own.max)).collect();
+        }
+        if let Some(rules) = node.object {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            more.names = rules.names.iter().map(|id| below(*id)).collect();
+            more.needs = rules.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
+            more.dependents = rules.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
+        }
+        for own in node.logic.map_or(&[][..], |logic| logic.conditions) {
+            more.conditions.push((below(own.when), own.then.map(&mut below), own.otherwise.map(&mut below)));
+        }
+        more
     }
 }
 
-/// Whether a schema asks more of a value than a guard can.
+/// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_>) -> bool {
     let list = node.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
-    let object = node.object.is_some_and(|rules| {
-        !rules.names.is_empty()
-            || !rules.needs.is_empty()
-            || !rules.dependents.is_empty()
-            || rules.unevaluated.is_some()
-    });
+    let object = node
+        .object
+        .is_some_and(|rules| !rules.names.is_empty() || !rules.needs.is_empty() || !rules.dependents.is_empty());
     let number = node.number.is_some_and(|rules| !rules.multiples.is_empty());
     let logic = node.logic.is_some_and(|logic| !logic.conditions.is_empty());
     list || object || number || logic || !node.formats.is_empty()
+}
+
+/// The types of values of which a schema asks more than a guard can.
+fn unasked(node: &Node<'_>) -> Option<Types> {
+    let list = node.array.is_some_and(|rules| rules.unevaluated.is_some());
+    let object = node.object.is_some_and(|rules| rules.unevaluated.is_some());
+    let types = [(list, Types::ARRAY), (object, Types::OBJECT)];
+    let types = types.into_iter().filter(|(asks, _)| *asks).fold(Types::NONE, |all, (_, own)| all.or(own));
+    Some(types).filter(|types| !types.is_none())
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Condition, Node, NodeId};
+use crate::graph::{Condition, Node, NodeId, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{LensId, Shape};
+use crate::lens::{LensId, Shape, Verdict};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -194,7 +194,14 @@ impl<'d> Lowerer<'d, '_> {
             variants.push(self.graph.add(variant));
         }
         if types.meets(Types::NULL) {
-            variants.push(self.graph.add(Node { types: Some(Types::NULL), ..Node::default() }));
+            // An exclusion may be one of `null`.
+            let logic = node.logic;
+            variants.push(self.graph.add(Node {
+                place: node.place,
+                types: Some(Types::NULL),
+                logic,
+                ..Node::default()
+            }));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
@@ -346,8 +353,10 @@ impl<'d> Lowerer<'d, '_> {
         let only_types = refused.asks_only_types();
         if only_types {
             let left = node.types().without(refused.types());
-            node.restrict(left, self.arena);
-            self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `type`");
+            // There is no type of numbers that are not whole.
+            let effect = if widened(left) == left { Effect::Same } else { Effect::Wider };
+            node.restrict(widened(left), self.arena);
+            self.change(&code, node.place, Kw::Not, Action::Rewritten, effect, "said by `type`");
             return;
         }
         if let (Some(values), Some(own)) = (refused.values, node.values)
@@ -386,9 +395,27 @@ impl<'d> Lowerer<'d, '_> {
             }
             types = types.and(of_branches);
         }
+        if types.meets(Types::NULL) && self.may_exclude_null(node) {
+            let guard = self.guard(flat);
+            if self.lens.verdict(guard, &serde_json::Value::Null) == Verdict::No {
+                types = types.without(Types::NULL);
+            }
+        }
         self.typing -= 1;
         self.types.insert(id, types);
         types
+    }
+}
+
+impl<'d> Lowerer<'d, '_> {
+    /// Whether `null` may be out although the types have it: by an exclusion, or because two branches of a `oneOf` take it.
+    fn may_exclude_null(&mut self, node: &'d Node<'d>) -> bool {
+        let Some(logic) = node.logic else { return false };
+        let twice = |own: &mut Self, union: &Union| {
+            let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
+            union.exactly_one && union.branches.iter().filter(takes).count() > 1
+        };
+        !logic.nots.is_empty() || !logic.conditions.is_empty() || logic.unions.iter().any(|union| twice(self, union))
     }
 }
 

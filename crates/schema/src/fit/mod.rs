@@ -371,6 +371,8 @@ struct Lowered<'d> {
 struct Inlined<'d> {
     lowered: Lowered<'d>,
     size: usize,
+    /// Whether it accepts just what the caller's schema does.
+    exact: bool,
 }
 
 /// Whether a definition that is not printed yet is taken to be what the caller's schema says, to the letter.
@@ -471,7 +473,7 @@ struct Lowerer<'d, 'c> {
     merges: Vec<Edit>,
     /// Nodes of which merging did not keep everything.
     loose: HashSet<NodeId>,
-    /// How often such a node was made or used.
+    /// How often such a node was made or used, or something inexact printed again whose changes are on record already.
     loosened: usize,
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,

@@ -303,10 +303,12 @@ impl<'d> Lowerer<'d, '_> {
                 return self.as_text(target, &code, "too large to repeat");
             }
             self.repeated += known.size;
-            return known.lowered.clone();
+            let lowered = known.lowered.clone();
+            self.loosened += usize::from(!known.exact);
+            return lowered;
         }
         self.opened.push(target);
-        let before = self.repeated;
+        let (before, so_far) = (self.repeated, self.so_far());
         let lowered = self.repeat(|own| own.lower_definition(target, if typed { pos } else { Pos::Other }));
         let size = self.repeated - before;
         self.opened.pop();
@@ -314,7 +316,8 @@ impl<'d> Lowerer<'d, '_> {
         if typed || !self.graph.is_shared(target) {
             return lowered;
         }
-        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size });
+        let exact = self.is_exact_since(so_far);
+        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size, exact });
         lowered
     }
 

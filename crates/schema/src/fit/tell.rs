@@ -23,7 +23,7 @@ pub(super) struct Boxes {
     rounds: usize,
 }
 
-/// A union whose branches travel in different shapes.
+/// A union whose branches travel in different shapes, or under different keys.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) place: Option<Place>,
@@ -68,7 +68,21 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&own_code(), place, Kw::AnyOf, Action::Carried, effect, detail);
             }
         }
+        self.note_guesses(lens);
         true
+    }
+
+    /// Records the branches whose values may be sent as another one's, as only a validator could tell them apart.
+    fn note_guesses(&mut self, lens: &Lens) {
+        let unions = std::mem::take(&mut self.unions);
+        for Told { lens: union, branches, .. } in &unions {
+            for branch in lens.guessed(*union).into_iter().filter_map(|index| branches.get(index)) {
+                let place = self.graph[*branch].place;
+                let detail = "its values may be sent as another branch: what tells them apart cannot be asked";
+                self.change(&own_code(), place, Kw::AnyOf, Action::Carried, Effect::Narrower, detail);
+            }
+        }
+        self.unions = unions;
     }
 
     /// A branch that travels in an object of its own because it looks like another one.

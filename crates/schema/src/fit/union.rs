@@ -7,10 +7,10 @@ use super::disjoint::Apart;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
+use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
 use crate::json::{Json, List, Member};
 use crate::keyword::{Kw, KwSet};
-use crate::lens::{Branch, LensId, Shape, WireKind};
+use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -124,9 +124,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             let types = self.types_of(branch);
             if types == Types::NULL {
-                null = true;
-                let node = self.graph[flat];
-                node.unions().iter().for_each(|union| self.note_one_of(node, union));
+                null |= self.takes_null(flat);
             } else if !types.is_none() && !kinds.contains(&branch) {
                 kinds.push(branch);
             }
@@ -160,6 +158,21 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a branch of nothing but `null` takes it: what else is said of the value may exclude it.
+    fn takes_null(&mut self, id: NodeId) -> bool {
+        let node = &self.graph[id];
+        if node.logic.is_none() {
+            return true;
+        }
+        let (place, guard) = (node.place, self.guard(id));
+        let verdict = self.lens.verdict(guard, &serde_json::Value::Null);
+        if !matches!(verdict, Verdict::Yes | Verdict::No) {
+            let detail = "whether `null` is excluded cannot be told";
+            self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);
+        }
+        verdict != Verdict::No
     }
 
     /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.
@@ -211,10 +224,16 @@ impl<'d> Lowerer<'d, '_> {
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
         for branch in branches {
             let flat = self.flatten(*branch);
-            let node = &self.graph[flat];
+            let node = self.graph[flat];
             let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
-            let plain = node.text.is_none() && node.number.is_none() && node.logic.is_none() && !described;
-            for value in node.values.filter(|_| plain)? {
+            if node.values.is_none() || node.logic.is_some() || described {
+                return None;
+            }
+            let (values, sure) = self.values_left(node);
+            if !sure {
+                return None;
+            }
+            for value in values {
                 if !folded.iter().any(|own| own.same(value)) {
                     folded.push(value);
                 }
@@ -364,8 +383,10 @@ impl<'d> Lowerer<'d, '_> {
             ..Node::default()
         };
         let lowered = self.emit(self.arena.keep(choice), Pos::Other);
+        let told = branches.to_vec();
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
+        self.unions.push(Told { place: about.place, lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
     }
@@ -397,18 +418,30 @@ impl<'d> Lowerer<'d, '_> {
         if types == Types::OBJECT {
             joined.object = Some(self.arena.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
-            let mut rules = crate::graph::ArrayRules::default();
-            let items: Vec<NodeId> = nodes.iter().filter_map(|node| node.array?.items).collect();
-            if items.len() == nodes.len() {
-                rules.items = Some(self.either(items));
-            }
-            rules.min = nodes.iter().map(|node| node.array.map_or(0, |own| own.min)).min().unwrap_or(0);
-            joined.array = Some(self.arena.keep(rules));
+            let items = self.join_items(&nodes);
+            let min = nodes.iter().map(|node| node.array.map_or(0, |own| own.min)).min().unwrap_or(0);
+            joined.array = Some(self.arena.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         } else if nodes.iter().all(|node| node.values.is_some()) {
             let values: Vec<&'d Json<'d>> = nodes.iter().filter_map(|node| node.values).flatten().copied().collect();
             joined.values = Some(self.arena.list(&values));
         }
         Some(joined)
+    }
+
+    /// What an item may be in any of these arrays; nothing where it may be anything in one.
+    fn join_items(&mut self, nodes: &[&'d Node<'d>]) -> Option<NodeId> {
+        let mut kinds: Vec<NodeId> = Vec::new();
+        for node in nodes {
+            let rules = node.array?;
+            let rest = rules.items?;
+            let rest = (!self.is_never(rest)).then_some(rest);
+            for kind in rules.prefix.iter().copied().chain(rest) {
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
+            }
+        }
+        (!kinds.is_empty()).then(|| self.either(kinds))
     }
 
     fn join_objects(&mut self, nodes: &[&'d Node<'d>]) -> ObjectRules<'d> {
@@ -509,7 +542,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let Lowered { mut json, lens, null } = lowered;
-        if super::object::accepts_null(&json) {
+        if super::object::surely_accepts_null(&json) {
             return Lowered { json, lens, null };
         }
         let null_type = || Json::Obj(List::Borrowed(&OF_NULL));

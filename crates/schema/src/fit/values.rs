@@ -6,21 +6,19 @@ use crate::dialect::Demand;
 use crate::graph::Node;
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::Shape;
+use crate::lens::{Shape, Verdict};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_values(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
-        let values: Vec<&'d Json<'d>> =
-            node.values.into_iter().flatten().copied().filter(|value| self.satisfies(value, node)).collect();
+        let (values, sure) = self.values_left(node);
         if values.is_empty() {
             return self.never(node);
         }
         let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
-        if node.array.is_some() || node.object.is_some() || node.logic.is_some() {
-            // Whether a listed array or object meets its other rules is not asked.
-            let detail = "the listed values stand for themselves";
+        if !sure {
+            let detail = "whether a listed value meets the other rules cannot be told";
             self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
         }
         let null = values.iter().any(|value| matches!(value, Json::Null));
@@ -206,29 +204,26 @@ impl<'d> Lowerer<'d, '_> {
         self.with_facts(lowered, &facts)
     }
 
-    /// Whether a listed value meets the other rules of its node, as far as they are simple to ask.
-    fn satisfies(&mut self, value: &Json<'_>, node: &Node<'_>) -> bool {
-        match value {
-            Json::Num(number) => node.number.is_none_or(|rules| {
-                let at = number.as_f64().unwrap_or(0.0);
-                let above = rules.min.as_ref().is_none_or(|bound| {
-                    let least = bound.value.as_f64().unwrap_or(f64::MIN);
-                    at > least || (!bound.exclusive && at >= least)
-                });
-                let below = rules.max.as_ref().is_none_or(|bound| {
-                    let most = bound.value.as_f64().unwrap_or(f64::MAX);
-                    at < most || (!bound.exclusive && at <= most)
-                });
-                above && below
-            }),
-            Json::Str(text) => node.text.is_none_or(|rules| {
-                let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-                length >= rules.min
-                    && rules.max.is_none_or(|max| length <= max)
-                    && rules.patterns.iter().all(|pattern| self.matches(pattern, text))
-            }),
-            Json::Null | Json::Bool(_) | Json::Arr(_) | Json::Obj(_) => true,
+    /// The listed values that meet the other rules of their node, and whether all of them do for sure.
+    pub(super) fn values_left(&mut self, node: &'d Node<'d>) -> (Vec<&'d Json<'d>>, bool) {
+        let values = node.values.into_iter().flatten().copied();
+        let alone = node.formats.is_empty()
+            && node.number.is_none()
+            && node.text.is_none()
+            && node.array.is_none()
+            && node.object.is_none()
+            && node.logic.is_none();
+        if alone {
+            return (values.collect(), true);
         }
+        let guard = self.rules_guard(node);
+        let mut sure = true;
+        let meets = |value: &&'d Json<'d>| {
+            let verdict = self.lens.verdict(guard, &value.to_value());
+            sure &= matches!(verdict, Verdict::Yes | Verdict::No);
+            verdict != Verdict::No
+        };
+        (values.filter(meets).collect(), sure)
     }
 }
 

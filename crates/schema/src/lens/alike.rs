@@ -62,7 +62,7 @@ pub(crate) struct Found {
 impl Lens {
     /// The branches of these unions that can be taken for each other, as far as the unions are in use.
     pub(crate) fn lookalikes(&self, unions: &[LensId]) -> Found {
-        let mut comparer = Comparer { lens: self, known: HashMap::default(), steps_left: MOST_STEPS, depth: 0 };
+        let mut comparer = Comparer::new(self);
         let mut pairs = Vec::new();
         for (union, id) in unions.iter().enumerate() {
             let Shape::Union(branches) = self.shape(*id) else { continue };
@@ -125,6 +125,10 @@ enum List<'l> {
 }
 
 impl<'l> Comparer<'l> {
+    pub(super) fn new(lens: &'l Lens) -> Self {
+        Self { lens, known: HashMap::default(), steps_left: MOST_STEPS, depth: 0 }
+    }
+
     pub(super) fn meet(&mut self, a: Side, b: Side) -> Meeting {
         let (a, b) = (self.settled(a), self.settled(b));
         if a == b {
@@ -190,7 +194,7 @@ impl<'l> Comparer<'l> {
         }
         let mut meeting = self.by_type(a, b, shared);
         for (own, other) in [(a, b), (b, a)] {
-            let unions = self.guard(own).filter(|_| self.is_same(own)).map_or(&[][..], |guard| &guard.unions);
+            let unions = self.guard(own).filter(|_| self.is_same(own)).into_iter().flat_map(Guard::all_unions);
             for union in unions {
                 let branches = union.iter().map(|branch| (Side::Of(LensId::SAME, Some(*branch)), other));
                 meeting = meeting.min(self.most(branches));
@@ -260,7 +264,7 @@ impl<'l> Comparer<'l> {
         if let Some(values) = &guard.values {
             types = types.and(values.iter().fold(Types::NONE, |all, value| all.or(Types::of_value(value))));
         }
-        for union in &guard.unions {
+        for union in guard.all_unions() {
             types = types.and(union.iter().fold(Types::NONE, |all, own| all.or(self.asked_types(*own, depth))));
         }
         types

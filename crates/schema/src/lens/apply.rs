@@ -69,6 +69,15 @@ fn below<T>(passed: Passed<T>, step: impl fmt::Display) -> Passed<T> {
     })
 }
 
+/// Says where a fault is that stands below a key which only the wire has.
+pub(super) fn above<T>(passed: Passed<T>, step: impl FnOnce(&str) -> Option<String>) -> Passed<T> {
+    passed.map_err(|mut fault| {
+        let outer = fault.steps.pop();
+        fault.steps.extend(outer.and_then(|outer| step(&outer)));
+        fault
+    })
+}
+
 /// Which way a value goes, and how much of it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -377,7 +386,8 @@ impl Passage<'_> {
                 None if !more.is_empty() => return fail("more items than the tuple has places"),
                 Some(_) | None => {}
             }
-            return self.through(object, Value::Object(map));
+            let place = |field: &str| fields.iter().position(|own| own == field).map(|index| index.to_string());
+            return above(self.through(object, Value::Object(map)), place);
         }
         let Value::Object(mut map) = self.through(object, value)? else {
             return fail("a tuple travels as an object");

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::apply::{Passage, Passed, Way, fail};
-use super::guard::Reach;
+use super::apply::{Passage, Passed, Way, above, fail};
+use super::guard::{Reach, Verdict};
 use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
 
 /// Shapes within shapes beyond this depth are taken to fit.
@@ -28,7 +28,7 @@ impl Passage<'_> {
     }
 
     /// A value from the wire, by the branch whose wire shape it has; where several may be meant, by the first that gives what
-    /// the caller's branch accepts. Failing that, whatever can be read.
+    /// the caller's branch accepts, or may accept. Failing that, whatever can be read.
     pub(super) fn decode_union(&mut self, branches: &[Branch], value: Value) -> Passed {
         let (lens, way) = (self.lens, self.way);
         let fits = |branch: &&Branch| lens.may_be(branch.lens, branch.guard, &value, way, DEEPEST);
@@ -44,6 +44,7 @@ impl Passage<'_> {
         let any_looks_right = !looks_right.is_empty();
         let mut tried = if any_looks_right { looks_right } else { branches.iter().collect() };
         tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
+        let mut likely: Option<(Verdict, Value)> = None;
         let mut readable = None;
         let mut fault = None;
         for branch in tried {
@@ -54,11 +55,23 @@ impl Passage<'_> {
             let passed = self.through(branch.lens, value.clone());
             self.trying -= 1;
             match passed {
-                Ok(back) if self.doubts == doubts && lens.admits(branch.guard, &back, Reach::Far) => return Ok(back),
-                Ok(back) => readable = readable.or(Some(back)),
+                Ok(back) => match lens.verdict(branch.guard, &back) {
+                    Verdict::Yes if self.doubts == doubts => return Ok(back),
+                    verdict @ (Verdict::Unlikely | Verdict::Perhaps) if self.doubts == doubts => {
+                        if likely.as_ref().is_none_or(|(most, _)| verdict > *most) {
+                            likely = Some((verdict, back));
+                        }
+                    }
+                    Verdict::No | Verdict::Unlikely | Verdict::Perhaps | Verdict::Yes => {
+                        readable = readable.or(Some(back));
+                    }
+                },
                 Err(error) => fault = fault.or(Some(error)),
             }
             self.doubts = doubts;
+        }
+        if let Some((_, back)) = likely {
+            return Ok(back);
         }
         self.doubts += 1;
         match (readable, fault) {
@@ -86,7 +99,9 @@ impl Passage<'_> {
             let lens = self.lens;
             let right = lens.right_one(branches, |(_, guard)| *guard, &value);
             let Some((name, _)) = right else { return fail("no branch of the union fits") };
-            return self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+            let passed = self.through(object, Value::Object(Map::from_iter([(name.clone(), value)])));
+            // The key is none of the caller's.
+            return above(passed, |_| None);
         }
         let Value::Object(map) = self.through(object, value)? else {
             return fail("a choice travels as an object");
@@ -124,12 +139,19 @@ fn only<T>(mut of: impl Iterator<Item = T>) -> Only<T> {
 }
 
 impl Lens {
-    /// The first branch that accepts a value, rather one of which that is certain.
+    /// The branch that most likely accepts a value, the first of several.
     fn right_one<'b, B>(&self, branches: &'b [B], guard: impl Fn(&B) -> GuardId, value: &Value) -> Option<&'b B> {
-        let mut right = branches.iter().filter(|branch| self.admits(guard(branch), value, Reach::Far));
-        let first = right.next();
-        let is_sure = |branch: &&B| self.is_sure_of(guard(branch), value, DEEPEST);
-        first.filter(is_sure).or_else(|| right.find(is_sure)).or(first)
+        let mut best = (Verdict::No, None);
+        for branch in branches {
+            let verdict = self.verdict(guard(branch), value);
+            if verdict > best.0 {
+                best = (verdict, Some(branch));
+            }
+            if verdict == Verdict::Yes {
+                break;
+            }
+        }
+        best.1
     }
 
     fn chance_of(&self, id: LensId, depth: usize) -> Chance {
@@ -146,27 +168,6 @@ impl Lens {
             | Shape::Labels(_)
             | Shape::Union(_) => Chance::Perhaps,
         }
-    }
-
-    /// Whether what a guard asks is all that the schema asks of a value that it admits.
-    fn is_sure_of(&self, id: GuardId, value: &Value, depth: usize) -> bool {
-        let (Some(guard), Some(depth)) = (self.guard(id), depth.checked_sub(1)) else { return false };
-        let sure_in = |union: &Vec<GuardId>| {
-            union.iter().any(|own| self.admits(*own, value, Reach::Far) && self.is_sure_of(*own, value, depth))
-        };
-        let sure_of_part = |own: Option<GuardId>, part: &Value| own.is_none_or(|own| self.is_sure_of(own, part, depth));
-        let parts_are_sure = match value {
-            Value::Object(map) => map.iter().all(|(key, part)| {
-                let declared = guard.properties.iter().find(|(own, _)| own == key).map(|(_, own)| *own);
-                sure_of_part(declared.or(guard.additional), part)
-            }),
-            Value::Array(items) => items
-                .iter()
-                .enumerate()
-                .all(|(index, part)| sure_of_part(guard.prefix.get(index).copied().or(guard.items), part)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-        };
-        !guard.unsure && parts_are_sure && guard.unions.iter().all(sure_in)
     }
 
     /// Whether a value from the wire can be what a shape makes of a value that a guard admits, as far as its outside tells.

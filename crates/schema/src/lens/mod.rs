@@ -4,6 +4,8 @@
 mod alike;
 mod apply;
 mod choose;
+mod doubt;
+mod format;
 mod frame;
 mod guard;
 mod image;
@@ -13,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use alike::Found;
 pub use apply::LensError;
-pub(crate) use guard::{Guard, GuardId, Pattern, Sized};
+pub(crate) use guard::{Guard, GuardId, More, Pattern, Sized, Verdict};
 pub use image::NoImage;
 
 /// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written

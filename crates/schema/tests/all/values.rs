@@ -2,6 +2,8 @@
 //! goes to the wire and comes back, and what the wire accepts is what the caller asked for, unless a change says otherwise. The
 //! `jsonschema` crate judges.
 
+use std::collections::BTreeSet;
+
 use polywire_schema::{Dialect, FitOptions, Open, dialects, fit};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,8 +49,9 @@ fn laws_3_and_4_hold_of_made_up_values() {
 
 /// Whether a schema says, by unions and references alone, that a value is one that it is: no lens ends there.
 fn leads_nowhere(schema: &Value, depth: usize) -> bool {
-    let branches = schema.get("anyOf").and_then(Value::as_array);
-    depth > 0 && schema.get("$ref").is_some() || branches.into_iter().flatten().any(|own| leads_nowhere(own, depth + 1))
+    let lists = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+    let mut parts = lists.flatten().chain(schema.get("not"));
+    depth > 0 && schema.get("$ref").is_some() || parts.any(|own| leads_nowhere(own, depth + 1))
 }
 
 /// A schema with definitions.
@@ -64,7 +67,7 @@ fn document() -> impl Strategy<Value = Value> {
 
 fn schema() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
-        4 => select(LEAVES.to_vec()).prop_map(|text| serde_json::from_str(text).expect("a schema")),
+        4 => leaf(),
         1 => select(vec!["#/$defs/A", "#/$defs/B"]).prop_map(|pointer| json!({"$ref": pointer})),
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
@@ -74,10 +77,45 @@ fn schema() -> BoxedStrategy<Value> {
             1 => vec(inner.clone(), 1..3).prop_map(|places| tuple(&places)),
             1 => inner.clone().prop_map(|value| json!({"type": "object", "additionalProperties": value})),
             2 => vec(inner.clone(), 2..4).prop_map(|branches| json!({"anyOf": branches})),
+            2 => vec(inner.clone(), 2..4).prop_map(|branches| json!({"oneOf": branches})),
+            1 => (object(inner.clone()), vec(inner.clone(), 2..4))
+                .prop_map(|(own, branches)| json!({"allOf": [own, {"oneOf": branches}]})),
+            1 => (object(inner.clone()), vec(required(), 2..4)).prop_map(|(own, branches)| with(own, "oneOf", branches.into())),
+            1 => (inner.clone(), inner.clone()).prop_map(|(own, not)| with(own, "not", not)),
+            1 => twins(inner.clone()),
+            1 => (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| json!({"anyOf": [{"oneOf": [a, b]}, a, {"type": "object", "additionalProperties": b}]})),
             1 => inner.prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
         ]
     })
     .boxed()
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    select(LEAVES.to_vec()).prop_map(|text| serde_json::from_str(text).expect("a schema"))
+}
+
+/// A union of objects that are told apart by one property at most.
+fn twins(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = Value> {
+    let twin = (object(inner), leaf()).prop_map(|(mut own, told)| {
+        own["properties"]["a"] = told;
+        own["required"] = json!(["a"]);
+        own
+    });
+    (select(vec!["anyOf", "oneOf"]), vec(twin, 2..4)).prop_map(|(keyword, branches)| json!({ keyword: branches }))
+}
+
+/// A schema with one more keyword.
+fn with(mut schema: Value, keyword: &str, value: Value) -> Value {
+    if let Value::Object(members) = &mut schema {
+        members.insert(keyword.to_owned(), value);
+    }
+    schema
+}
+
+/// A branch that only asks for keys, as people write it beside `properties`.
+fn required() -> impl Strategy<Value = Value> {
+    vec(select(KEYS.to_vec()), 1..3).prop_map(|keys| json!({"required": keys.into_iter().collect::<BTreeSet<_>>()}))
 }
 
 fn tuple(places: &[Value]) -> Value {
@@ -108,7 +146,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
 
 const KEYS: [&str; 7] = ["a", "b", "type", "$ref", "odd key", "value", "items"];
 
-const LEAVES: [&str; 16] = [
+const LEAVES: [&str; 21] = [
     r#"{"type": "string"}"#,
     r#"{"type": "integer", "minimum": 2, "maximum": 9}"#,
     r#"{"type": "number"}"#,
@@ -123,6 +161,11 @@ const LEAVES: [&str; 16] = [
     r#"{"const": 5}"#,
     r#"{"type": "string", "pattern": "^[a-c]{2,4}$"}"#,
     r#"{"type": "string", "format": "date"}"#,
+    r#"{"type": "string", "format": "email"}"#,
+    r#"{"enum": ["ab", "bc"], "pattern": "^(?=a)"}"#,
+    r#"{"enum": ["ab", "bc"], "pattern": "^(?!a)"}"#,
+    r#"{"type": "integer", "multipleOf": 3}"#,
+    r#"{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}"#,
     r#"{"type": "object"}"#,
     "{}",
 ];

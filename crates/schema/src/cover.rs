@@ -1,25 +1,38 @@
-//! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is.
+//! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
+//! laws asks here.
 
-use polywire::schema::{Change, Effect};
+use crate::report::{Change, Effect};
 
 /// The places of the changes with one effect, as the values know them.
-pub(crate) struct Cover(Vec<Way>);
+#[derive(Clone, Debug)]
+pub struct Cover(Vec<Way>);
 
 /// Where values of the whole schema stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Root {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Root {
+    /// At the top of a value only.
     AtTheTop,
+    /// Anywhere in a value, as the schema refers to itself.
     Anywhere,
 }
 
+impl Root {
+    /// What the text of a schema says.
+    pub fn of(text: &str) -> Self {
+        if text.contains("\"#\"") { Self::Anywhere } else { Self::AtTheTop }
+    }
+}
+
 /// The way from the root of a value to what a change is about.
+#[derive(Clone, Debug)]
 struct Way {
     steps: Vec<Step>,
     /// Whether the way starts at the root; a definition may stand anywhere.
     from_root: bool,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
     /// Any key, any index.
@@ -27,7 +40,8 @@ enum Step {
 }
 
 impl Cover {
-    pub(crate) fn of(changes: &[Change], effect: Effect, root: Root) -> Self {
+    /// The changes with an effect.
+    pub fn of(changes: &[Change], effect: Effect, root: Root) -> Self {
         let way = |change: &Change| {
             let way = Way::of(&change.at);
             Way { from_root: way.from_root && root == Root::AtTheTop, ..way }
@@ -36,25 +50,28 @@ impl Cover {
     }
 
     /// Whether a change stands at one of these places of a value, around it or within it.
-    pub(crate) fn any(&self, places: &[Place]) -> bool {
+    pub fn any(&self, places: &[Place]) -> bool {
         !self.0.is_empty()
             && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.meets(place))))
     }
 }
 
-/// A place of a value, and what a judge says of it.
-pub(crate) struct Place {
+/// A place of a value at which something was lost.
+#[derive(Clone, Debug)]
+pub struct Place {
     tokens: Vec<String>,
     /// Whether the value is the caller's; on the wire it may stand within something else.
     of_caller: bool,
 }
 
 impl Place {
-    pub(crate) fn of_caller(pointer: &str) -> Self {
+    /// The place of a pointer into the caller's value.
+    pub fn of_caller(pointer: &str) -> Self {
         Self { tokens: pointer.split('/').skip(1).map(unescaped).collect(), of_caller: true }
     }
 
-    pub(crate) fn on_the_wire(pointer: &str) -> Self {
+    /// The place of a pointer into a value of the wire.
+    pub fn on_the_wire(pointer: &str) -> Self {
         Self { of_caller: false, ..Self::of_caller(pointer) }
     }
 }

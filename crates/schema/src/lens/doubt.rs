@@ -1,0 +1,161 @@
+//! Branches that only a validator could tell apart: both ask of one value what a guard cannot, and not the same. Which of them is
+//! right for the caller's value is then a guess.
+
+use foldhash::HashSet;
+
+use super::alike::{Comparer, Meeting, Side};
+use super::guard::{Guard, GuardId};
+use super::{Lens, LensId, Shape, format};
+
+/// How many guards are looked at in one branch.
+const MOST_GUARDS: usize = 2_000;
+
+/// What is asked and cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Doubt {
+    /// The way to the part of the value.
+    at: String,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum What {
+    Format(String),
+    /// Another rule, in words.
+    Rule(String),
+    /// More than a guard holds.
+    Unasked(GuardId),
+    /// What was asked further up is asked again.
+    Again(GuardId),
+}
+
+impl What {
+    fn is_decided(&self) -> bool {
+        match self {
+            Self::Format(name) => format::is_decided(name),
+            Self::Again(_) => true,
+            Self::Rule(_) | Self::Unasked(_) => false,
+        }
+    }
+}
+
+impl Lens {
+    /// The branches of a union that may be taken for a value that only a later one accepts, by their numbers.
+    pub(crate) fn guessed(&self, id: LensId) -> Vec<usize> {
+        let branches: Vec<(LensId, GuardId)> = match self.shape(id) {
+            Shape::Union(branches) => branches.iter().map(|own| (own.lens, own.guard)).collect(),
+            // Each under a key of its own.
+            Shape::Choice { branches, .. } => {
+                (1..).map(LensId).zip(branches).map(|(key, (_, guard))| (key, *guard)).collect()
+            }
+            Shape::Same
+            | Shape::Link(_)
+            | Shape::Nullable(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Object(_)
+            | Shape::Array { .. }
+            | Shape::Tuple { .. }
+            | Shape::Entries(_)
+            | Shape::Wrapped(..)
+            | Shape::AtMostOne(_)
+            | Shape::Text
+            | Shape::Labels(_) => return Vec::new(),
+        };
+        let doubts: Vec<HashSet<Doubt>> = branches.iter().map(|(_, guard)| self.doubts(*guard)).collect();
+        let doubtful = |own: &HashSet<Doubt>| own.iter().any(|doubt| !matches!(doubt.what, What::Again(_)));
+        if doubts.iter().filter(|own| doubtful(own)).count() < 2 {
+            return Vec::new();
+        }
+        let mut comparer = Comparer::new(self);
+        let mut guessed = Vec::new();
+        for (second, ((lens, guard), own)) in branches.iter().zip(&doubts).enumerate() {
+            let mistaken = |((other_lens, other), theirs): (&(LensId, GuardId), &HashSet<Doubt>)| {
+                let decided = own.iter().chain(theirs).all(|doubt| doubt.what.is_decided());
+                other_lens != lens
+                    && doubtful(own)
+                    && doubtful(theirs)
+                    && !decided
+                    && !theirs.is_subset(own)
+                    && comparer.meet(Side::Of(LensId::SAME, Some(*other)), Side::Of(LensId::SAME, Some(*guard)))
+                        != Meeting::Never
+            };
+            if branches.iter().zip(&doubts).take(second).any(mistaken) {
+                guessed.push(second);
+            }
+        }
+        guessed
+    }
+
+    fn doubts(&self, guard: GuardId) -> HashSet<Doubt> {
+        let mut search = Search { lens: self, seen: HashSet::default(), left: MOST_GUARDS, found: HashSet::default() };
+        search.look(guard, "");
+        search.found
+    }
+}
+
+struct Search<'l> {
+    lens: &'l Lens,
+    seen: HashSet<GuardId>,
+    left: usize,
+    found: HashSet<Doubt>,
+}
+
+impl Search<'_> {
+    fn add(&mut self, at: &str, what: What) {
+        self.found.insert(Doubt { at: at.to_owned(), what });
+    }
+
+    fn look(&mut self, id: GuardId, at: &str) {
+        let Some(guard) = self.lens.guard(id) else { return };
+        let Some(left) = self.left.checked_sub(1) else { return self.add(at, What::Unasked(id)) };
+        self.left = left;
+        if !self.seen.insert(id) {
+            return self.add(at, What::Again(id));
+        }
+        if guard.unasked.is_some() {
+            self.add(at, What::Unasked(id));
+        }
+        for pattern in guard.patterns.iter().filter_map(|pattern| pattern.unusable()) {
+            self.add(at, What::Rule(pattern.to_owned()));
+        }
+        if guard.pattern_properties.iter().any(|(pattern, _)| pattern.unusable().is_some()) {
+            self.add(at, What::Unasked(id));
+        }
+        if let Some(more) = &guard.more {
+            for format in more.formats.iter().filter(|format| format::is_known(format)) {
+                self.add(at, What::Format(format.clone()));
+            }
+            for step in more.multiples.iter().filter(|step| step.fract() != 0.0) {
+                self.add(at, What::Rule(format!("a multiple of {step}")));
+            }
+            if more.unique {
+                self.add(at, What::Rule("unique".to_owned()));
+            }
+        }
+        self.look_inside(id, guard, at);
+    }
+
+    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: &str) {
+        for (key, own) in &guard.properties {
+            self.look(*own, &format!("{at}/{key}"));
+        }
+        for (index, own) in guard.prefix.iter().enumerate() {
+            self.look(*own, &format!("{at}/{index}"));
+        }
+        guard.items.iter().for_each(|own| self.look(*own, &format!("{at}/*")));
+        guard.additional.iter().for_each(|own| self.look(*own, &format!("{at}/?")));
+        // What holds only of some values is the same doubt only within the same guard.
+        let within = format!("{at}/({})", id.index());
+        let more = guard.more.iter().flat_map(|more| {
+            let conditions = more.conditions.iter().flat_map(|(when, then, other)| [Some(*when), *then, *other]);
+            let contains = more.contains.iter().map(|(own, ..)| *own);
+            let dependents = more.dependents.iter().map(|(_, own)| *own);
+            contains.chain(dependents).chain(more.names.iter().copied()).chain(conditions.flatten())
+        });
+        let matching = guard.pattern_properties.iter().map(|(_, own)| *own);
+        let branches = guard.all_unions().flatten().chain(&guard.nots).copied();
+        for own in branches.chain(matching).chain(more) {
+            self.look(own, &within);
+        }
+    }
+}
