@@ -1,11 +1,14 @@
 //! Branches that only a validator could tell apart: both ask of one value what a guard cannot, and not the same. Which of them is
 //! right for the caller's value is then a guess.
 
+use std::hash::BuildHasher;
+
 use foldhash::HashSet;
+use foldhash::fast::FixedState;
 
 use super::alike::{Comparer, Meeting, Side};
-use super::guard::{Guard, GuardId};
-use super::{Lens, LensId, Shape, format};
+use super::guard::{Guard, GuardId, More};
+use super::{Lens, LensId, Shape, Uses, format};
 
 /// How many guards are looked at in one branch.
 const MOST_GUARDS: usize = 2_000;
@@ -13,9 +16,30 @@ const MOST_GUARDS: usize = 2_000;
 /// What is asked and cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Doubt {
-    /// The way to the part of the value.
-    at: String,
+    at: Way,
     what: What,
+}
+
+/// The way to a part of a value, as a number: spelled out it would cost more than all else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Way(u64);
+
+impl Way {
+    const START: Self = Self(0);
+
+    fn step(self, step: Step<'_>) -> Self {
+        Self(FixedState::default().hash_one((self, step)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step<'s> {
+    Key(&'s str),
+    Index(usize),
+    Item,
+    Other,
+    /// What holds only of some values is the same doubt only within the same guard.
+    Within(GuardId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,9 +63,36 @@ impl What {
     }
 }
 
+/// The guards that ask what cannot be told, or have one below that does.
+#[derive(Debug)]
+pub(crate) struct Doubtful(Vec<bool>);
+
+impl Doubtful {
+    fn has(&self, id: GuardId) -> bool {
+        self.0.get(id.index()).copied().unwrap_or(true)
+    }
+}
+
 impl Lens {
+    /// Where anything is asked that cannot be told.
+    pub(crate) fn doubtful(&self) -> Doubtful {
+        let mut uses = Uses::default();
+        let mut asking = Vec::new();
+        for (index, guard) in self.guards.iter().enumerate() {
+            if guard.asks_what_cannot_be_told() {
+                asking.push(index);
+            }
+            guard.each_inner(&mut |inner| uses.add(inner.index(), index));
+        }
+        if asking.is_empty() {
+            Doubtful(vec![false; self.guards.len()])
+        } else {
+            Doubtful(uses.all_above(asking, self.guards.len()))
+        }
+    }
+
     /// The branches of a union that may be taken for a value that only a later one accepts, by their numbers.
-    pub(crate) fn guessed(&self, id: LensId) -> Vec<usize> {
+    pub(crate) fn guessed(&self, id: LensId, doubtful: &Doubtful) -> Vec<usize> {
         let branches: Vec<(LensId, GuardId)> = match self.shape(id) {
             Shape::Union(branches) => branches.iter().map(|own| (own.lens, own.guard)).collect(),
             // Each under a key of its own.
@@ -61,19 +112,19 @@ impl Lens {
             | Shape::Text
             | Shape::Labels(_) => return Vec::new(),
         };
-        let doubts: Vec<HashSet<Doubt>> = branches.iter().map(|(_, guard)| self.doubts(*guard)).collect();
-        let doubtful = |own: &HashSet<Doubt>| own.iter().any(|doubt| !matches!(doubt.what, What::Again(_)));
-        if doubts.iter().filter(|own| doubtful(own)).count() < 2 {
+        if branches.iter().filter(|(_, guard)| doubtful.has(*guard)).count() < 2 {
             return Vec::new();
         }
+        let doubts: Vec<HashSet<Doubt>> = branches.iter().map(|(_, guard)| self.doubts(*guard, doubtful)).collect();
+        let asks = |own: &HashSet<Doubt>| own.iter().any(|doubt| !matches!(doubt.what, What::Again(_)));
         let mut comparer = Comparer::new(self);
         let mut guessed = Vec::new();
         for (second, ((lens, guard), own)) in branches.iter().zip(&doubts).enumerate() {
             let mistaken = |((other_lens, other), theirs): (&(LensId, GuardId), &HashSet<Doubt>)| {
                 let decided = own.iter().chain(theirs).all(|doubt| doubt.what.is_decided());
                 other_lens != lens
-                    && doubtful(own)
-                    && doubtful(theirs)
+                    && asks(own)
+                    && asks(theirs)
                     && !decided
                     && !theirs.is_subset(own)
                     && comparer.meet(Side::Of(LensId::SAME, Some(*other)), Side::Of(LensId::SAME, Some(*guard)))
@@ -86,27 +137,29 @@ impl Lens {
         guessed
     }
 
-    fn doubts(&self, guard: GuardId) -> HashSet<Doubt> {
-        let mut search = Search { lens: self, seen: HashSet::default(), left: MOST_GUARDS, found: HashSet::default() };
-        search.look(guard, "");
+    fn doubts(&self, guard: GuardId, doubtful: &Doubtful) -> HashSet<Doubt> {
+        let (seen, found) = (HashSet::default(), HashSet::default());
+        let mut search = Search { lens: self, doubtful, seen, left: MOST_GUARDS, found };
+        search.look(guard, Way::START);
         search.found
     }
 }
 
 struct Search<'l> {
     lens: &'l Lens,
+    doubtful: &'l Doubtful,
     seen: HashSet<GuardId>,
     left: usize,
     found: HashSet<Doubt>,
 }
 
 impl Search<'_> {
-    fn add(&mut self, at: &str, what: What) {
-        self.found.insert(Doubt { at: at.to_owned(), what });
+    fn add(&mut self, at: Way, what: What) {
+        self.found.insert(Doubt { at, what });
     }
 
-    fn look(&mut self, id: GuardId, at: &str) {
-        let Some(guard) = self.lens.guard(id) else { return };
+    fn look(&mut self, id: GuardId, at: Way) {
+        let Some(guard) = self.lens.guard(id).filter(|_| self.doubtful.has(id)) else { return };
         let Some(left) = self.left.checked_sub(1) else { return self.add(at, What::Unasked(id)) };
         self.left = left;
         if !self.seen.insert(id) {
@@ -135,27 +188,51 @@ impl Search<'_> {
         self.look_inside(id, guard, at);
     }
 
-    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: &str) {
+    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: Way) {
         for (key, own) in &guard.properties {
-            self.look(*own, &format!("{at}/{key}"));
+            self.look(*own, at.step(Step::Key(key)));
         }
         for (index, own) in guard.prefix.iter().enumerate() {
-            self.look(*own, &format!("{at}/{index}"));
+            self.look(*own, at.step(Step::Index(index)));
         }
-        guard.items.iter().for_each(|own| self.look(*own, &format!("{at}/*")));
-        guard.additional.iter().for_each(|own| self.look(*own, &format!("{at}/?")));
-        // What holds only of some values is the same doubt only within the same guard.
-        let within = format!("{at}/({})", id.index());
-        let more = guard.more.iter().flat_map(|more| {
+        guard.items.iter().for_each(|own| self.look(*own, at.step(Step::Item)));
+        guard.additional.iter().for_each(|own| self.look(*own, at.step(Step::Other)));
+        let within = at.step(Step::Within(id));
+        for own in guard.conditional() {
+            self.look(own, within);
+        }
+    }
+}
+
+impl Guard {
+    /// The guards that only some values are asked, of those this one holds.
+    fn conditional(&self) -> impl Iterator<Item = GuardId> {
+        let more = self.more.iter().flat_map(|more| {
             let conditions = more.conditions.iter().flat_map(|(when, then, other)| [Some(*when), *then, *other]);
             let contains = more.contains.iter().map(|(own, ..)| *own);
             let dependents = more.dependents.iter().map(|(_, own)| *own);
             contains.chain(dependents).chain(more.names.iter().copied()).chain(conditions.flatten())
         });
-        let matching = guard.pattern_properties.iter().map(|(_, own)| *own);
-        let branches = guard.all_unions().flatten().chain(&guard.nots).copied();
-        for own in branches.chain(matching).chain(more) {
-            self.look(own, &within);
-        }
+        let matching = self.pattern_properties.iter().map(|(_, own)| *own);
+        self.all_unions().flatten().chain(&self.nots).copied().chain(matching).chain(more)
+    }
+
+    fn each_inner(&self, visit: &mut dyn FnMut(GuardId)) {
+        let named = self.properties.iter().map(|(_, own)| *own);
+        let others = self.prefix.iter().copied().chain(self.items).chain(self.additional);
+        named.chain(others).chain(self.conditional()).for_each(visit);
+    }
+
+    /// Whether the guard itself leaves a doubt; [`Search::look`] says which.
+    fn asks_what_cannot_be_told(&self) -> bool {
+        let rare = |more: &More| {
+            more.unique
+                || more.formats.iter().any(|format| format::is_known(format))
+                || more.multiples.iter().any(|step| step.fract() != 0.0)
+        };
+        let patterns = self.pattern_properties.iter().map(|(pattern, _)| pattern).chain(&self.patterns);
+        self.unasked.is_some()
+            || self.more.as_deref().is_some_and(rare)
+            || patterns.into_iter().any(|pattern| pattern.unusable().is_some())
     }
 }

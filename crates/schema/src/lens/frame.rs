@@ -58,25 +58,27 @@ impl Form {
     }
 
     /// What may be found under a key that is not declared.
-    pub(super) fn undeclared(others: &[Side]) -> Vec<Self> {
-        std::iter::once(Self::missing()).chain(others.iter().map(|side| Self::Value(*side))).collect()
+    fn undeclared(others: &[Side]) -> impl Iterator<Item = Self> {
+        std::iter::once(Self::missing()).chain(others.iter().map(|side| Self::Value(*side)))
     }
 }
 
 impl Key<'_> {
-    pub(super) fn forms(&self) -> Vec<Form> {
+    fn forms(&self) -> impl Iterator<Item = Form> + use<> {
         let value = Form::Value(self.side);
-        match self.absent {
-            Absent::Kept if self.required => vec![value],
-            Absent::Kept | Absent::IsEither => vec![Form::missing(), value],
-            Absent::IsNull => vec![Form::Missing(Meaning::Null), value],
-            Absent::Null | Absent::NullEither => vec![Form::Null(Meaning::Absent), value],
-            Absent::NullMark => vec![Form::Null(Meaning::Absent), Form::EmptyList(Meaning::Null), value],
+        let forms = match self.absent {
+            Absent::Kept if self.required => [Some(value), None, None],
+            Absent::Kept | Absent::IsEither => [Some(Form::missing()), Some(value), None],
+            Absent::IsNull => [Some(Form::Missing(Meaning::Null)), Some(value), None],
+            Absent::Null | Absent::NullEither => [Some(Form::Null(Meaning::Absent)), Some(value), None],
+            Absent::NullMark => [Some(Form::Null(Meaning::Absent)), Some(Form::EmptyList(Meaning::Null)), Some(value)],
             Absent::NullList => {
-                vec![Form::Null(Meaning::Absent), Form::EmptyList(Meaning::Null), Form::ListOf(self.side)]
+                let list = Form::ListOf(self.side);
+                [Some(Form::Null(Meaning::Absent)), Some(Form::EmptyList(Meaning::Null)), Some(list)]
             }
-            Absent::EmptyList => vec![Form::EmptyList(Meaning::Absent), Form::ListOf(self.side)],
-        }
+            Absent::EmptyList => [Some(Form::EmptyList(Meaning::Absent)), Some(Form::ListOf(self.side)), None],
+        };
+        forms.into_iter().flatten()
     }
 }
 
@@ -224,14 +226,17 @@ impl<'l> Comparer<'l> {
     /// How the values under one key meet; without another key of that name, it is a property that is not declared.
     fn key_meets(&mut self, key: &Key<'l>, other: Option<&Key<'l>>, others: &[Side]) -> Meeting {
         let renamed = key.name != other.map_or(key.wire, |other| other.name);
-        let forms = match other {
-            Some(other) => other.forms(),
-            None => Form::undeclared(others),
-        };
+        match other {
+            Some(other) => self.all_forms_meet(key, other.forms(), renamed),
+            None => self.all_forms_meet(key, Form::undeclared(others), renamed),
+        }
+    }
+
+    fn all_forms_meet(&mut self, key: &Key<'l>, forms: impl Iterator<Item = Form>, renamed: bool) -> Meeting {
         let mut most = Meeting::Never;
-        for own in key.forms() {
-            for theirs in &forms {
-                let meeting = self.forms_meet(own, *theirs);
+        for theirs in forms {
+            for own in key.forms() {
+                let meeting = self.forms_meet(own, theirs);
                 let moved = renamed && own != Form::missing() && meeting == Meeting::Alike;
                 let meeting = if moved { Meeting::Clash } else { meeting };
                 most = most.max(meeting);

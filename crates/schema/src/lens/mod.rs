@@ -255,6 +255,31 @@ pub(crate) struct Rest {
 /// How many shapes are followed that stand for others.
 const DEEPEST_LINKS: usize = 16;
 
+/// What is used by what.
+#[derive(Default)]
+struct Uses(Vec<(usize, usize)>);
+
+impl Uses {
+    fn add(&mut self, used: usize, by: usize) {
+        self.0.push((used, by));
+    }
+
+    /// Which of so many things these are, or use one of them, however far below.
+    fn all_above(mut self, mut open: Vec<usize>, count: usize) -> Vec<bool> {
+        self.0.sort_unstable();
+        let mut above = vec![false; count];
+        while let Some(index) = open.pop() {
+            if let Some(seen) = above.get_mut(index)
+                && !std::mem::replace(seen, true)
+            {
+                let here = self.0.iter().skip(self.0.partition_point(|(used, _)| *used < index));
+                open.extend(here.take_while(|(used, _)| *used == index).map(|(_, user)| *user));
+            }
+        }
+        above
+    }
+}
+
 /// So many shapes are looked at to see whether one changes values.
 const MOST_LOOKS: usize = 64;
 
@@ -388,29 +413,19 @@ impl Lens {
         if !self.shapes.iter().any(|shape| matches!(shape, Shape::Link(_))) {
             return self;
         }
-        // What each shape is used by, in the order of the used.
-        let mut uses: Vec<(usize, usize)> = Vec::with_capacity(self.shapes.len());
-        let mut open: Vec<usize> = Vec::new();
+        let mut uses = Uses::default();
+        let mut moving: Vec<usize> = Vec::new();
         for (index, shape) in self.shapes.iter().enumerate() {
             if shape.changes_values() {
-                open.push(index);
+                moving.push(index);
             }
             shape.each_inner(&mut |inner| {
                 if !inner.is_same() {
-                    uses.push((inner.0 as usize, index));
+                    uses.add(inner.0 as usize, index);
                 }
             });
         }
-        uses.sort_unstable();
-        let mut changes = vec![false; self.shapes.len()];
-        while let Some(index) = open.pop() {
-            if let Some(seen) = changes.get_mut(index)
-                && !std::mem::replace(seen, true)
-            {
-                let here = uses.iter().skip(uses.partition_point(|(used, _)| *used < index));
-                open.extend(here.take_while(|(used, _)| *used == index).map(|(_, user)| *user));
-            }
-        }
+        let changes = uses.all_above(moving, self.shapes.len());
         for (shape, changes) in self.shapes.iter_mut().zip(&changes) {
             if !changes {
                 *shape = Shape::Same;
@@ -424,6 +439,9 @@ impl Lens {
 
     /// Whether a shape is known to change values although the lens is not settled yet; not all that do are known.
     pub(crate) fn surely_changes(&self, id: LensId) -> bool {
+        if id.is_same() {
+            return false;
+        }
         let (mut open, mut left) = (vec![id], MOST_LOOKS);
         while let Some(id) = open.pop().filter(|_| left > 0) {
             left -= 1;
