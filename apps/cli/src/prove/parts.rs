@@ -234,14 +234,11 @@ impl<'s> Parts<'s, '_> {
             (Some(asked), Some(own)) => asked == own || (asked, own) == ("number", "integer"),
             (Some(_), None) => false,
         };
-        if let (Some(asked), Some(own)) = kinds
-            && !accepts_kind
-            && (asked, own) != ("integer", "number")
-        {
-            return Told::OtherType;
-        }
         if !accepts_kind {
-            return Told::Nothing;
+            // Listed values may be of yet another type, and then there are none.
+            let is_other = kinds.0.zip(kinds.1).is_some_and(|kinds| kinds != ("integer", "number"));
+            let lists = own.contains_key("enum") || own.contains_key("const");
+            return if is_other && !lists { Told::OtherType } else { Told::Nothing };
         }
         // Words of objects ask nothing of other values, and those of arrays neither.
         let of = |kind: &str, words: &[&str]| says_only(asked, words) && kinds.1.is_none_or(|own| own == kind);

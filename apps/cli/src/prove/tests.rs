@@ -117,6 +117,10 @@ fn parts_are_compared_by_what_their_words_mean() {
         };
         json!({"anyOf": [of("a", json!(["k"])), of("b", json!(["k", "n"]))]})
     };
+    let nullable = |next: Value| {
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
+            "kind": {"type": ["string", "null"], "enum": ["v1"]}, "next": next}}}})
+    };
     let shared = |kind: &str| {
         json!({"$ref": "#/$defs/a", "$defs": {
             "a": {"type": "object", "properties": {"deep": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}},
@@ -171,6 +175,8 @@ fn parts_are_compared_by_what_their_words_mean() {
             json!({"type": "string"}),
             Relation::Neither,
         ),
+        // Of two types that are named, one may have no value on the list.
+        (nullable(json!({"$ref": "#/$defs/a"})), nullable(json!({"$ref": "#/$defs/a"})), Relation::Equal),
         // Listed values are looked at one by one.
         (json!({"not": {"enum": [[true]]}}), json!({"enum": [[1], [2]]}), Relation::Narrower),
         (
