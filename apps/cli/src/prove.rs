@@ -4,6 +4,12 @@
 #[cfg(feature = "prove")]
 mod algebra;
 #[cfg(feature = "prove")]
+mod apart;
+#[cfg(feature = "prove")]
+mod lengths;
+#[cfg(feature = "prove")]
+mod merge;
+#[cfg(feature = "prove")]
 mod parts;
 #[cfg(feature = "prove")]
 mod plain;

@@ -11,7 +11,7 @@ use polywire::schema::{Lens, sample};
 use serde_json::{Value, json};
 
 use super::parts::{self, Judge, Stuck};
-use super::plain::plain;
+use super::plain::{plain, with_lengths};
 use super::witness::{Search, along};
 use super::{Difference, Proof, Question, Reason, Relation, Undecided, Words};
 use crate::values::{as_json_schema, equal, shortened, shortened_text};
@@ -19,11 +19,11 @@ use crate::values::{as_json_schema, equal, shortened, shortened_text};
 /// Schemas of more bytes than this are not tried.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How many values of the wire are sent back to see that the image holds them.
-const MADE: u64 = 8;
+/// How many values of the wire are made up to see what they come back as.
+const MADE: u64 = 12;
 
 /// How many pairs that could not be shown are looked into for a value.
-const MOST_STUCK: usize = 12;
+const MOST_STUCK: usize = 20;
 
 pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     let Question { asked, wire, lens, words, recorded } = question;
@@ -35,16 +35,50 @@ pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     let read =
         |text: &str| serde_json::from_str::<Value>(text).map_err(|error| Reason::Refused.because(error.to_string()));
     let wire = openapi(read(wire)?);
-    let image = lens.image(&wire).map_err(|error| Reason::Image.because(error.to_string()))?;
     let asked = read(asked)?;
     let asked = if asked.get("$schema").is_none() { openapi(asked) } else { asked };
-    let (before, after) = sides(&asked, &image)?;
-    if !lens.is_identity() {
-        holds_what_comes_back(&after, &wire, lens)?;
+    let image = lens.image(&wire).map_err(|error| Reason::Image.because(error.to_string()));
+    let differences = match image.and_then(|image| differences(&asked, &image, &wire, lens)) {
+        // Where it cannot be said what comes back, it can be said that no more does.
+        Err(why) if why.reason == Reason::Image => {
+            let (lost, gained) = differences(&asked, &lens.image_at_most(&wire), &wire, lens)?;
+            (lost.if_no_more_comes_back(Difference::Lost, &why), gained.if_no_more_comes_back(Difference::Gained, &why))
+        }
+        differences => differences?,
+    };
+    Ok(proof(differences, recorded))
+}
+
+fn proof((lost, gained): (LeftOver, LeftOver), recorded: &[Difference]) -> Proof {
+    let relation = match (&lost, &gained) {
+        (LeftOver::Nothing, LeftOver::Nothing) => Relation::Equal,
+        (LeftOver::Nothing, LeftOver::Something(..)) => Relation::Wider,
+        (LeftOver::Something(..), LeftOver::Nothing) => Relation::Narrower,
+        (LeftOver::Something(..), LeftOver::Something(..)) => Relation::Neither,
+        (LeftOver::Unknown(_), _) | (_, LeftOver::Unknown(_)) => Relation::Undecided,
+    };
+    let unsaid = |left: &LeftOver, difference: Difference, word: &str| match left {
+        LeftOver::Something(_, what) if !recorded.contains(&difference) => {
+            Some(format!("proved {word}, with no change that says so: {what}"))
+        }
+        LeftOver::Something(..) | LeftOver::Nothing | LeftOver::Unknown(_) => None,
+    };
+    let silent = unsaid(&gained, Difference::Gained, "wider").or_else(|| unsaid(&lost, Difference::Lost, "narrower"));
+    let undecided = lost.unknown("what is lost").or_else(|| gained.unknown("what is gained"));
+    Proof { relation, gained: gained.shown(), lost: lost.shown(), undecided, silent }
+}
+
+/// What is lost and what is gained, where an image holds what comes back.
+fn differences(asked: &Value, image: &Value, wire: &Value, lens: &Lens) -> Result<(LeftOver, LeftOver), Undecided> {
+    let (before, after) = sides(asked, image)?;
+    let judge = validator(wire)?;
+    let made = (0..MADE).filter_map(|seed| sample(wire, seed)).filter(|made| judge.is_valid(made));
+    let back: Vec<Value> = made.filter_map(|made| lens.decode(made).ok()).collect();
+    if let Some(back) = back.iter().find(|back| !after.accepts(back)) {
+        return Err(Reason::Image.because(format!("it does not hold {}", shortened(back))));
     }
-    let wire = validator(&wire)?;
     let comes_back = |value: &Value| {
-        let sent = lens.encode(value.clone()).ok().filter(|sent| wire.is_valid(sent));
+        let sent = lens.encode(value.clone()).ok().filter(|sent| judge.is_valid(sent));
         sent.and_then(|sent| lens.decode(sent).ok()).is_some_and(|back| equal(&back, value))
     };
     let lost = left_over(&before, &after, Some(&comes_back));
@@ -53,23 +87,11 @@ pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     {
         return Err(why.clone());
     }
-    let gained = left_over(&after, &before, None);
-    let relation = match (&lost, &gained) {
-        (LeftOver::Nothing, LeftOver::Nothing) => Relation::Equal,
-        (LeftOver::Nothing, LeftOver::Something(_)) => Relation::Wider,
-        (LeftOver::Something(_), LeftOver::Nothing) => Relation::Narrower,
-        (LeftOver::Something(_), LeftOver::Something(_)) => Relation::Neither,
-        (LeftOver::Unknown(_), _) | (_, LeftOver::Unknown(_)) => Relation::Undecided,
+    let gained = match Search::new(&after, &before, None).given(&back) {
+        Some(value) => LeftOver::Something(Evidence::CameBack, value),
+        None => left_over(&after, &before, None),
     };
-    let unsaid = |left: &LeftOver, difference: Difference, word: &str| match left {
-        LeftOver::Something(what) if !recorded.contains(&difference) => {
-            Some(format!("proved {word}, with no change that says so: {what}"))
-        }
-        LeftOver::Something(_) | LeftOver::Nothing | LeftOver::Unknown(_) => None,
-    };
-    let silent = unsaid(&gained, Difference::Gained, "wider").or_else(|| unsaid(&lost, Difference::Lost, "narrower"));
-    let undecided = lost.unknown("what is lost").or_else(|| gained.unknown("what is gained"));
-    Ok(Proof { relation, gained: gained.shown(), lost: lost.shown(), undecided, silent })
+    Ok((lost, gained))
 }
 
 /// One of the two schemas: in canonical form, and as a judge of values.
@@ -85,34 +107,43 @@ pub(super) struct Side {
 enum LeftOver {
     Nothing,
     /// A value, or the schema of such values.
-    Something(String),
+    Something(Evidence, String),
     Unknown(Undecided),
 }
 
+/// How it is known that something is left over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// The two schemas say so.
+    Schemas,
+    /// A value of the wire came back as it.
+    CameBack,
+}
+
 impl LeftOver {
+    /// What is still known where the image may hold more than comes back.
+    fn if_no_more_comes_back(self, difference: Difference, why: &Undecided) -> Self {
+        match (self, difference) {
+            (Self::Nothing, Difference::Lost) | (Self::Something(Evidence::Schemas, _), Difference::Gained) => {
+                Self::Unknown(why.clone())
+            }
+            (known, Difference::Lost | Difference::Gained) => known,
+        }
+    }
+
     /// Why it is not known.
     fn unknown(&self, what: &str) -> Option<Undecided> {
         match self {
             Self::Unknown(why) => Some(why.reason.because(format!("{what}: {}", why.detail))),
-            Self::Nothing | Self::Something(_) => None,
+            Self::Nothing | Self::Something(..) => None,
         }
     }
 
     fn shown(self) -> Option<String> {
         match self {
-            Self::Something(what) => Some(what),
+            Self::Something(_, what) => Some(what),
             Self::Nothing | Self::Unknown(_) => None,
         }
-    }
-}
-
-/// Looks whether the image was well made: it holds what values of the wire come back as.
-fn holds_what_comes_back(image: &Side, wire: &Value, lens: &Lens) -> Result<(), Undecided> {
-    let judge = validator(wire)?;
-    let made = (0..MADE).filter_map(|seed| sample(wire, seed)).filter(|made| judge.is_valid(made));
-    match made.filter_map(|made| lens.decode(made).ok()).find(|back| !image.accepts(back)) {
-        Some(back) => Err(Reason::Image.because(format!("it does not hold {}", shortened(&back)))),
-        None => Ok(()),
     }
 }
 
@@ -171,14 +202,14 @@ fn form(schema: &Value) -> Result<CanonicalSchema, Undecided> {
 fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool>) -> LeftOver {
     let mut search = Search::new(all, most, comes_back);
     if let Some(value) = search.made_up(&all.schema) {
-        return LeftOver::Something(value);
+        return LeftOver::Something(Evidence::Schemas, value);
     }
     let mut leaves = Leaves::default();
     if parts::covers(&most.schema, &all.schema, &mut leaves) {
         return LeftOver::Nothing;
     }
     if let Some(value) = search.given(&leaves.values) {
-        return LeftOver::Something(value);
+        return LeftOver::Something(Evidence::Schemas, value);
     }
     let forms = all.form().and_then(|all| most.form().map(|most| (all, most)));
     let covers = forms
@@ -190,18 +221,18 @@ fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool
         Err(why) => (Containment::Unknown, why),
     };
     if let Some(value) = search.changed() {
-        return LeftOver::Something(value);
+        return LeftOver::Something(Evidence::Schemas, value);
     }
     let difference = forms.ok().and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
     if let Some(value) = difference.as_ref().and_then(|difference| search.made_up(difference)) {
-        return LeftOver::Something(value);
+        return LeftOver::Something(Evidence::Schemas, value);
     }
     match (search.odd(), covers, difference) {
         (Some(odd), _, _) => LeftOver::Unknown(odd),
         (None, Containment::No, Some(schema)) => {
-            LeftOver::Something(format!("what is valid by {}", shortened(&schema)))
+            LeftOver::Something(Evidence::Schemas, format!("what is valid by {}", shortened(&schema)))
         }
-        (None, Containment::No, None) => LeftOver::Something("no value of it was found".to_owned()),
+        (None, Containment::No, None) => LeftOver::Something(Evidence::Schemas, "no value of it was found".to_owned()),
         (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown(why),
     }
 }
@@ -222,8 +253,18 @@ impl Judge for Leaves {
     fn covers(&mut self, outer: &Value, inner: &Value) -> bool {
         let pair = (outer.to_string(), inner.to_string());
         let judged = || {
-            let covers = form(outer).ok().zip(form(inner).ok()).map(|(outer, inner)| outer.covers(&inner));
-            matches!(covers, Some(Ok(Containment::Yes)))
+            if let Some(values) = listed(inner) {
+                let judges = validator(outer).ok().zip(validator(inner).ok());
+                return judges.is_some_and(|(outer, inner)| {
+                    values.iter().all(|value| outer.is_valid(value) || !inner.is_valid(value))
+                });
+            }
+            let covers = |inner: &Value| {
+                let covers = form(outer).ok().zip(form(inner).ok()).map(|(outer, inner)| outer.covers(&inner));
+                matches!(covers, Some(Ok(Containment::Yes)))
+            };
+            let mut told = inner.clone();
+            covers(inner) || (told.as_object_mut().and_then(with_lengths).is_some() && covers(&told))
         };
         *self.known.entry(pair).or_insert_with(judged)
     }
@@ -251,5 +292,15 @@ impl Judge for Leaves {
             };
             self.values.extend(along(stuck, tells));
         }
+    }
+}
+
+/// The values of a schema that lists them, and perhaps more than it accepts.
+fn listed(schema: &Value) -> Option<Vec<Value>> {
+    let map = schema.as_object()?;
+    match (map.get("const"), map.get("enum")) {
+        (Some(only), _) => Some(vec![only.clone()]),
+        (None, Some(Value::Array(values))) => Some(values.clone()),
+        (None, _) => None,
     }
 }

@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::plain::each_schema;
+use super::apart::{Role, refers, taken_apart, with_definitions};
+use super::merge::{DEFINITIONS, are_apart, is_never, target};
 
 /// How many pairs are looked at.
 const MOST_STEPS: usize = 200_000;
@@ -19,15 +20,35 @@ const DEEPEST: usize = 512;
 /// How many pairs of an enumeration are left to the judge.
 const MOST_LEAVES: usize = 2_000;
 
-/// Where definitions stand, which say nothing by themselves.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
-
-/// Words that are taken apart from what stands beside them.
-const ALONE: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
-
 /// Words of an object, and of an array, that are compared part by part.
 const OF_OBJECTS: [&str; 5] = ["type", "properties", "required", "additionalProperties", "patternProperties"];
 const OF_ARRAYS: [&str; 6] = ["type", "items", "prefixItems", "minItems", "maxItems", "uniqueItems"];
+
+/// Words of objects and arrays of which parts tell all.
+const PLAIN: [&str; 5] = ["type", "properties", "required", "additionalProperties", "items"];
+
+/// Words that mean the same whatever stands beside them.
+const BY_THEMSELVES: [&str; 19] = [
+    "const",
+    "dependentRequired",
+    "dependentSchemas",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "pattern",
+    "propertyNames",
+];
 
 static TRUE: Value = Value::Bool(true);
 
@@ -70,7 +91,9 @@ pub(super) enum Step<'s> {
 
 /// Whether every value of `inner` is one of `outer`, as far as that can be shown part by part.
 pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> bool {
-    let (Ok(outer), Ok(inner)) = (taken_apart(outer), taken_apart(inner)) else { return false };
+    let (Ok(outer), Ok(inner)) = (taken_apart(outer, Role::Outer), taken_apart(inner, Role::Inner)) else {
+        return false;
+    };
     let (outer, inner) = (&outer, &inner);
     let mut parts = Parts {
         roots: (outer, inner),
@@ -79,45 +102,12 @@ pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> boo
         order: Vec::new(),
         failed: HashSet::new(),
         trail: Vec::new(),
+        trying: None,
         depth: 0,
         steps_left: MOST_STEPS,
         leaves_left: MOST_LEAVES,
     };
     parts.covers(outer, inner)
-}
-
-/// A schema in which a union, an intersection and a reference stand alone, and a type is one type. What is referred to by its
-/// place is still there, or is nowhere.
-fn taken_apart(schema: &Value) -> Result<Value, String> {
-    let mut apart = schema.clone();
-    each_schema(&mut apart, "", &mut |map, _| {
-        // These look at what their neighbours have looked at.
-        if map.keys().any(|key| key.starts_with("unevaluated")) || map.contains_key("$id") {
-            return;
-        }
-        let alone: Vec<&str> = ALONE.into_iter().filter(|word| map.contains_key(*word)).collect();
-        let words = map.keys().filter(|key| !DEFINITIONS.contains(&key.as_str())).count();
-        if !alone.is_empty() && words > 1 {
-            let mut all = map.remove("allOf").and_then(|all| all.as_array().cloned()).unwrap_or_default();
-            all.extend(alone.iter().filter_map(|word| Some(json!({ *word: map.remove(*word)? }))));
-            let (kept, rest): (Map<String, Value>, Map<String, Value>) =
-                std::mem::take(map).into_iter().partition(|(key, _)| DEFINITIONS.contains(&key.as_str()));
-            *map = kept;
-            all.extend((!rest.is_empty()).then_some(Value::Object(rest)));
-            map.insert("allOf".to_owned(), Value::Array(all));
-        } else if let Some(kinds) = map.get("type").and_then(Value::as_array).cloned() {
-            let (kept, rest): (Map<String, Value>, Map<String, Value>) =
-                std::mem::take(map).into_iter().partition(|(key, _)| DEFINITIONS.contains(&key.as_str()));
-            *map = kept;
-            let of_kind = |kind: &Value| {
-                let mut own = rest.clone();
-                own.insert("type".to_owned(), kind.clone());
-                Value::Object(own)
-            };
-            map.insert("anyOf".to_owned(), kinds.iter().map(of_kind).collect());
-        }
-    })?;
-    Ok(apart)
 }
 
 /// Two schemas by where they stand.
@@ -141,6 +131,8 @@ struct Parts<'s, 'j> {
     failed: HashSet<Pair>,
     /// The way down in the value.
     trail: Vec<(&'s Value, Step<'s>)>,
+    /// How far down in the value the branches of a union are tried.
+    trying: Option<usize>,
     depth: usize,
     steps_left: usize,
     leaves_left: usize,
@@ -157,9 +149,14 @@ impl<'s> Parts<'s, '_> {
         if self.failed.contains(&pair) {
             return false;
         }
-        if let Some(held) = self.held.get(&pair) {
-            return self.trail.len() > held.level || (held.is_shown && self.trail.len() == held.level);
-        }
+        let deeper = match self.held.get(&pair).copied() {
+            Some(held) if self.trail.len() > held.level || (held.is_shown && self.trail.len() == held.level) => {
+                return true;
+            }
+            Some(held) if !held.is_shown => return false,
+            // Shown further down, where more may be taken to hold: to be shown again.
+            deeper => deeper,
+        };
         let before = self.order.len();
         self.held.insert(pair, Held { level: self.trail.len(), is_shown: false });
         self.order.push(pair);
@@ -172,7 +169,10 @@ impl<'s> Parts<'s, '_> {
             for gone in self.order.drain(before..) {
                 self.held.remove(&gone);
             }
-            self.failed.insert(pair);
+            match deeper {
+                Some(deeper) => _ = self.held.insert(pair, deeper),
+                None => _ = self.failed.insert(pair),
+            }
         }
         shown
     }
@@ -190,10 +190,13 @@ impl<'s> Parts<'s, '_> {
         if let Some(branches) = branches(inner, &["anyOf", "oneOf"]) {
             return branches.iter().all(|branch| self.covers(outer, branch));
         }
-        if let Some(branches) = branches(outer, &["anyOf"])
-            && branches.iter().any(|branch| self.covers(branch, inner))
-        {
-            return true;
+        if let Some(branches) = branches(outer, &["anyOf"]) {
+            let around = self.trying.replace(self.trail.len());
+            let covers = branches.iter().any(|branch| self.covers(branch, inner));
+            self.trying = around;
+            if covers {
+                return true;
+            }
         }
         if let Some(branches) = branches(outer, &["oneOf"])
             && self.covers_one_of(branches, inner)
@@ -205,31 +208,81 @@ impl<'s> Parts<'s, '_> {
         {
             return true;
         }
-        self.by_parts(outer, inner) || self.judged(outer, inner)
+        let told = self.by_parts(outer, inner);
+        told == Told::Covered || self.judged(outer, inner, told)
     }
 
     /// One branch covers it, and the others have nothing in common with it.
     fn covers_one_of(&mut self, branches: &'s [Value], inner: &'s Value) -> bool {
         let Some(only) = branches.iter().position(|branch| self.covers(branch, inner)) else { return false };
         let others = branches.iter().enumerate().filter(|(index, _)| *index != only);
-        let inner = with_definitions(inner, self.roots.1);
-        let (root, judge) = (self.roots.0, &mut self.judge);
-        others.map(|(_, other)| with_definitions(other, root)).all(|other| judge.are_apart(&other, &inner))
+        let alone = with_definitions(inner, self.roots.1);
+        let (roots, judge) = (self.roots, &mut self.judge);
+        let mut others = others.map(|(_, other)| referred(roots.0, other).unwrap_or(other));
+        others.all(|other| are_apart(other, inner) || judge.are_apart(&with_definitions(other, roots.0), &alone))
     }
 
-    fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
-        let (Value::Object(asked), Value::Object(own)) = (outer, inner) else { return false };
-        let is = |kind: &str| {
-            own.get("type").is_some_and(|own| own == kind) && asked.get("type").is_none_or(|asked| asked == kind)
-        };
-        if is("object") && says_only(asked, &OF_OBJECTS) {
-            return self.objects(&Object::of(asked), &Object::of(own), inner);
+    fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> Told {
+        let (Value::Object(asked), Value::Object(own)) = (outer, inner) else { return Told::Nothing };
+        // A schema that was not taken apart: it stands where none was expected.
+        if [asked, own].iter().any(|map| map.get("type").is_some_and(Value::is_array)) {
+            return Told::Nothing;
         }
-        is("array") && says_only(asked, &OF_ARRAYS) && self.arrays(asked, own, inner)
+        let kinds = (asked.get("type").and_then(Value::as_str), own.get("type").and_then(Value::as_str));
+        let accepts_kind = match kinds {
+            (None, _) => true,
+            (Some(asked), Some(own)) => asked == own || (asked, own) == ("number", "integer"),
+            (Some(_), None) => false,
+        };
+        if !accepts_kind {
+            // Listed values may be of yet another type, and then there are none.
+            let is_other = kinds.0.zip(kinds.1).is_some_and(|kinds| kinds != ("integer", "number"));
+            let lists = own.contains_key("enum") || own.contains_key("const");
+            return if is_other && !lists { Told::OtherType } else { Told::Nothing };
+        }
+        // Words of objects ask nothing of other values, and those of arrays neither.
+        let of = |kind: &str, words: &[&str]| says_only(asked, words) && kinds.1.is_none_or(|own| own == kind);
+        let asks_nothing =
+            |words: &[&str], kind: &str| says_only(asked, words) && kinds.1.is_some_and(|own| own != kind);
+        let covers = if of("object", &OF_OBJECTS) {
+            self.objects(&Object::of(asked), &Object::of(own), inner)
+        } else if of("array", &OF_ARRAYS) {
+            self.arrays(asked, own, inner)
+        } else {
+            asks_nothing(&OF_OBJECTS, "object") || asks_nothing(&OF_ARRAYS, "array") || self.echoes(asked, own)
+        };
+        // Words that have no parts may still make the inner one small enough.
+        let is_all = says_only(asked, &PLAIN) && says_only(own, &PLAIN);
+        match covers {
+            true => Told::Covered,
+            false if is_all => Told::NotCovered,
+            false => Told::Nothing,
+        }
+    }
+
+    /// Whether each word of the outer one is among those of the inner one, or asks no more.
+    fn echoes(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>) -> bool {
+        let needed: HashSet<&str> =
+            inner.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        outer.iter().filter(|(word, _)| *word != "type" && !DEFINITIONS.contains(&word.as_str())).all(
+            |(word, asked)| {
+                if word == "minProperties" && asked.as_u64().is_some_and(|least| least <= needed.len() as u64) {
+                    return true;
+                }
+                let Some(own) = inner.get(word).filter(|_| BY_THEMSELVES.contains(&word.as_str())) else {
+                    return false;
+                };
+                // The names of an object are further down: they are no objects themselves.
+                (own == asked && !refers(own)) || (word == "propertyNames" && self.covers(asked, own))
+            },
+        )
     }
 
     /// What else the inner one asks makes it smaller, and is not looked at.
     fn objects(&mut self, outer: &Object<'s>, inner: &Object<'s>, at: &'s Value) -> bool {
+        if inner.properties.iter().any(|(name, own)| is_never(own) && inner.required.contains(name.as_str())) {
+            return true;
+        }
         if !outer.required.iter().all(|name| inner.required.contains(name)) {
             return false;
         }
@@ -307,17 +360,28 @@ impl<'s> Parts<'s, '_> {
         })
     }
 
-    fn judged(&mut self, outer: &Value, inner: &Value) -> bool {
+    fn judged(&mut self, outer: &Value, inner: &Value, told: Told) -> bool {
         let Some(left) = self.leaves_left.checked_sub(1) else { return false };
         self.leaves_left = left;
         let (outer, inner) = (with_definitions(outer, self.roots.0), with_definitions(inner, self.roots.1));
-        let covers = self.judge.covers(&outer, &inner);
-        if !covers {
+        let covers = told == Told::Nothing && self.judge.covers(&outer, &inner);
+        // A branch of another type was never meant.
+        let is_heard = told != Told::OtherType || self.trying != Some(self.trail.len());
+        if !covers && is_heard {
             let stuck = Stuck { outer: &outer, inner: &inner, trail: &self.trail, root: self.roots.1 };
             self.judge.could_not(&stuck);
         }
         covers
     }
+}
+
+/// What the parts of two schemas tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Covered,
+    NotCovered,
+    OtherType,
+    Nothing,
 }
 
 /// What an object asks of its properties.
@@ -359,8 +423,7 @@ fn says_only(map: &Map<String, Value>, words: &[&str]) -> bool {
 /// What a schema leads to that is nothing but a reference.
 fn referred<'s>(root: &'s Value, schema: &'s Value) -> Option<&'s Value> {
     let map = schema.as_object().filter(|map| says_only(map, &["$ref"]))?;
-    let place = map.get("$ref")?.as_str()?.strip_prefix('#')?;
-    if place.contains('%') { None } else { root.pointer(place) }
+    target(root, map.get("$ref")?.as_str()?)
 }
 
 /// The branches of a schema that is nothing but a union.
@@ -368,25 +431,4 @@ fn branches<'s>(schema: &'s Value, words: &[&str]) -> Option<&'s [Value]> {
     let map = schema.as_object()?;
     let word = words.iter().find(|word| map.contains_key(**word) && says_only(map, &[**word]))?;
     map.get(*word)?.as_array().map(Vec::as_slice)
-}
-
-/// A part of a document that can stand alone.
-fn with_definitions(schema: &Value, root: &Value) -> Value {
-    let mut alone = schema.clone();
-    if let Some(map) = alone.as_object_mut()
-        && refers(schema)
-    {
-        for word in DEFINITIONS {
-            map.extend(root.get(word).map(|own| (word.to_owned(), own.clone())));
-        }
-    }
-    alone
-}
-
-fn refers(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
-        Value::Array(items) => items.iter().any(refers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
 }

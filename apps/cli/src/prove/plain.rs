@@ -7,6 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::lengths::lengths;
+
 /// Schemas within schemas beyond this depth are given up.
 const DEEPEST: usize = 256;
 
@@ -378,24 +380,23 @@ fn newer_words(map: &mut Map<String, Value>) {
         map.remove("patternProperties");
         map.insert("additionalProperties".to_owned(), own);
     }
-    let Some((least, most)) = map.get("pattern").and_then(Value::as_str).and_then(length) else { return };
-    map.remove("pattern");
+    // A pattern of any letters asks for a length and nothing else.
+    if map.get("pattern").and_then(Value::as_str).is_some_and(|pattern| pattern.starts_with("^[\\s\\S]{")) {
+        with_lengths(map);
+        map.remove("pattern");
+    }
+}
+
+/// Says what lengths the pattern of a schema asks for.
+pub(super) fn with_lengths(map: &mut Map<String, Value>) -> Option<()> {
+    let (least, most) = lengths(map.get("pattern")?.as_str()?)?;
     let bound = |map: &Map<String, Value>, word: &str| map.get(word).and_then(Value::as_u64);
     let least = least.max(bound(map, "minLength").unwrap_or_default());
     map.insert("minLength".to_owned(), least.into());
     if let Some(most) = most {
         map.insert("maxLength".to_owned(), bound(map, "maxLength").map_or(most, |own| own.min(most)).into());
     }
-}
-
-/// The least and the greatest length that a pattern asks for which asks for nothing else.
-fn length(pattern: &str) -> Option<(u64, Option<u64>)> {
-    let bounds = pattern.strip_prefix("^[\\s\\S]{")?.strip_suffix("}$")?;
-    match bounds.split_once(',') {
-        None => bounds.parse().ok().map(|only| (only, Some(only))),
-        Some((least, "")) => least.parse().ok().map(|least| (least, None)),
-        Some((least, most)) => Some((least.parse().ok()?, Some(most.parse().ok()?))),
-    }
+    Some(())
 }
 
 /// Two schemas that both refer to themselves cannot be compared; two that refer to definitions can.
@@ -410,6 +411,7 @@ fn without_root_references(mut schema: Value) -> Result<Value, String> {
     Ok(json!({ "$ref": format!("#/$defs/{WHOLE}"), "$defs": { WHOLE: schema } }))
 }
 
-fn escaped(key: &str) -> String {
+/// A key as it stands in a pointer.
+pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use polywire::schema::{FitOptions, FittedText, ToolShape, dialect, fit_text};
 use serde_json::{Value, json};
 
+use super::lengths::lengths;
 use super::plain::plain;
 use super::{Proof, Proofs, Question, Reason, Relation, Undecided, decide};
 
@@ -105,6 +106,27 @@ fn parts_are_compared_by_what_their_words_mean() {
     };
     let by_pattern = |others: Value| json!({"type": "object", "patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": others});
     let with_union = |word: &str| json!({"type": "object", "properties": {"a": {"type": "integer"}}, (word): [{"required": ["a"]}, {"required": ["b"]}]});
+    let kinds_together = |count: &str| {
+        json!({"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "n": {"type": count}},
+            "anyOf": [{"properties": {"k": {"enum": ["a"]}}}, {"properties": {"k": {"enum": ["b"]}}, "required": ["n"]}]})
+    };
+    let kinds_apart = |count: &str| {
+        let of = |kind: &str, required: Value| {
+            json!({"type": "object", "required": required, "properties": {"k": {"type": "string", "enum": [kind]},
+                "n": {"type": count}}})
+        };
+        json!({"anyOf": [of("a", json!(["k"])), of("b", json!(["k", "n"]))]})
+    };
+    let nullable = |next: Value| {
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
+            "kind": {"type": ["string", "null"], "enum": ["v1"]}, "next": next}}}})
+    };
+    let shared = |kind: &str| {
+        json!({"$ref": "#/$defs/a", "$defs": {
+            "a": {"type": "object", "properties": {"deep": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}},
+                "b": {"$ref": "#/$defs/b"}}},
+            "b": {"type": "object", "properties": {"next": {"$ref": "#/$defs/b"}, "v": {"type": kind}}}}})
+    };
     let rows = [
         (node(json!({"type": "number"})), node(json!({"type": "integer"})), Relation::Narrower),
         (node(json!({"type": "integer"})), node(json!({"type": "string"})), Relation::Neither),
@@ -125,6 +147,43 @@ fn parts_are_compared_by_what_their_words_mean() {
             Relation::Narrower,
         ),
         (json!({"type": "string", "maxLength": 40_000}), json!({"type": "string"}), Relation::Wider),
+        // An intersection with a union in it, against the union that it comes to.
+        (kinds_together("integer"), kinds_apart("integer"), Relation::Equal),
+        (kinds_together("integer"), kinds_apart("string"), Relation::Neither),
+        // A definition that is met far down first, and then further up.
+        (shared("integer"), shared("integer"), Relation::Equal),
+        (shared("integer"), shared("number"), Relation::Wider),
+        // Words of objects ask nothing of other values.
+        (
+            json!({"properties": {"a": {"type": "integer"}}, "minProperties": 1, "items": {"type": "string"}}),
+            json!({"minProperties": 1, "items": {"type": "string"}, "properties": {"a": {"type": "number"}}}),
+            Relation::Wider,
+        ),
+        (
+            json!({"type": "string", "pattern": "^[0-9]{9}$", "maxLength": 9}),
+            json!({"type": "string", "pattern": "^[0-9]{9}$"}),
+            Relation::Equal,
+        ),
+        (
+            json!({"type": "string", "pattern": "^[0-9]{2,}$", "maxLength": 4}),
+            json!({"type": "string", "pattern": "^[0-9]{2,}$"}),
+            Relation::Wider,
+        ),
+        // A reference may lead to where no schema is expected.
+        (
+            json!({"$ref": "#/mine/a", "mine": {"a": {"type": ["object", "null"], "properties": {"a": {"type": "string"}}}}}),
+            json!({"type": "string"}),
+            Relation::Neither,
+        ),
+        // Of two types that are named, one may have no value on the list.
+        (nullable(json!({"$ref": "#/$defs/a"})), nullable(json!({"$ref": "#/$defs/a"})), Relation::Equal),
+        // Listed values are looked at one by one.
+        (json!({"not": {"enum": [[true]]}}), json!({"enum": [[1], [2]]}), Relation::Narrower),
+        (
+            json!({"type": "integer", "maximum": 9_223_372_036_854_776_000_u64}),
+            json!({"type": "integer"}),
+            Relation::Wider,
+        ),
         (
             json!({"type": "string", "format": "uri", "pattern": "^https?://"}),
             json!({"type": "string", "pattern": "^https?://"}),
@@ -134,6 +193,45 @@ fn parts_are_compared_by_what_their_words_mean() {
     for (asked, wire, relation) in rows {
         let shown = compared(&asked, &wire).unwrap_or_else(Proof::undecided);
         assert!(shown.relation == relation, "{asked} and {wire}: {shown}");
+    }
+}
+
+/// What may come back of an object that the wire cannot close, and whose undeclared properties travel as a list.
+#[test]
+fn an_object_that_stays_open_is_proved_wider() {
+    let openapi = dialect("gemini-openapi").expect("a dialect");
+    let rows = [
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer"}}),
+            Relation::Wider,
+        ),
+        (json!({"type": "object", "properties": {"a": {"type": "string"}}}), Relation::Equal),
+    ];
+    for (schema, relation) in rows {
+        let schema = schema.to_string();
+        let fitted = fit_text(&schema, openapi, &FitOptions::default()).expect("a fit");
+        let shown = decide(&Question::of(&fitted, &schema, ToolShape::GeminiOpenapi)).unwrap_or_else(Proof::undecided);
+        assert!(shown.relation == relation, "{schema}: {shown}");
+    }
+}
+
+/// How long texts are by their pattern.
+#[test]
+fn patterns_say_how_long_a_text_is() {
+    let rows = [
+        ("^$", Some((0, Some(0)))),
+        ("^a{2,3}b?$", Some((2, Some(4)))),
+        ("^(?:ab|c)+\\.$", Some((2, None))),
+        ("^[\\]x][^a]$", Some((2, Some(2)))),
+        ("^[A-Z]{3,}?$", Some((3, None))),
+        ("a$", None),
+        ("^a|b$", None),
+        ("^\\bx$", None),
+        ("^(?=a)b$", None),
+        ("^(a$", None),
+    ];
+    for (pattern, told) in rows {
+        assert_eq!(lengths(pattern), told, "{pattern}");
     }
 }
 
@@ -186,12 +284,12 @@ fn older_drafts_are_put_into_plain_words() {
 /// Every reason that a schema can bring about, counted by name.
 #[test]
 fn an_undecided_proof_says_why() {
-    let list = json!({"enum": [[1]]});
+    let list = json!({"type": "array", "not": {"enum": [[false], [true, 1]]}});
     let rows = [
         (json!({"$schema": "http://json-schema.org/draft-03/schema#"}), Reason::Draft),
         (json!({"type": "string", "pattern": "x".repeat(1 << 20)}), Reason::Size),
         (json!({"$ref": "#/$defs/nowhere"}), Reason::Refused),
-        (json!({"allOf": [{"enum": [[1]]}, {"not": {"enum": [[true]]}}]}), Reason::Form),
+        (json!({"type": "array", "not": {"anyOf": [{"enum": [[false]]}, {"enum": [[true, 1]]}]}}), Reason::Form),
     ];
     let mut proofs = Proofs::default();
     for (asked, reason) in rows {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::algebra::Side;
 use super::parts::{Step, Stuck};
+use super::plain::escaped;
 use super::{Reason, Undecided};
 use crate::values::shortened;
 
@@ -201,8 +202,10 @@ impl Hints {
             ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Value::Number(bound)) => {
                 let steps = [0.0, 1.0, -1.0, 0.5].into_iter();
                 let whole = bound.as_i64().into_iter().flat_map(|bound| [bound - 1, bound, bound + 1]).map(Value::from);
-                let near =
-                    bound.as_f64().into_iter().flat_map(|bound| steps.clone().map(move |step| json!(bound + step)));
+                let near = bound.as_f64().into_iter().flat_map(|bound| {
+                    steps.clone().map(move |step| bound + step).chain([bound.next_up(), bound.next_down()])
+                });
+                let near = near.map(|near| json!(near));
                 whole.chain(near).for_each(|value| add(&mut self.numbers, Some(value)));
             }
             ("enum", Value::Array(values)) => {
@@ -232,6 +235,7 @@ impl Hints {
                     json!(format!("{text} ")),
                     json!(format!("{text}%")),
                     json!(format!("-{text}")),
+                    json!(format!("({text}")),
                     json!(""),
                 ]);
             }
@@ -328,8 +332,4 @@ fn opened(value: &Value) -> Vec<Value> {
         more
     });
     opened.collect()
-}
-
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }

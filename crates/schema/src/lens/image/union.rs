@@ -1,0 +1,235 @@
+//! What a union of the wire comes back as: alternative by alternative, each by the branch that reads it.
+
+use serde_json::{Map, Value, json};
+
+use super::super::apply::Way;
+use super::super::guard::{Guard, Reach};
+use super::super::{Absent, Branch, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
+use super::words::{DEFS, any_of, listed, only};
+use super::{Bound, DEEPEST, Imager};
+use crate::keyword::Kw;
+use crate::sample::sample;
+use crate::types::Types;
+
+/// Values that are made up to see that a branch of the wire is read as the branch it was made for.
+const TRIED: u64 = 16;
+
+impl Imager<'_> {
+    /// Alternative by alternative, each by the branch that reads it: the only one that can, or one that reads all made-up values.
+    pub(super) fn union(&mut self, id: LensId, branches: &[Branch], schema: &Value, depth: usize) -> Option<Value> {
+        let wire = self.alternatives(schema, depth)?;
+        let mut images = Vec::new();
+        for (index, own) in wire.iter().enumerate() {
+            let resolved = self.resolved(own)?;
+            if let Some(values) = listed(resolved.as_object()?) {
+                images.push(self.decoded(id, values));
+                continue;
+            }
+            let readers = match self.bound {
+                Bound::Exact => self.readers(id, branches, own, &resolved, (index, wire.len()))?,
+                // What no branch was made for is read by any that can.
+                Bound::AtMost => branches.to_vec(),
+            };
+            let mut readings =
+                readers.iter().map(|branch| self.image(branch.lens, own, depth)).collect::<Option<Vec<_>>>()?;
+            readings.dedup();
+            images.push(match self.bound {
+                Bound::Exact => readings.pop().filter(|_| readings.is_empty())?,
+                Bound::AtMost => any_of(readings),
+            });
+        }
+        Some(any_of(images))
+    }
+
+    /// The branches that read an alternative: those that read all made-up values as the union does, and of these the best.
+    fn readers(
+        &self,
+        id: LensId,
+        branches: &[Branch],
+        own: &Value,
+        resolved: &Value,
+        (index, count): (usize, usize),
+    ) -> Option<Vec<Branch>> {
+        let read = Read { wire: resolved, kinds: Types::named(resolved.get("type")?.as_str()?)? };
+        let made = self.made_of(own)?;
+        let back = |root: LensId, value: &Value| self.lens.pass_from(root, value.clone(), Way::Decode).ok();
+        let reads = |branch: &Branch, keys: Keys| self.lens.reads(branch.lens, branch.guard, &read, keys, DEEPEST);
+        let mut readers: Vec<Branch> = branches.iter().filter(|branch| reads(branch, Keys::Any)).copied().collect();
+        readers.retain(|branch| made.iter().all(|value| back(id, value) == back(branch.lens, value)));
+        // Where no branch has the keys that it looks for, any may be the one.
+        if readers.iter().any(|branch| reads(branch, Keys::LookedFor)) {
+            readers.retain(|branch| reads(branch, Keys::LookedFor));
+        }
+        // They stand in the same order where there is one for each. What comes back as it is needs no other reader.
+        let twin = branches.get(index).filter(|twin| count == branches.len() && readers.contains(twin));
+        let plain = || readers.iter().find(|branch| branch.lens.is_same() || self.lens.keeps(branch.lens));
+        Some(twin.or_else(plain).map_or(readers.clone(), |best| vec![*best]))
+    }
+
+    /// Values made up of a part of the wire's schema.
+    fn made_of(&self, schema: &Value) -> Option<Vec<Value>> {
+        let mut rooted = self.resolved(schema)?;
+        if let (Some(map), Some(defs)) = (rooted.as_object_mut(), self.wire.get(DEFS)) {
+            map.insert(DEFS.to_owned(), defs.clone());
+        }
+        Some((0..TRIED).filter_map(|seed| sample(&rooted, seed)).collect())
+    }
+
+    /// The branches of a union, each of one type or a list of values; a reference to a single one stays a reference.
+    pub(super) fn alternatives(&mut self, schema: &Value, depth: usize) -> Option<Vec<Value>> {
+        if depth > DEEPEST {
+            return None;
+        }
+        self.steps_left = self.steps_left.checked_sub(1)?;
+        let map = schema.as_object()?;
+        if let Some(reference) = map.get("$ref") {
+            only(map, &["$ref", DEFS, "$schema"])?;
+            let target = self.target(reference.as_str()?)?.clone();
+            let inside = self.alternatives(&target, depth + 1)?;
+            return Some(if inside.len() == 1 { vec![schema.clone()] } else { inside });
+        }
+        if let Some(branches) = map.get(Kw::AnyOf.name()) {
+            only(map, &[Kw::AnyOf.name(), DEFS, "$schema"])?;
+            let mut all = Vec::new();
+            for branch in branches.as_array()? {
+                all.extend(self.alternatives(branch, depth + 1)?);
+            }
+            return Some(all);
+        }
+        if let Some(values) = listed(map) {
+            let (null, values): (Vec<Value>, Vec<Value>) = values.into_iter().partition(Value::is_null);
+            let null = null.first().map(|_| json!({"type": "null"}));
+            let values = (!values.is_empty()).then(|| json!({ "enum": values }));
+            return Some(values.into_iter().chain(null).collect());
+        }
+        let Value::Array(kinds) = map.get("type")? else { return Some(vec![schema.clone()]) };
+        let of_kind = |kind: &Value| {
+            let mut own = map.clone();
+            own.insert("type".to_owned(), kind.clone());
+            Value::Object(own)
+        };
+        Some(kinds.iter().map(of_kind).collect())
+    }
+}
+
+/// What is asked of the keys of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    Any,
+    /// Those that a shape looks for, and no others where it wants none.
+    LookedFor,
+}
+
+/// An alternative of the wire that a branch may read.
+struct Read<'s> {
+    wire: &'s Value,
+    kinds: Types,
+}
+
+impl Read<'_> {
+    fn properties(&self) -> Option<&Map<String, Value>> {
+        self.wire.get(Kw::Properties.name()).and_then(Value::as_object)
+    }
+
+    fn required(&self) -> impl Iterator<Item = &str> {
+        self.wire.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// Whether an object may have a property.
+    fn may_have(&self, name: &str) -> bool {
+        let is_declared = self.properties().is_some_and(|properties| properties.contains_key(name));
+        let is_open = self.wire.get(Kw::AdditionalProperties.name()) != Some(&json!(false))
+            || self.wire.get(Kw::PatternProperties.name()).is_some();
+        is_declared || is_open
+    }
+
+    /// The values of a property that is always there.
+    fn values(&self, name: &str) -> Option<Vec<Value>> {
+        let own = self.properties()?.get(name)?.as_object()?;
+        self.required().any(|one| one == name).then(|| listed(own)).flatten()
+    }
+}
+
+impl Lens {
+    /// Whether a shape may be what reads a value of the wire.
+    fn reads(&self, id: LensId, guard: GuardId, read: &Read<'_>, keys: Keys, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        let own = match self.shape(id) {
+            Shape::Same => self.guard(guard).and_then(|guard| guard.types).unwrap_or(Types::ANY),
+            Shape::Link(inner) => return self.reads(*inner, guard, read, keys, depth),
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
+                return read.kinds.meets(Types::NULL) || self.reads(*inner, guard, read, keys, depth);
+            }
+            Shape::Union(branches) => {
+                return branches.iter().any(|branch| self.reads(branch.lens, branch.guard, read, keys, depth));
+            }
+            Shape::Object(_) | Shape::Tuple { .. } | Shape::Wrapped(..) | Shape::Choice { .. } => Types::OBJECT,
+            Shape::Array { .. } | Shape::Entries(_) | Shape::AtMostOne(_) => Types::ARRAY,
+            Shape::Text | Shape::Labels(_) => Types::STRING,
+        };
+        let is_object = read.kinds == Types::OBJECT;
+        own.meets(read.kinds) && (keys == Keys::Any || !is_object || self.reads_keys(id, guard, read))
+    }
+
+    /// Whether objects of the wire may have the keys that a shape looks for, and no others where it wants none.
+    fn reads_keys(&self, id: LensId, guard: GuardId, read: &Read<'_>) -> bool {
+        let Some(guard) = self.guard(guard) else { return true };
+        match self.shape(id) {
+            Shape::Same => self.reads_guarded(guard, read),
+            Shape::Object(shape) => self.reads_object(shape, guard, read),
+            Shape::Wrapped(key, _) => read.may_have(key) && read.required().all(|name| name == key),
+            Shape::Choice { branches, .. } => branches.iter().any(|(name, _)| read.may_have(name)),
+            Shape::Tuple { fields, rest, .. } => {
+                read.required().all(|name| fields.iter().any(|field| field == name) || rest.as_deref() == Some(name))
+            }
+            Shape::Link(_)
+            | Shape::Nullable(_)
+            | Shape::NullIsAbsent(_)
+            | Shape::Array { .. }
+            | Shape::Entries(_)
+            | Shape::AtMostOne(_)
+            | Shape::Text
+            | Shape::Labels(_)
+            | Shape::Union(_) => true,
+        }
+    }
+
+    fn reads_guarded(&self, guard: &Guard, read: &Read<'_>) -> bool {
+        let declares = |name: &str| guard.properties.iter().any(|(own, _)| own == name);
+        let told = |(name, own): &(String, GuardId)| {
+            read.values(name).is_none_or(|values| values.iter().any(|value| self.admits(*own, value, Reach::Near)))
+        };
+        guard.required.iter().all(|name| read.may_have(name))
+            && (!self.is_closed(guard) || read.required().all(declares))
+            && guard.properties.iter().all(told)
+    }
+
+    fn reads_object(&self, shape: &ObjectShape, guard: &Guard, read: &Read<'_>) -> bool {
+        let needs = |absent: Absent, name: &str| match absent {
+            Absent::Kept => guard.required.iter().any(|own| own == name),
+            Absent::IsNull | Absent::IsEither => false,
+            Absent::Null | Absent::NullEither | Absent::EmptyList | Absent::NullMark | Absent::NullList => true,
+        };
+        let is_closed = self.is_closed(guard) || shape.rest.is_some() || self.undeclared == Undeclared::Refused;
+        let is_known = |name: &str| {
+            shape.fields.iter().any(|field| field.wire() == name)
+                || shape.rest.as_ref().is_some_and(|rest| rest.wire == name)
+        };
+        let told = |name: &str, wire: &str| {
+            let own = guard.properties.iter().find(|(own, _)| own == name);
+            let values = own.and_then(|(_, own)| Some((own, read.values(wire)?)));
+            values.is_none_or(|(own, values)| values.iter().any(|value| self.admits(*own, value, Reach::Near)))
+        };
+        shape.fields.iter().all(|field| {
+            let is_kept = field.absent == Absent::Kept && (field.lens.is_same() || self.keeps(field.lens));
+            (!needs(field.absent, &field.name) || read.may_have(field.wire()))
+                && (!is_kept || told(&field.name, field.wire()))
+        }) && (!is_closed || read.required().all(is_known))
+    }
+
+    /// Whether a guard admits no properties that it does not declare.
+    fn is_closed(&self, guard: &Guard) -> bool {
+        let never = guard.additional.and_then(|own| self.guard(own)).is_some_and(Guard::is_never);
+        never && guard.pattern_properties.is_empty()
+    }
+}

@@ -1,0 +1,115 @@
+//! The words of a schema, as an image reads and writes them.
+
+use serde_json::{Map, Value, json};
+
+use crate::keyword::Kw;
+
+/// Words that accept everything.
+const SILENT: [&str; 10] = [
+    "title",
+    "description",
+    "default",
+    "example",
+    "examples",
+    "$comment",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "propertyOrdering",
+];
+
+/// The definition of a schema that refers to itself as a whole.
+const WHOLE: &str = "image-of-all";
+
+/// How much of a schema is shown that has no image.
+const MOST_SHOWN: usize = 200;
+
+/// Where definitions stand.
+pub(super) const DEFS: &str = "$defs";
+
+/// Whether a schema says nothing but these words.
+pub(super) fn only(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
+    map.keys().all(|key| words.contains(&key.as_str()) || SILENT.contains(&key.as_str())).then_some(())
+}
+
+/// The values of a schema that lists them.
+pub(super) fn listed(map: &Map<String, Value>) -> Option<Vec<Value>> {
+    only(map, &["type", "enum", "const"])?;
+    match (map.get("enum"), map.get("const")) {
+        (Some(Value::Array(values)), None) => Some(values.clone()),
+        (None, Some(value)) => Some(vec![value.clone()]),
+        _ => None,
+    }
+}
+
+pub(super) fn is_mixed(map: &Map<String, Value>) -> bool {
+    map.get("type").is_some_and(Value::is_array) && listed(map).is_none()
+}
+
+/// Whether a schema means the same in another document with the same definitions.
+pub(super) fn keeps_its_place(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().all(|(key, value)| match (key.as_str(), value) {
+            ("$ref", Value::String(reference)) => reference.starts_with("#/$defs/"),
+            ("$id" | "$anchor" | "$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
+            _ => keeps_its_place(value),
+        }),
+        Value::Array(items) => items.iter().all(keeps_its_place),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// A schema that refers to itself as a whole, with a definition to refer to.
+pub(super) fn without_root_references(schema: Value) -> Value {
+    let mut moved = schema;
+    if !move_references(&mut moved) {
+        return moved;
+    }
+    let mut defs = moved.as_object_mut().and_then(|map| map.remove(DEFS)).unwrap_or_else(|| json!({}));
+    defs.as_object_mut().into_iter().for_each(|defs| _ = defs.insert(WHOLE.to_owned(), moved.take()));
+    let mut out = reference_to(WHOLE);
+    out.as_object_mut().into_iter().for_each(|out| _ = out.insert(DEFS.to_owned(), defs.take()));
+    out
+}
+
+/// Whether there were references to the whole, which now lead to its definition.
+fn move_references(schema: &mut Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let mut moved = false;
+            for (key, value) in map.iter_mut() {
+                match key.as_str() {
+                    "$ref" if value == "#" => {
+                        *value = json!(format!("#/$defs/{WHOLE}"));
+                        moved = true;
+                    }
+                    "enum" | "const" => {}
+                    _ => moved |= move_references(value),
+                }
+            }
+            moved
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |moved, item| move_references(item) | moved),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+pub(super) fn shortened(schema: &Value) -> String {
+    let text = schema.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+pub(super) fn any_of(mut branches: Vec<Value>) -> Value {
+    match branches.len() {
+        0 => json!(false),
+        1 => branches.remove(0),
+        _ => json!({ (Kw::AnyOf.name()): branches }),
+    }
+}
+
+pub(super) fn reference_to(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
