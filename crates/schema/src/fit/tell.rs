@@ -72,6 +72,9 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Records the branches whose values may be sent as another one's, as only a validator could tell them apart.
     fn note_guesses(&mut self, lens: &Lens) {
+        if !lens.may_doubt() {
+            return;
+        }
         let unions = std::mem::take(&mut self.unions);
         for Told { lens: union, branches } in &unions {
             for (branch, _) in lens.guessed(*union).into_iter().filter_map(|index| branches.get(index)) {

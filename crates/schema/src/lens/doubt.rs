@@ -4,7 +4,7 @@
 use foldhash::HashSet;
 
 use super::alike::{Comparer, Meeting, Side};
-use super::guard::{Guard, GuardId};
+use super::guard::{Guard, GuardId, More};
 use super::{Lens, LensId, Shape, format};
 
 /// How many guards are looked at in one branch.
@@ -13,9 +13,22 @@ const MOST_GUARDS: usize = 2_000;
 /// What is asked and cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Doubt {
-    /// The way to the part of the value.
-    at: String,
+    at: At,
     what: What,
+}
+
+/// The way to a part of the value, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct At(u64);
+
+impl At {
+    const WHOLE: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    /// The part within, by what leads there.
+    fn within(self, mark: u8, step: &[u8]) -> Self {
+        let add = |at: u64, byte: &u8| (at ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Self(step.iter().chain(&[mark]).fold(self.0, add))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,9 +99,20 @@ impl Lens {
         guessed
     }
 
+    /// Whether some guard may ask what cannot be told.
+    pub(crate) fn may_doubt(&self) -> bool {
+        self.guards.iter().any(|guard| {
+            let keys = guard.pattern_properties.iter().map(|(pattern, _)| pattern);
+            let rules = |more: &More| more.unique || !more.formats.is_empty() || !more.multiples.is_empty();
+            guard.unasked.is_some()
+                || guard.more.as_deref().is_some_and(rules)
+                || guard.patterns.iter().chain(keys).any(|pattern| pattern.unusable().is_some())
+        })
+    }
+
     fn doubts(&self, guard: GuardId) -> HashSet<Doubt> {
         let mut search = Search { lens: self, seen: HashSet::default(), left: MOST_GUARDS, found: HashSet::default() };
-        search.look(guard, "");
+        search.look(guard, At::WHOLE);
         search.found
     }
 }
@@ -101,11 +125,11 @@ struct Search<'l> {
 }
 
 impl Search<'_> {
-    fn add(&mut self, at: &str, what: What) {
-        self.found.insert(Doubt { at: at.to_owned(), what });
+    fn add(&mut self, at: At, what: What) {
+        self.found.insert(Doubt { at, what });
     }
 
-    fn look(&mut self, id: GuardId, at: &str) {
+    fn look(&mut self, id: GuardId, at: At) {
         let Some(guard) = self.lens.guard(id) else { return };
         let Some(left) = self.left.checked_sub(1) else { return self.add(at, What::Unasked(id)) };
         self.left = left;
@@ -135,17 +159,17 @@ impl Search<'_> {
         self.look_inside(id, guard, at);
     }
 
-    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: &str) {
+    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: At) {
         for (key, own) in &guard.properties {
-            self.look(*own, &format!("{at}/{key}"));
+            self.look(*own, at.within(b'k', key.as_bytes()));
         }
         for (index, own) in guard.prefix.iter().enumerate() {
-            self.look(*own, &format!("{at}/{index}"));
+            self.look(*own, at.within(b'n', &index.to_le_bytes()));
         }
-        guard.items.iter().for_each(|own| self.look(*own, &format!("{at}/*")));
-        guard.additional.iter().for_each(|own| self.look(*own, &format!("{at}/?")));
+        guard.items.iter().for_each(|own| self.look(*own, at.within(b'*', &[])));
+        guard.additional.iter().for_each(|own| self.look(*own, at.within(b'?', &[])));
         // What holds only of some values is the same doubt only within the same guard.
-        let within = format!("{at}/({})", id.index());
+        let within = at.within(b'(', &id.index().to_le_bytes());
         let more = guard.more.iter().flat_map(|more| {
             let conditions = more.conditions.iter().flat_map(|(when, then, other)| [Some(*when), *then, *other]);
             let contains = more.contains.iter().map(|(own, ..)| *own);
@@ -155,7 +179,7 @@ impl Search<'_> {
         let matching = guard.pattern_properties.iter().map(|(_, own)| *own);
         let branches = guard.all_unions().flatten().chain(&guard.nots).copied();
         for own in branches.chain(matching).chain(more) {
-            self.look(own, &within);
+            self.look(own, within);
         }
     }
 }
