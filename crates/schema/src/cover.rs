@@ -1,6 +1,7 @@
 //! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
 //! laws asks here.
 
+use crate::keyword::Kw;
 use crate::report::{Change, Effect};
 
 /// The places of the changes with one effect, as the values know them.
@@ -82,30 +83,31 @@ impl Way {
         let mut way = Self { steps: Vec::new(), from_root: true };
         let mut tokens = pointer.split('/').skip(1).map(unescaped);
         while let Some(token) = tokens.next() {
-            match token.as_str() {
-                "properties" | "dependentSchemas" | "dependencies" => {
-                    way.steps.extend(tokens.next().map(Step::Key).filter(|_| token == "properties"));
-                }
-                "patternProperties" => {
+            match Kw::of(&token) {
+                Some(Kw::Properties) => way.steps.extend(tokens.next().map(Step::Key)),
+                Some(Kw::DependentSchemas | Kw::Dependencies) => _ = tokens.next(),
+                Some(Kw::PatternProperties) => {
                     tokens.next();
                     way.steps.push(Step::Any);
                 }
-                "items"
-                | "prefixItems"
-                | "additionalItems"
-                | "contains"
-                | "additionalProperties"
-                | "unevaluatedProperties"
-                | "unevaluatedItems" => way.steps.push(Step::Any),
-                "$defs" | "definitions" => {
+                Some(
+                    Kw::Items
+                    | Kw::PrefixItems
+                    | Kw::AdditionalItems
+                    | Kw::Contains
+                    | Kw::AdditionalProperties
+                    | Kw::UnevaluatedProperties
+                    | Kw::UnevaluatedItems,
+                ) => way.steps.push(Step::Any),
+                Some(Kw::Defs | Kw::Definitions) => {
                     tokens.next();
                     way = Self { steps: Vec::new(), from_root: false };
                 }
                 // The indices of lists and the words of unions stay with the same value; other keys hold schemas that are
                 // referred to by pointer, from anywhere.
-                "anyOf" | "oneOf" | "allOf" | "not" | "if" | "then" | "else" => {}
-                other if other.bytes().all(|byte| byte.is_ascii_digit()) => {}
-                _ => way = Self { steps: Vec::new(), from_root: false },
+                Some(Kw::AnyOf | Kw::OneOf | Kw::AllOf | Kw::Not | Kw::If | Kw::Then | Kw::Else) => {}
+                None if token.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                Some(_) | None => way = Self { steps: Vec::new(), from_root: false },
             }
         }
         way

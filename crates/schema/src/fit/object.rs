@@ -466,6 +466,10 @@ impl<'d> Lowerer<'d, '_> {
                 own.required.push(Json::str(key.clone()));
             }
             out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
+            if !says {
+                let detail = "properties that are neither declared nor in the list cannot be refused";
+                self.change(&code, node.place, Kw::AdditionalProperties, Action::Carried, Effect::Wider, detail);
+            }
         } else if extra == Extra::Open && closes {
             let code = self.demand_code(Demand::Closed);
             let detail = "closed: properties that are not declared are refused".to_owned();

@@ -118,8 +118,11 @@ impl<'d> Lowerer<'d, '_> {
         let mut own = *node;
         own.target = None;
         let own = self.lower_merged_plain(self.arena.keep(own), pos);
-        let plain =
-            self.keeps_values(own.lens) && !own.null && (own.lens.is_same() || self.keeps_values(referred.lens));
+        // What stands beside it may be a reference itself by now.
+        let plain = own.json.get(self.words.reference.name()).is_none()
+            && self.keeps_values(own.lens)
+            && !own.null
+            && (own.lens.is_same() || self.keeps_values(referred.lens));
         let (Json::Obj(members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
             self.take_back(mark);
             return None;

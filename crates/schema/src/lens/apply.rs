@@ -306,7 +306,15 @@ impl Passage<'_> {
                 Some(_) => return below(fail("entries are a list"), &rest.wire),
             }
         }
+        let others = if map.is_empty() { &[][..] } else { &shape.fields };
+        let renamed: Vec<&Field> = others.iter().filter(|field| field.renamed.is_some()).collect();
         for (mut key, value) in map {
+            if let Some(field) = renamed.iter().find(|field| field.name == key) {
+                if self.way == Way::Partial {
+                    continue;
+                }
+                return below(fail(format!("`{key}` is declared and travels as `{}`", field.wire())), &key);
+            }
             let wire = key.clone();
             if key.ends_with('_') && shape.takes(&key) {
                 key.pop();

@@ -55,17 +55,16 @@ impl Passage<'_> {
             let passed = self.through(branch.lens, value.clone());
             self.trying -= 1;
             match passed {
-                Ok(back) => match lens.verdict(branch.guard, &back) {
-                    Verdict::Yes if self.doubts == doubts => return Ok(back),
-                    verdict @ (Verdict::Unlikely | Verdict::Perhaps) if self.doubts == doubts => {
+                Ok(back) if self.doubts == doubts => match lens.verdict(branch.guard, &back) {
+                    Verdict::Yes => return Ok(back),
+                    Verdict::No => readable = readable.or(Some(back)),
+                    verdict @ (Verdict::Unlikely | Verdict::Perhaps) => {
                         if likely.as_ref().is_none_or(|(most, _)| verdict > *most) {
                             likely = Some((verdict, back));
                         }
                     }
-                    Verdict::No | Verdict::Unlikely | Verdict::Perhaps | Verdict::Yes => {
-                        readable = readable.or(Some(back));
-                    }
                 },
+                Ok(back) => readable = readable.or(Some(back)),
                 Err(error) => fault = fault.or(Some(error)),
             }
             self.doubts = doubts;

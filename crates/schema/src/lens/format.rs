@@ -1,7 +1,7 @@
 //! What a text tells of its format: whether it has it for sure, for sure not, or in a way that only a validator could tell. A
 //! format may also be no more than a remark, so that a text without it is unlikely and not refused.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::guard::Verdict;
 

@@ -1,6 +1,8 @@
 //! The laws over schemas that a generator makes up. The seed is fixed, so that a run tells of the change under test alone;
-//! `POLYWIRE_FULL=1` takes a fresh seed and ten times as many schemas, `POLYWIRE_LAST=FILE` writes each schema down before
-//! it is fitted, for the fault that ends the process.
+//! `POLYWIRE_FULL=1` takes fresh seeds and up to ten times as many schemas, as far as ten minutes go, `POLYWIRE_LAST=FILE` writes
+//! each schema down before it is fitted, for the fault that ends the process.
+
+use std::time::{Duration, Instant};
 
 use polywire_schema::{Dialect, FitOptions, Open, Slot, Spill, StrictMode, dialects, fit, fit_text};
 use proptest::prelude::*;
@@ -13,6 +15,10 @@ use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full};
 
 /// Schemas for each dialect.
 const CASES: u32 = 800;
+
+/// How many times as many the long form takes, and the time after which it takes no more.
+const FULL_ROUNDS: u32 = 10;
+const FULL_TIME: Duration = Duration::from_mins(9);
 
 #[test]
 fn the_laws_hold_of_made_up_schemas_on_the_main_dialects() {
@@ -63,35 +69,51 @@ fn other_dialects() -> Vec<&'static Dialect> {
 #[track_caller]
 fn hold(care: Care, dialects: &[&Dialect]) {
     let mut faults = Vec::new();
+    let share = FULL_TIME / u32::try_from(dialects.len()).unwrap_or(1);
     for (index, dialect) in dialects.iter().enumerate() {
-        let seed = if is_full() { RngSeed::Random } else { RngSeed::Fixed(index as u64) };
-        let cases = if is_full() { CASES * 10 } else { CASES };
-        let config = ProptestConfig {
-            cases,
-            rng_seed: seed,
-            failure_persistence: None,
-            max_shrink_iters: 4_000,
-            ..ProptestConfig::default()
+        let started = Instant::now();
+        let mut rounds = 0;
+        let fault = loop {
+            let seed = if is_full() { RngSeed::Random } else { RngSeed::Fixed(index as u64) };
+            let fault = one_round(care, dialect, seed);
+            rounds += 1;
+            if fault.is_some() || !is_full() || rounds == FULL_ROUNDS || started.elapsed() > share {
+                break fault;
+            }
         };
-        let mut runner = TestRunner::new(config);
-        let outcome = runner.run(&(document(care), options()), |(schema, options)| {
-            write_down(dialect, &schema);
-            match fit_by_the_laws(&schema.to_string(), dialect, &options) {
-                Ok(_) => Ok(()),
-                Err(Fault::Unread(_)) if care == Care::Careless => Ok(()),
-                Err(fault) => Err(TestCaseError::fail(fault.to_string())),
-            }
-        });
-        match outcome {
-            Ok(()) => {}
-            Err(TestError::Fail(reason, (schema, options))) => {
-                let how = format!("{:?} {:?} {:?} {:?}", options.strict, options.open, options.spill, options.slot);
-                faults.push(format!("{} ({how})\n  schema {schema}\n  {reason}", dialect.id()));
-            }
-            Err(TestError::Abort(reason)) => faults.push(format!("{}: {reason}", dialect.id())),
+        if is_full() {
+            println!("{}: {} {care:?} schemas in {:.0?}", dialect.id(), rounds * CASES, started.elapsed());
         }
+        faults.extend(fault);
     }
     assert_no_faults(&faults);
+}
+
+fn one_round(care: Care, dialect: &Dialect, seed: RngSeed) -> Option<String> {
+    let config = ProptestConfig {
+        cases: CASES,
+        rng_seed: seed,
+        failure_persistence: None,
+        max_shrink_iters: 4_000,
+        ..ProptestConfig::default()
+    };
+    let mut runner = TestRunner::new(config);
+    let outcome = runner.run(&(document(care), options()), |(schema, options)| {
+        write_down(dialect, &schema);
+        match fit_by_the_laws(&schema.to_string(), dialect, &options) {
+            Ok(_) => Ok(()),
+            Err(Fault::Unread(_)) if care == Care::Careless => Ok(()),
+            Err(fault) => Err(TestCaseError::fail(fault.to_string())),
+        }
+    });
+    match outcome {
+        Ok(()) => None,
+        Err(TestError::Fail(reason, (schema, options))) => {
+            let how = format!("{:?} {:?} {:?} {:?}", options.strict, options.open, options.spill, options.slot);
+            Some(format!("{} ({how})\n  schema {schema}\n  {reason}", dialect.id()))
+        }
+        Err(TestError::Abort(reason)) => Some(format!("{}: {reason}", dialect.id())),
+    }
 }
 
 fn write_down(dialect: &Dialect, schema: &Value) {

@@ -60,11 +60,7 @@ impl Imager<'_> {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in &shape.fields {
-            let mut presence = self.presence(field, &wire, depth)?;
-            if field.renamed.is_some() && !wire.is_closed() && !is_declared(&wire, &field.name) {
-                // Nobody declared its own name on the wire: what stands there comes back as it is.
-                presence.schema = any_of(vec![presence.schema, others.clone()]);
-            }
+            let presence = self.presence(field, &wire, depth)?;
             if presence.required {
                 required.push(json!(field.name));
             }
@@ -228,10 +224,6 @@ impl Imager<'_> {
         let key = self.resolved(properties.get("key")?)?.as_object()?.clone();
         Some(Entry { key, value: any_of(values) })
     }
-}
-
-fn is_declared(wire: &WireObject<'_>, name: &str) -> bool {
-    wire.properties.is_some_and(|properties| properties.contains_key(name))
 }
 
 /// How an entry of a map comes back.
