@@ -32,8 +32,11 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 sheet.put(Kw::PrefixItems, Json::arr(printed));
             } else {
-                // A tuple of one kind is a list with bounds; any other was carried before it came here.
-                items = rules.prefix.first().copied();
+                // What is nothing but a tuple was evened out or carried before it came here.
+                let code = self.refusal_code(Kw::PrefixItems);
+                let detail = "the places of a tuple that may be something else cannot be said";
+                self.change(&code, node.place, Kw::PrefixItems, Action::Dropped, Effect::Wider, detail);
+                items = None;
             }
         }
         let mut rest = LensId::SAME;
