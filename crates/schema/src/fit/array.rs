@@ -176,9 +176,10 @@ impl<'d> Lowerer<'d, '_> {
         }
         let (mut properties, mut required) = (Vec::new(), Vec::new());
         let mut fields = Vec::new();
-        for (index, id) in rules.prefix.iter().enumerate() {
+        let places = rules.max.map_or(count, |max| max.min(count));
+        for (index, id) in (0..places).zip(rules.prefix) {
             let name = self.arena.text(&format!("item_{}", index + 1));
-            if u64::try_from(index).is_ok_and(|index| index < rules.min) {
+            if index < rules.min {
                 required.push(name);
             }
             fields.push(name.to_owned());
@@ -187,10 +188,14 @@ impl<'d> Lowerer<'d, '_> {
         let mut rest = None;
         if !ends {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
-                let list = ArrayRules { items: Some(kind), ..ArrayRules::default() };
+                let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
+                let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
                 let list = Node { types: Some(Types::ARRAY), array: Some(self.arena.keep(list)), ..Node::default() };
                 let list = self.graph.add(list);
                 properties.push(("rest", list));
+                if min > 0 {
+                    required.push("rest");
+                }
                 rest = Some("rest".to_owned());
             } else {
                 self.change(&code, node.place, Kw::PrefixItems, Action::Closed, Effect::Narrower, "nothing may follow");
@@ -204,7 +209,11 @@ impl<'d> Lowerer<'d, '_> {
             Effect::Same,
             "an object with one key for each place",
         );
-        if rules.unique || !rules.contains.is_empty() {
+        if rest.is_none() && rules.min > places {
+            let detail = "a tuple ends sooner";
+            self.change(&code, node.place, Kw::MinItems, Action::Dropped, Effect::Wider, detail);
+        }
+        if rules.unique || !rules.contains.is_empty() || rules.unevaluated.is_some() {
             self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
         }
         let object = ObjectRules {
