@@ -17,6 +17,7 @@ impl<'d> Lowerer<'d, '_> {
         if !self.caps.must(Demand::RootObject) {
             self.root_in_place = true;
             self.opened.push(root);
+            self.defining = Some(root);
             let lowered = self.lower(root, Pos::Root);
             self.opened.pop();
             return self.null_here(lowered);
