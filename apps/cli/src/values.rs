@@ -192,7 +192,14 @@ pub(crate) fn as_json_schema(schema: Value) -> Value {
                     (_, value) => _ = out.insert(key, as_json_schema(value)),
                 }
             }
-            if null { json!({"anyOf": [out, {"type": "null"}]}) } else { Value::Object(out) }
+            if !null {
+                return Value::Object(out);
+            }
+            // References lead to definitions at the root, which stay there.
+            let definitions = out.remove("defs");
+            let mut either = Map::from_iter([("anyOf".to_owned(), json!([out, {"type": "null"}]))]);
+            either.extend(definitions.map(|definitions| ("defs".to_owned(), definitions)));
+            Value::Object(either)
         }
         Value::Array(items) => items.into_iter().map(as_json_schema).collect(),
         other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
