@@ -1,5 +1,5 @@
-//! Owns the memory of one fitting: what is read, the graph and what is printed lie side by side and is given back in one piece. Nothing
-//! in it owns memory of its own, so nothing has to be dropped.
+//! Owns the memory of one fitting: what is read, the graph and what is printed lie side by side and are given back in one
+//! piece. Nothing in it owns memory of its own, so nothing has to be dropped.
 
 use std::borrow::Cow;
 

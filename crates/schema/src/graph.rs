@@ -179,9 +179,12 @@ pub(crate) struct Logic<'d> {
     pub(crate) conditions: &'d [Condition<'d>],
 }
 
-impl Logic<'_> {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty()
+impl<'d> Logic<'d> {
+    /// The same in the arena; nothing where nothing is said.
+    pub(crate) fn kept(self, arena: &'d Arena) -> Option<&'d Self> {
+        let silent =
+            self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty();
+        (!silent).then(|| arena.keep(self))
     }
 }
 
@@ -255,8 +258,12 @@ impl<'d> Node<'d> {
     }
 
     fn has_no_rules(&self) -> bool {
-        self.values.is_none()
-            && self.formats.is_empty()
+        self.values.is_none() && self.has_no_rules_beside_values()
+    }
+
+    /// Whether nothing is asked of values but which they are and what types they have, as far as this node itself says.
+    pub(crate) fn has_no_rules_beside_values(&self) -> bool {
+        self.formats.is_empty()
             && self.number.is_none()
             && self.text.is_none()
             && self.array.is_none()

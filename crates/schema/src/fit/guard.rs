@@ -17,7 +17,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The guard of what a node asks besides its listed values.
     pub(super) fn rules_guard(&mut self, node: &'d Node<'d>) -> GuardId {
-        let rules = Node { values: None, ..Node::clone(node) };
+        let rules = Node { values: None, ..*node };
         let filled = self.fill(self.arena.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }

@@ -322,7 +322,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
         }
-        node.logic = (!logic.is_empty()).then(|| self.arena.keep(logic));
+        node.logic = logic.kept(self.arena);
         self.arena.keep(node)
     }
 

@@ -40,8 +40,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut own = *node;
         let target = own.target.take();
         let all = own.logic.map_or(&[][..], |logic| logic.all);
-        let logic = own.logic.map(|logic| Logic { all: &[], ..*logic }).filter(|logic| !logic.is_empty());
-        own.logic = logic.map(|logic| self.arena.keep(logic));
+        own.logic = own.logic.and_then(|logic| Logic { all: &[], ..*logic }.kept(self.arena));
         let single = target.is_none() && all.len() == 1;
         let place = own.place;
         let mut parts = Vec::with_capacity(all.len() + 1);

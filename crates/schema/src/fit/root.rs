@@ -80,8 +80,7 @@ impl<'d> Lowerer<'d, '_> {
             return node;
         }
         let mut plain = *node;
-        let logic = plain.logic.map(|logic| Logic { unions: &[], ..*logic }).filter(|logic| !logic.is_empty());
-        plain.logic = logic.map(|logic| self.arena.keep(logic));
+        plain.logic = plain.logic.and_then(|logic| Logic { unions: &[], ..*logic }.kept(self.arena));
         for union in unions {
             let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
             let mut groups = Vec::new();

@@ -26,8 +26,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut base = *node;
         base.notes = &[];
-        let logic = base.logic.map(|logic| Logic { unions: &[], ..*logic }).filter(|logic| !logic.is_empty());
-        base.logic = logic.map(|logic| self.arena.keep(logic));
+        base.logic = base.logic.and_then(|logic| Logic { unions: &[], ..*logic }.kept(self.arena));
         let (notes, unions) = (node.notes, node.unions());
         let silent = base.is_bare() && base.logic.is_none();
         // A type beside a union is often what every branch says again.

@@ -207,13 +207,7 @@ impl<'d> Lowerer<'d, '_> {
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
     pub(super) fn values_left(&mut self, node: &'d Node<'d>) -> (Vec<&'d Json<'d>>, bool) {
         let values = node.values.into_iter().flatten().copied();
-        let alone = node.formats.is_empty()
-            && node.number.is_none()
-            && node.text.is_none()
-            && node.array.is_none()
-            && node.object.is_none()
-            && node.logic.is_none();
-        if alone {
+        if node.has_no_rules_beside_values() && node.logic.is_none() {
             return (values.collect(), true);
         }
         let guard = self.rules_guard(node);
