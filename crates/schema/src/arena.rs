@@ -1,11 +1,9 @@
 //! Owns the memory of one fitting: what is read, the graph and what is printed lie side by side and are given back in one
 //! piece. Nothing in it owns memory of its own, so nothing has to be dropped.
 
-use std::borrow::Cow;
-
 use bumpalo::Bump;
 
-use crate::json::{Json, List, Member};
+use crate::json::{Json, Member};
 
 /// Room for the JSON of one fitting.
 #[derive(Debug)]
@@ -29,7 +27,7 @@ impl Arena {
     }
 
     /// A value that lives as long as the arena.
-    pub(crate) fn keep<T>(&self, value: T) -> &T {
+    pub(crate) fn keep<T: Copy>(&self, value: T) -> &T {
         self.0.alloc(value)
     }
 
@@ -56,53 +54,43 @@ impl Arena {
         self.list(&kept)
     }
 
-    /// Values that are in the arena already, as a list.
-    pub(crate) fn items<'a>(&'a self, items: impl ExactSizeIterator<Item = Json<'a>>) -> Json<'a> {
-        Json::Arr(List::Borrowed(self.0.alloc_slice_fill_iter(items)))
-    }
-
-    /// Members whose values are in the arena already, as an object.
-    pub(crate) fn members<'a>(&'a self, members: impl ExactSizeIterator<Item = Member<'a>>) -> Json<'a> {
-        Json::Obj(List::Borrowed(self.0.alloc_slice_fill_iter(members)))
+    /// A text as JSON.
+    pub(crate) fn str(&self, text: &str) -> Json<'_> {
+        Json::Str(self.text(text))
     }
 
     /// A list of these items.
-    pub(crate) fn arr<'a, const N: usize>(&'a self, items: [Json<'a>; N]) -> Json<'a> {
-        self.items(items.into_iter().map(|item| self.seal(item)))
+    pub(crate) fn arr<'a>(&'a self, items: &[Json<'a>]) -> Json<'a> {
+        Json::Arr(self.list(items))
+    }
+
+    /// A list of these texts.
+    pub(crate) fn texts<'a>(&'a self, texts: impl ExactSizeIterator<Item = &'a str>) -> Json<'a> {
+        Json::Arr(self.0.alloc_slice_fill_iter(texts.map(Json::Str)))
     }
 
     /// An object with these members.
-    pub(crate) fn obj<'a, const N: usize>(&'a self, members: [(&'a str, Json<'a>); N]) -> Json<'a> {
-        self.members(members.into_iter().map(|(key, value)| (key, self.seal(value))))
+    pub(crate) fn obj<'a>(&'a self, members: &[Member<'a>]) -> Json<'a> {
+        Json::Obj(self.list(members))
     }
 
-    /// Moves a value into the arena.
-    pub(crate) fn seal<'a>(&'a self, json: Json<'a>) -> Json<'a> {
-        match json {
-            Json::Str(text) => Json::Str(self.seal_text(text)),
-            Json::Arr(List::Owned(mut items)) => self.seal_items(&mut items),
-            Json::Obj(List::Owned(mut members)) => self.seal_members(&mut members),
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(List::Borrowed(_)) | Json::Obj(List::Borrowed(_)) => {
-                json
-            }
+    /// The same object with that member set, in its place or behind all others.
+    pub(crate) fn with<'a>(&'a self, json: Json<'a>, key: &'a str, value: Json<'a>) -> Json<'a> {
+        let Json::Obj(own) = json else { return json };
+        let Some(index) = own.iter().position(|(other, _)| *other == key) else {
+            return Json::Obj(self.extended(own, &[(key, value)]));
+        };
+        let copy = self.0.alloc_slice_copy(own);
+        if let Some((_, old)) = copy.get_mut(index) {
+            *old = value;
         }
+        Json::Obj(copy)
     }
 
-    /// Moves the items of a list into the arena; the room they had can be used again.
-    pub(crate) fn seal_items<'a>(&'a self, items: &mut Vec<Json<'a>>) -> Json<'a> {
-        self.items(items.drain(..).map(|item| self.seal(item)))
-    }
-
-    /// Moves the members of an object into the arena; the room they had can be used again.
-    pub(crate) fn seal_members<'a>(&'a self, members: &mut Vec<Member<'a>>) -> Json<'a> {
-        self.members(members.drain(..).map(|(key, value)| (key, self.seal(value))))
-    }
-
-    fn seal_text<'a>(&'a self, text: Cow<'a, str>) -> Cow<'a, str> {
-        match text {
-            Cow::Borrowed(_) => text,
-            Cow::Owned(text) => Cow::Borrowed(self.text(&text)),
-        }
+    /// The same object without that member.
+    pub(crate) fn without<'a>(&'a self, json: Json<'a>, key: &str) -> Json<'a> {
+        let Json::Obj(own) = json else { return json };
+        Json::Obj(self.filtered(own, |(other, _)| *other != key))
     }
 }
 

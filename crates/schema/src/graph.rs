@@ -4,10 +4,8 @@
 use std::fmt::Write;
 use std::ops::Index;
 
-use serde_json::Number;
-
 use crate::arena::Arena;
-use crate::json::{Json, push_token};
+use crate::json::{Json, Num, push_token};
 use crate::keyword::Kw;
 use crate::types::Types;
 
@@ -95,9 +93,9 @@ pub(crate) struct Node<'d> {
 }
 
 /// A lower or upper bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
-    pub(crate) value: Number,
+    pub(crate) value: Num,
     pub(crate) exclusive: bool,
 }
 
@@ -111,14 +109,14 @@ pub(crate) enum Side {
 impl Bound {
     /// The bound that leaves fewer numbers.
     pub(crate) fn tighter(self, other: Self, side: Side) -> Self {
-        let (own, new) = (self.value.as_f64().unwrap_or(0.0), other.value.as_f64().unwrap_or(0.0));
+        let (own, new) = (self.value.as_f64(), other.value.as_f64());
         let first = if own.total_cmp(&new).is_eq() { self.exclusive } else { (own > new) == (side == Side::Lower) };
         if first { self } else { other }
     }
 }
 
 /// What is asked of numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NumberRules<'d> {
     pub(crate) min: Option<Bound>,
     pub(crate) max: Option<Bound>,

@@ -2,85 +2,94 @@
 //! order of keys is kept. It knows nothing of schemas.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::fmt::Write as _;
-use std::ops::Deref;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use crate::arena::Arena;
 
-/// A JSON value whose text may be borrowed.
-#[derive(Clone, Debug, PartialEq)]
+/// A JSON value whose parts lie in the text it was read from or in an arena, so that a copy costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Json<'a> {
     Null,
     Bool(bool),
-    Num(Number),
-    Str(Cow<'a, str>),
-    Arr(List<'a, Json<'a>>),
-    Obj(List<'a, Member<'a>>),
+    Num(Num),
+    Str(&'a str),
+    Arr(&'a [Json<'a>]),
+    Obj(&'a [Member<'a>]),
 }
 
 /// One member of an object.
 pub(crate) type Member<'a> = (&'a str, Json<'a>);
 
-/// What a list or an object holds: a part of another value, or its own.
-#[derive(Clone, Debug)]
-pub(crate) enum List<'a, T> {
-    Borrowed(&'a [T]),
-    Owned(Vec<T>),
+/// A number as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Num {
+    Whole(u64),
+    Negative(i64),
+    Float(f64),
 }
 
-impl<T: Clone> List<'_, T> {
-    /// The same, to be changed.
-    pub(crate) fn to_mut(&mut self) -> &mut Vec<T> {
-        if let Self::Borrowed(items) = *self {
-            *self = Self::Owned(items.to_vec());
-        }
+impl Num {
+    pub(crate) fn as_u64(self) -> Option<u64> {
+        if let Self::Whole(value) = self { Some(value) } else { None }
+    }
+
+    pub(crate) fn as_i64(self) -> Option<i64> {
         match self {
-            Self::Owned(items) => items,
-            Self::Borrowed(_) => unreachable!(),
+            Self::Whole(value) => i64::try_from(value).ok(),
+            Self::Negative(value) => Some(value),
+            Self::Float(_) => None,
         }
     }
 
-    pub(crate) fn into_vec(self) -> Vec<T> {
+    #[expect(clippy::cast_precision_loss, reason = "numbers are compared as JSON readers do, by their floats")]
+    pub(crate) fn as_f64(self) -> f64 {
         match self {
-            Self::Borrowed(items) => items.to_vec(),
-            Self::Owned(items) => items,
+            Self::Whole(value) => value as f64,
+            Self::Negative(value) => value as f64,
+            Self::Float(value) => value,
         }
     }
-}
 
-impl<T> Deref for List<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
+    /// The same for `serde_json`.
+    pub(crate) fn to_value(self) -> Value {
         match self {
-            Self::Borrowed(items) => items,
-            Self::Owned(items) => items,
+            Self::Whole(value) => value.into(),
+            Self::Negative(value) => value.into(),
+            Self::Float(value) => value.into(),
         }
     }
 }
 
-impl<T> From<Vec<T>> for List<'_, T> {
-    fn from(items: Vec<T>) -> Self {
-        Self::Owned(items)
+impl From<u64> for Num {
+    fn from(value: u64) -> Self {
+        Self::Whole(value)
     }
 }
 
-impl<T: PartialEq> PartialEq for List<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
+impl From<usize> for Num {
+    fn from(value: usize) -> Self {
+        Self::Whole(u64::try_from(value).unwrap_or(u64::MAX))
     }
 }
 
-impl<'l, T> IntoIterator for &'l List<'_, T> {
-    type Item = &'l T;
-    type IntoIter = std::slice::Iter<'l, T>;
+impl From<i64> for Num {
+    fn from(value: i64) -> Self {
+        u64::try_from(value).map_or(Self::Negative(value), Self::Whole)
+    }
+}
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
+impl fmt::Display for Num {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(value) => value.fmt(f),
+            Self::Negative(value) => value.fmt(f),
+            Self::Float(value) => Value::from(*value).fmt(f),
+        }
     }
 }
 
@@ -101,43 +110,24 @@ impl<'a> Json<'a> {
         Ok(json)
     }
 
+    /// An object without members.
+    pub(crate) const EMPTY: Self = Self::Obj(&[]);
+
     /// Borrows a value that is already parsed.
     pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, serde_json::Error> {
         Seed { depth: bounds.depth, desk: &mut Desk::new(bounds, arena) }.deserialize(value)
     }
 
-    pub(crate) fn str(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Str(text.into())
+    pub(crate) fn as_str(&self) -> Option<&'a str> {
+        if let Self::Str(text) = *self { Some(text) } else { None }
     }
 
-    pub(crate) fn arr(items: Vec<Self>) -> Self {
-        Self::Arr(List::Owned(items))
+    pub(crate) fn as_arr(&self) -> Option<&'a [Json<'a>]> {
+        if let Self::Arr(items) = *self { Some(items) } else { None }
     }
 
-    pub(crate) fn obj(members: Vec<Member<'a>>) -> Self {
-        Self::Obj(List::Owned(members))
-    }
-
-    pub(crate) fn as_str(&self) -> Option<&str> {
-        if let Self::Str(text) = self { Some(text) } else { None }
-    }
-
-    pub(crate) fn as_arr(&self) -> Option<&[Json<'a>]> {
-        if let Self::Arr(items) = self { Some(items) } else { None }
-    }
-
-    pub(crate) fn as_obj(&self) -> Option<&[Member<'a>]> {
-        if let Self::Obj(members) = self { Some(members) } else { None }
-    }
-
-    /// The members of an object, to be changed.
-    pub(crate) fn members_mut(&mut self) -> Option<&mut Vec<Member<'a>>> {
-        if let Self::Obj(members) = self { Some(members.to_mut()) } else { None }
-    }
-
-    /// The items of a list, to be changed.
-    pub(crate) fn items_mut(&mut self) -> Option<&mut Vec<Json<'a>>> {
-        if let Self::Arr(items) = self { Some(items.to_mut()) } else { None }
+    pub(crate) fn as_obj(&self) -> Option<&'a [Member<'a>]> {
+        if let Self::Obj(members) = *self { Some(members) } else { None }
     }
 
     pub(crate) fn as_bool(&self) -> Option<bool> {
@@ -145,14 +135,14 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn as_f64(&self) -> Option<f64> {
-        if let Self::Num(number) = self { number.as_f64() } else { None }
+        if let Self::Num(number) = self { Some(number.as_f64()) } else { None }
     }
 
     /// The value as a count: a non-negative integer, also when it is written `3.0`.
     pub(crate) fn as_count(&self) -> Option<u64> {
         let Self::Num(number) = self else { return None };
         number.as_u64().or_else(|| {
-            let float = number.as_f64()?;
+            let float = number.as_f64();
             let whole = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
             #[expect(
                 clippy::cast_possible_truncation,
@@ -164,7 +154,7 @@ impl<'a> Json<'a> {
     }
 
     /// The member of that name, where this is an object.
-    pub(crate) fn get(&self, name: &str) -> Option<&Json<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Json<'a>> {
         self.as_obj()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
@@ -172,7 +162,7 @@ impl<'a> Json<'a> {
     pub(crate) fn each_text(&self, key: &str, visit: &mut dyn FnMut(&str)) {
         match self {
             Self::Obj(members) => {
-                for (own, value) in members {
+                for (own, value) in *members {
                     match value.as_str().filter(|_| *own == key) {
                         Some(text) => visit(text),
                         None => value.each_text(key, visit),
@@ -187,8 +177,8 @@ impl<'a> Json<'a> {
     /// Whether two values are equal as JSON Schema sees it: `1` and `1.0` are one number, key order does not count.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
-            (Self::Num(a), Json::Num(b)) => a == b || a.as_f64() == b.as_f64(),
-            (Self::Arr(a), Json::Arr(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (Self::Num(a), Json::Num(b)) => a == b || a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Equal),
+            (Self::Arr(a), Json::Arr(b)) => a.len() == b.len() && a.iter().zip(*b).all(|(a, b)| a.same(b)),
             (Self::Obj(a), Json::Obj(b)) => {
                 a.len() == b.len() && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && value.same(v)))
             }
@@ -200,13 +190,13 @@ impl<'a> Json<'a> {
     }
 
     /// An owned `serde_json` value.
-    pub(crate) fn to_value(&self) -> Value {
+    pub(crate) fn to_value(self) -> Value {
         match self {
             Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Num(number) => Value::Number(number.clone()),
-            Self::Str(text) => Value::String(text.as_ref().to_owned()),
-            Self::Arr(items) => Value::Array(items.iter().map(Json::to_value).collect()),
+            Self::Bool(value) => Value::Bool(value),
+            Self::Num(number) => number.to_value(),
+            Self::Str(text) => Value::String(text.to_owned()),
+            Self::Arr(items) => Value::Array(items.iter().map(|item| item.to_value()).collect()),
             Self::Obj(members) => {
                 let mut map = Map::with_capacity(members.len());
                 for (key, value) in members {
@@ -428,15 +418,15 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Json<'de>, E> {
-        Ok(Number::from_f64(value).map_or(Json::Null, Json::Num))
+        Ok(if value.is_finite() { Json::Num(Num::Float(value)) } else { Json::Null })
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'de>, E> {
-        Ok(Json::Str(Cow::Borrowed(text)))
+        Ok(Json::Str(text))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
-        Ok(Json::str(self.desk.arena.text(text)))
+        Ok(self.desk.arena.str(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
@@ -445,7 +435,9 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
         while let Some(item) = seq.next_element_seed(Seed { depth, desk: &mut *desk })? {
             desk.items.push(item);
         }
-        Ok(desk.arena.items(desk.items.drain(start..)))
+        let items = desk.arena.arr(desk.items.get(start..).unwrap_or_default());
+        desk.items.truncate(start);
+        Ok(items)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
@@ -459,15 +451,17 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
             let value = map.next_value_seed(Seed { depth, desk: &mut *desk })?;
             desk.members.push((key, value));
         }
-        let members = desk.members.drain(start..);
+        let members = desk.members.get(start..).unwrap_or_default();
         if members.len() >= SCANNED_FOR_DUPLICATES {
-            let mut keys: Vec<&str> = members.as_slice().iter().map(|(key, _)| key.as_ref()).collect();
+            let mut keys: Vec<&str> = members.iter().map(|(key, _)| *key).collect();
             keys.sort_unstable();
             if let Some([key, _]) = keys.array_windows().find(|[a, b]| a == b) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
         }
-        Ok(desk.arena.members(members))
+        let object = desk.arena.obj(members);
+        desk.members.truncate(start);
+        Ok(object)
     }
 }
 

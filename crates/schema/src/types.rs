@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::json::Json;
+use crate::json::{Json, Num};
 
 /// A set of JSON types. It is stored as the list of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,9 +58,7 @@ impl Types {
         match value {
             Json::Null => Self::NULL,
             Json::Bool(_) => Self::BOOLEAN,
-            Json::Num(number) if number.is_f64() && number.as_f64().is_some_and(|float| float.fract() != 0.0) => {
-                Self::FRACTION
-            }
+            Json::Num(Num::Float(float)) if float.fract() != 0.0 => Self::FRACTION,
             Json::Num(_) => Self::INTEGER,
             Json::Str(_) => Self::STRING,
             Json::Arr(_) => Self::ARRAY,

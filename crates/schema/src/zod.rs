@@ -8,15 +8,16 @@
 mod build;
 mod text;
 
-use build::{anything, child, nothing, nullable, of_type, with};
+use build::{ANYTHING, NOTHING, nullable, of_type, with};
 
+use crate::arena::Arena;
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::types::Types;
 
 /// The plain schema that a serialized Zod instance stands for; `None` where the value is not one.
-pub(crate) fn plain<'a>(schema: &Json<'a>) -> Option<Json<'a>> {
-    Instance::of(schema).map(|instance| instance.plain(DEEPEST))
+pub(crate) fn plain<'a>(schema: &'a Json<'a>, arena: &'a Arena) -> Option<Json<'a>> {
+    Instance::of(schema, arena).map(|instance| instance.plain(DEEPEST))
 }
 
 /// Whether a key of that name may hold the definition of an instance.
@@ -148,21 +149,26 @@ enum Version {
 }
 
 /// A serialized instance.
-struct Instance<'j, 'a> {
-    whole: &'j Json<'a>,
-    definition: &'j Json<'a>,
+struct Instance<'a> {
+    whole: &'a Json<'a>,
+    definition: &'a Json<'a>,
     kind: Kind,
     version: Version,
+    arena: &'a Arena,
 }
 
-impl<'j, 'a> Instance<'j, 'a> {
-    fn of(whole: &'j Json<'a>) -> Option<Self> {
+impl<'a> Instance<'a> {
+    fn of(whole: &'a Json<'a>, arena: &'a Arena) -> Option<Self> {
         let members = whole.as_obj()?;
         let has_definition = members.iter().any(|(key, _)| may_define(key));
-        if has_definition { Self::version_3(whole, members).or_else(|| Self::version_4(whole, members)) } else { None }
+        if has_definition {
+            Self::version_3(whole, members, arena).or_else(|| Self::version_4(whole, members, arena))
+        } else {
+            None
+        }
     }
 
-    fn version_3(whole: &'j Json<'a>, members: &[Member<'a>]) -> Option<Self> {
+    fn version_3(whole: &'a Json<'a>, members: &[Member<'a>], arena: &'a Arena) -> Option<Self> {
         let definition = whole.get("_def")?;
         let name = definition.get("typeName")?.as_str()?.strip_prefix("Zod")?;
         // A key that is a keyword says that somebody wrote a JSON Schema.
@@ -170,10 +176,10 @@ impl<'j, 'a> Instance<'j, 'a> {
             return None;
         }
         let kind = Kind::named(&name.to_ascii_lowercase()).unwrap_or(Kind::Opaque);
-        Some(Self { whole, definition, kind, version: Version::V3 })
+        Some(Self { whole, definition, kind, version: Version::V3, arena })
     }
 
-    fn version_4(whole: &'j Json<'a>, members: &[Member<'a>]) -> Option<Self> {
+    fn version_4(whole: &'a Json<'a>, members: &[Member<'a>], arena: &'a Arena) -> Option<Self> {
         let internals = whole.get("_zod").and_then(|internals| internals.get("def"));
         let definition = internals.or_else(|| whole.get("def")).or_else(|| whole.get("_def"))?;
         let name = definition.get(Kw::Type.name())?.as_str()?;
@@ -190,27 +196,27 @@ impl<'j, 'a> Instance<'j, 'a> {
             None | Some(Kw::Type | Kw::Format | Kw::MinLength | Kw::MaxLength | Kw::Description) => true,
             Some(kw) => kw == Kw::Enum && value.as_obj().is_some(),
         });
-        (complete && named && own).then_some(Self { whole, definition, kind, version: Version::V4 })
+        (complete && named && own).then_some(Self { whole, definition, kind, version: Version::V4, arena })
     }
 
-    fn get(&self, name: &str) -> Option<&'j Json<'a>> {
+    fn get(&self, name: &str) -> Option<&'a Json<'a>> {
         self.definition.get(name)
     }
 
     /// The schema that this one wraps, under any of the names that it goes by.
-    fn inner(&self) -> Option<&'j Json<'a>> {
+    fn inner(&self) -> Option<&'a Json<'a>> {
         ["innerType", "schema", Kw::Type.name()].into_iter().find_map(|name| self.get(name))
     }
 
     /// What a pipe takes in: its first schema, or the second where the first is a function.
-    fn intake(&self) -> Option<&'j Json<'a>> {
+    fn intake(&self) -> Option<&'a Json<'a>> {
         let first = self.get("in")?;
-        let function = Instance::of(first).is_some_and(|first| first.kind == Kind::Transform);
+        let function = Instance::of(first, self.arena).is_some_and(|first| first.kind == Kind::Transform);
         if function { self.get("out") } else { Some(first) }
     }
 
     /// The definitions of the checks that survived. A format of Zod 4 is its own first check.
-    fn checks(&self) -> impl Iterator<Item = &'j Json<'a>> + use<'j, 'a> {
+    fn checks(&self) -> impl Iterator<Item = &'a Json<'a>> + use<'a> {
         let own = self.get("check").is_some().then_some(self.definition);
         let listed = self.get("checks").and_then(Json::as_arr).unwrap_or_default();
         own.into_iter().chain(listed.iter().map(|check| {
@@ -220,16 +226,17 @@ impl<'j, 'a> Instance<'j, 'a> {
     }
 
     fn plain(&self, depth: usize) -> Json<'a> {
-        let Some(depth) = depth.checked_sub(1) else { return anything() };
+        let Some(depth) = depth.checked_sub(1) else { return ANYTHING };
+        let arena = self.arena;
         let mut out = match self.kind {
             Kind::String => self.string(),
             Kind::Number | Kind::BigInt => self.number(),
-            Kind::Boolean | Kind::Success => of_type(Types::BOOLEAN),
-            Kind::Date => with(of_type(Types::STRING), Kw::Format, Json::str("date-time")),
-            Kind::Null => of_type(Types::NULL),
-            Kind::Template => of_type(Types::STRING),
-            Kind::Absent | Kind::Never => nothing(),
-            Kind::Any | Kind::Transform | Kind::Opaque => anything(),
+            Kind::Boolean | Kind::Success => of_type(arena, Types::BOOLEAN),
+            Kind::Date => with(arena, of_type(arena, Types::STRING), Kw::Format, Json::Str("date-time")),
+            Kind::Null => of_type(arena, Types::NULL),
+            Kind::Template => of_type(arena, Types::STRING),
+            Kind::Absent | Kind::Never => NOTHING,
+            Kind::Any | Kind::Transform | Kind::Opaque => ANYTHING,
             Kind::Literal => self.literal(),
             Kind::Enum => self.enumeration(),
             Kind::Object => self.object(depth),
@@ -239,17 +246,17 @@ impl<'j, 'a> Instance<'j, 'a> {
             Kind::Map => self.map(depth),
             Kind::Union => self.union(depth),
             Kind::Intersection => self.intersection(depth),
-            Kind::Nullable => nullable(child(self.inner(), depth)),
+            Kind::Nullable => nullable(arena, self.child(self.inner(), depth)),
             Kind::Default => match self.get("defaultValue") {
-                Some(value) => with(child(self.inner(), depth), Kw::Default, value.clone()),
-                None => child(self.inner(), depth),
+                Some(value) => with(arena, self.child(self.inner(), depth), Kw::Default, *value),
+                None => self.child(self.inner(), depth),
             },
-            Kind::Optional | Kind::Catch | Kind::Required | Kind::Wrapper => child(self.inner(), depth),
-            Kind::Pipe => child(self.intake(), depth),
+            Kind::Optional | Kind::Catch | Kind::Required | Kind::Wrapper => self.child(self.inner(), depth),
+            Kind::Pipe => self.child(self.intake(), depth),
         };
         let described = self.get(Kw::Description.name()).or_else(|| self.whole.get(Kw::Description.name()));
         if let Some(text @ Json::Str(_)) = described {
-            out = with(out, Kw::Description, text.clone());
+            out = with(arena, out, Kw::Description, *text);
         }
         out
     }
@@ -257,8 +264,7 @@ impl<'j, 'a> Instance<'j, 'a> {
     /// Whether an object may leave the key out.
     fn omittable(&self, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
-        let ask =
-            |schema: Option<&Json<'a>>| schema.and_then(Instance::of).is_some_and(|instance| instance.omittable(depth));
+        let ask = |schema: Option<&'a Json<'a>>| self.nested(schema).is_some_and(|instance| instance.omittable(depth));
         match self.kind {
             Kind::Optional | Kind::Default | Kind::Absent | Kind::Transform => true,
             Kind::Any => self.version == Version::V3,

@@ -34,7 +34,7 @@ impl<'j> Links<'j> {
         let mut definitions = HashMap::default();
         for (key, value) in document.as_obj().unwrap_or_default() {
             if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::OpenDefs)), Json::Obj(map)) = (Kw::of(key), value) {
-                for (name, _) in map {
+                for (name, _) in *map {
                     let number = definitions.len() + 1;
                     definitions.entry((kw, *name)).or_insert(number);
                 }

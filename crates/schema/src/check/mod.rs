@@ -263,7 +263,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                 }
                 (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
                     let required = if stand.way == Way::Hard { seen.required() } else { HashSet::default() };
-                    for (name, item) in map {
+                    for (name, item) in *map {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;
                         }

@@ -254,7 +254,7 @@ impl<'j> Checker<'_, 'j> {
             let broken =
                 row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
             if let Some(feature) = broken {
-                let value = Json::str(text);
+                let value = Json::Str(text);
                 let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
                 self.violate(row, &spot.word(Kw::Pattern.name()), Kw::Pattern.name(), &blanks);
             }

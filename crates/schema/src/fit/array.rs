@@ -4,7 +4,7 @@ use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Node, NodeId, ObjectRules};
-use crate::json::Json;
+use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
 use crate::report::{Action, Effect};
@@ -30,7 +30,7 @@ impl<'d> Lowerer<'d, '_> {
                     prefix.push(lowered.lens);
                     printed.push(lowered.json);
                 }
-                sheet.put(Kw::PrefixItems, Json::arr(printed));
+                sheet.put(Kw::PrefixItems, self.arena.arr(&printed));
             } else {
                 // What is nothing but a tuple was evened out or carried before it came here.
                 let code = self.refusal_code(Kw::PrefixItems);
@@ -104,7 +104,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             // A smaller lower bound still says that the list is not empty.
             if kw == Kw::MinItems && self.caps.accepts_count(kw, 1) {
-                sheet.put(kw, Json::Num(1.into()));
+                sheet.put(kw, Json::Num(Num::Whole(1)));
             }
             self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
         }

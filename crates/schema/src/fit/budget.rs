@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Printed;
+use super::union::with_fact;
 use crate::arena::Arena;
 use crate::check::{Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
@@ -33,15 +34,21 @@ pub(super) fn meet_budgets<'d>(
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
         let mut hoist = Hoist { limit, deep: Vec::new(), arena, code: code(Demand::MaxDepth), changes };
-        hoist.run(&mut json);
+        json = hoist.run(json);
     }
     if let Some(limit) = caps.limit(Demand::MaxItemsSum)
         && sum_of_max_items(&json) > limit
     {
-        strip_max_items(&mut json, &mut String::new(), &code(Demand::MaxItemsSum), caps, changes);
+        let code = code(Demand::MaxItemsSum);
+        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        json = strip.run(json, &|json| without_max_items(json, caps, arena));
     }
-    if dialect.fallback().is_none() {
-        trim_enums(&mut json, caps, &code(Demand::MaxEnumValues), changes);
+    if dialect.fallback().is_none()
+        && let Some(cut) = long_enums(&json, caps)
+    {
+        let code = code(Demand::MaxEnumValues);
+        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        json = strip.run(json, &|json| without_long_enum(json, cut, arena));
     }
     json
 }
@@ -92,29 +99,29 @@ pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
 
 /// What is sent when no rung is left: a dialect that closes objects gets the value as JSON text, any other an object of any
 /// form (R-A7).
-pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps) -> (Json<'d>, Lens, Change) {
+pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps, arena: &'d Arena) -> (Json<'d>, Lens, Change) {
     let mut lens = Lens::identity();
     let (json, detail) = if caps.must(Demand::Closed) {
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
-        let value = Json::obj(vec![
-            (Kw::Type.name(), Json::str("string")),
-            (Kw::Description.name(), Json::str("(the whole value as JSON text)")),
+        let value = arena.obj(&[
+            (Kw::Type.name(), Json::Str("string")),
+            (Kw::Description.name(), Json::Str("(the whole value as JSON text)")),
         ]);
-        let json = Json::obj(vec![
-            (Kw::Type.name(), Json::str("object")),
-            (Kw::Properties.name(), Json::obj(vec![("value", value)])),
-            (Kw::Required.name(), Json::arr(vec![Json::str("value")])),
+        let json = arena.obj(&[
+            (Kw::Type.name(), Json::Str("object")),
+            (Kw::Properties.name(), arena.obj(&[("value", value)])),
+            (Kw::Required.name(), Json::Arr(&[Json::Str("value")])),
             (Kw::AdditionalProperties.name(), Json::Bool(false)),
         ]);
         (json, "nothing else would be taken: the value as JSON text")
     } else {
-        let mut members = vec![(Kw::Type.name(), Json::str("object")), (Kw::Properties.name(), Json::obj(Vec::new()))];
+        let mut members = vec![(Kw::Type.name(), Json::Str("object")), (Kw::Properties.name(), Json::EMPTY)];
         if caps.must(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
-        (Json::obj(members), "nothing else would be taken: an object of any form")
+        (arena.obj(&members), "nothing else would be taken: an object of any form")
     };
     let change = Change {
         code: stuck.code.as_str().into(),
@@ -137,38 +144,26 @@ struct Hoist<'d, 'h> {
 }
 
 impl<'d> Hoist<'d, '_> {
-    fn run(&mut self, json: &mut Json<'d>) {
-        let Some(members) = json.members_mut() else { return };
-        let mut taken: Vec<String> = Vec::new();
-        let index = members.iter().position(|(key, _)| *key == Kw::Defs.name());
-        let mut defs = match index.map(|index| members.remove(index).1) {
-            Some(Json::Obj(map)) => map.into_vec(),
-            Some(Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_)) | None => Vec::new(),
-        };
-        taken.extend(defs.iter().map(|(name, _)| (*name).to_owned()));
-        self.descend(json, 0, &taken);
-        for (_, definition) in &mut defs {
-            self.descend(definition, 0, &taken);
-        }
-        defs.append(&mut self.deep);
-        if let (Some(members), false) = (json.members_mut(), defs.is_empty()) {
-            members.push((Kw::Defs.name(), Json::obj(defs)));
-        }
+    fn run(&mut self, json: Json<'d>) -> Json<'d> {
+        let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
+        let root = self.descend(self.arena.without(json, Kw::Defs.name()), 0, defs);
+        let mut all: Vec<Member<'d>> =
+            defs.iter().map(|(name, definition)| (*name, self.descend(*definition, 0, defs))).collect();
+        all.append(&mut self.deep);
+        if all.is_empty() { root } else { self.arena.with(root, Kw::Defs.name(), self.arena.obj(&all)) }
     }
 
-    fn descend(&mut self, json: &mut Json<'d>, depth: u64, taken: &[String]) {
-        let object = json.get(Kw::Properties.name()).is_some() || names_object(json);
+    fn descend(&mut self, json: Json<'d>, depth: u64, taken: &[Member<'d>]) -> Json<'d> {
+        let object = json.get(Kw::Properties.name()).is_some() || names_object(&json);
         let below = depth + u64::from(object);
         if below > self.limit {
             let mut count = self.deep.len() + 1;
             let mut name = format!("deep_{count}");
-            while taken.contains(&name) || self.deep.iter().any(|(own, _)| *own == name) {
+            while taken.iter().chain(&self.deep).any(|(own, _)| *own == name) {
                 count += 1;
                 name = format!("deep_{count}");
             }
             let pointer = format!("#/{}/{name}", Kw::Defs.name());
-            let reference = Json::obj(vec![(Kw::Ref.name(), Json::str(pointer))]);
-            let mut moved = std::mem::replace(json, reference);
             let slot = self.deep.len();
             self.deep.push((self.arena.text(&name), Json::Null));
             self.changes.push(Change {
@@ -179,44 +174,50 @@ impl<'d> Hoist<'d, '_> {
                 effect: Effect::Same,
                 detail: "an object that is nested too deeply became a definition".into(),
             });
-            self.descend(&mut moved, 0, taken);
+            let moved = self.descend(json, 0, taken);
             if let Some((_, place)) = self.deep.get_mut(slot) {
                 *place = moved;
             }
-            return;
+            return self.arena.obj(&[(Kw::Ref.name(), self.arena.str(&pointer))]);
         }
-        each_subschema(json, &mut |_, child| self.descend(child, below, taken));
+        with_subschemas(json, self.arena, &mut |_, child| self.descend(child, below, taken))
     }
 }
 
 fn names_object(json: &Json<'_>) -> bool {
     match json.get(Kw::Type.name()) {
-        Some(Json::Str(name)) => name == "object",
+        Some(Json::Str(name)) => *name == "object",
         Some(Json::Arr(names)) => names.iter().any(|name| name.as_str() == Some("object")),
         _ => false,
     }
 }
 
-/// Calls a function for every subschema of a printed schema, with the way to it.
-fn each_subschema<'d>(json: &mut Json<'d>, visit: &mut dyn FnMut(&[&str], &mut Json<'d>)) {
-    let Some(members) = json.members_mut() else { return };
-    for (key, value) in members {
+/// The same schema with what a function makes of each of its subschemas, given the way to it.
+fn with_subschemas<'d>(
+    json: Json<'d>,
+    arena: &'d Arena,
+    made: &mut dyn FnMut(&[&str], Json<'d>) -> Json<'d>,
+) -> Json<'d> {
+    let Json::Obj(members) = json else { return json };
+    let mut own = members.to_vec();
+    for (key, value) in &mut own {
         let Some(kw) = Kw::of(key) else { continue };
-        match (kw.row().holds, value) {
-            (Holds::Schema, child @ Json::Obj(_)) => visit(&[kw.name()], child),
+        match (kw.row().holds, *value) {
+            (Holds::Schema, child @ Json::Obj(_)) => *value = made(&[kw.name()], child),
             (Holds::SchemaList, Json::Arr(items)) => {
-                for (index, item) in items.to_mut().iter_mut().enumerate() {
-                    visit(&[kw.name(), &index.to_string()], item);
-                }
+                let item = |(index, item): (usize, &Json<'d>)| made(&[kw.name(), &index.to_string()], *item);
+                let items: Vec<Json<'d>> = items.iter().enumerate().map(item).collect();
+                *value = arena.arr(&items);
             }
             (Holds::SchemaMap, Json::Obj(map)) => {
-                for (name, item) in map.to_mut() {
-                    visit(&[kw.name(), name], item);
-                }
+                let map: Vec<Member<'d>> =
+                    map.iter().map(|(name, item)| (*name, made(&[kw.name(), name], *item))).collect();
+                *value = arena.obj(&map);
             }
             _ => {}
         }
     }
+    arena.obj(&own)
 }
 
 /// Calls a function for every subschema of a printed schema, to be looked at only.
@@ -238,39 +239,64 @@ fn sum_of_max_items(json: &Json<'_>) -> u64 {
     sum
 }
 
-fn strip_max_items(json: &mut Json<'_>, pointer: &mut String, code: &Arc<str>, caps: &Caps, changes: &mut Vec<Change>) {
-    if let Some(members) = json.members_mut()
-        && let Some(index) = members.iter().position(|(key, _)| *key == Kw::MaxItems.name())
-    {
-        let (_, value) = members.remove(index);
-        let fact = format!("({}: {value})", Kw::MaxItems.name());
-        if caps.accepts(Kw::Description) {
-            match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
-                Some((_, text)) => *text = Json::str(format!("{} {fact}", text.as_str().unwrap_or_default())),
-                None => members.push((Kw::Description.name(), Json::str(fact))),
-            }
-        }
-        changes.push(Change {
-            code: Arc::clone(code),
-            at: pointer.clone(),
-            keyword: Kw::MaxItems.name().into(),
-            action: Action::Described,
-            effect: Effect::Wider,
-            detail: "the lists of this schema are too long together".into(),
-        });
-    }
-    each_subschema(json, &mut |way, child| {
-        let end = pointer.len();
-        for token in way {
-            crate::json::push_token(pointer, token);
-        }
-        strip_max_items(child, pointer, code, caps, changes);
-        pointer.truncate(end);
-    });
+/// Drops from a printed schema what a function finds too much in it, and in every schema below.
+struct Strip<'d, 's> {
+    arena: &'d Arena,
+    code: &'s Arc<str>,
+    changes: &'s mut Vec<Change>,
+    pointer: String,
 }
 
-/// Takes the longest enums out where no rung of the ladder is left that takes them.
-fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &Arc<str>, changes: &mut Vec<Change>) {
+impl<'d> Strip<'d, '_> {
+    fn run(&mut self, json: Json<'d>, strip: &dyn Fn(Json<'d>) -> Option<(Json<'d>, Dropped)>) -> Json<'d> {
+        let mut own = json;
+        if let Some((stripped, dropped)) = strip(json) {
+            own = stripped;
+            self.changes.push(Change {
+                code: Arc::clone(self.code),
+                at: self.pointer.clone(),
+                keyword: dropped.kw.name().into(),
+                action: dropped.action,
+                effect: Effect::Wider,
+                detail: dropped.why.into(),
+            });
+        }
+        with_subschemas(own, self.arena, &mut |way, child| {
+            let end = self.pointer.len();
+            for token in way {
+                crate::json::push_token(&mut self.pointer, token);
+            }
+            let child = self.run(child, strip);
+            self.pointer.truncate(end);
+            child
+        })
+    }
+}
+
+/// A keyword that goes.
+struct Dropped {
+    kw: Kw,
+    action: Action,
+    why: &'static str,
+}
+
+fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+    let value = json.get(Kw::MaxItems.name())?;
+    let rest = arena.without(json, Kw::MaxItems.name());
+    let fact = format!("({}: {value})", Kw::MaxItems.name());
+    let rest = if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest };
+    let why = "the lists of this schema are too long together";
+    Some((rest, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
+}
+
+fn without_long_enum<'d>(json: Json<'d>, cut: usize, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+    json.get(Kw::Enum.name()).and_then(Json::as_arr).filter(|values| values.len() >= cut)?;
+    let why = "the enums of this schema have too many values together";
+    Some((arena.without(json, Kw::Enum.name()), Dropped { kw: Kw::Enum, action: Action::Dropped, why }))
+}
+
+/// From how many values on an enum has to go where no rung of the ladder is left that takes them all.
+fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<usize> {
     let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
     let longest = caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX);
     let mut sizes = Vec::new();
@@ -286,9 +312,7 @@ fn trim_enums(json: &mut Json<'_>, caps: &Caps, code: &Arc<str>, changes: &mut V
         total -= count;
         cut = count;
     }
-    if cut < usize::MAX {
-        drop_enums(json, cut, &mut String::new(), code, changes);
-    }
+    (cut < usize::MAX).then_some(cut)
 }
 
 fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
@@ -299,43 +323,22 @@ fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
     look_at_subschemas(json, &mut |child| enum_sizes(child, sizes));
 }
 
-fn drop_enums(json: &mut Json<'_>, cut: usize, pointer: &mut String, code: &Arc<str>, changes: &mut Vec<Change>) {
-    let long = json.get(Kw::Enum.name()).and_then(Json::as_arr).is_some_and(|values| values.len() >= cut);
-    if let (Some(members), true) = (json.members_mut(), long) {
-        members.retain(|(key, _)| *key != Kw::Enum.name());
-        changes.push(Change {
-            code: Arc::clone(code),
-            at: pointer.clone(),
-            keyword: Kw::Enum.name().into(),
-            action: Action::Dropped,
-            effect: Effect::Wider,
-            detail: "the enums of this schema have too many values together".into(),
-        });
-    }
-    each_subschema(json, &mut |way, child| {
-        let end = pointer.len();
-        for token in way {
-            crate::json::push_token(pointer, token);
-        }
-        drop_enums(child, cut, pointer, code, changes);
-        pointer.truncate(end);
-    });
-}
-
 /// Takes out the definitions that nothing refers to any more, where a dialect minds them.
-pub(super) fn drop_unused(json: &mut Json<'_>, dialect: &Dialect, slot: Slot) {
+pub(super) fn drop_unused<'d>(json: Json<'d>, dialect: &Dialect, slot: Slot, arena: &'d Arena) -> Json<'d> {
     if !dialect.caps(slot).must(Demand::DefsUsed) {
-        return;
+        return json;
     }
     let name_of = |violation: Violation| pointer_tokens(&violation.at).last().map(Cow::into_owned);
     let unused: foldhash::HashSet<String> =
-        violations_of(json, dialect, slot, Demand::DefsUsed).filter_map(name_of).collect();
-    let Some(members) = json.members_mut() else { return };
-    for (word, definitions) in members {
-        if let (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) = (Kw::of(word), definitions) {
-            map.to_mut().retain(|(name, _)| !unused.contains(*name));
+        violations_of(&json, dialect, slot, Demand::DefsUsed).filter_map(name_of).collect();
+    let mut rest = json;
+    for word in [Kw::Defs, Kw::OpenDefs] {
+        if let Some(Json::Obj(map)) = json.get(word.name()) {
+            let used = arena.filtered(map, |(name, _)| !unused.contains(*name));
+            rest = arena.with(rest, word.name(), Json::Obj(used));
         }
     }
+    rest
 }
 
 fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand) -> impl Iterator<Item = Violation> {
@@ -345,39 +348,23 @@ fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand)
 }
 
 /// Gives every loop of required properties a way out, by making one of them optional.
-pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, changes: &mut Vec<Change>) {
+pub(super) fn soften_loops<'d>(
+    json: Json<'d>,
+    dialect: &Dialect,
+    slot: Slot,
+    arena: &'d Arena,
+    changes: &mut Vec<Change>,
+) -> Json<'d> {
+    let mut json = json;
     if !dialect.caps(slot).must(Demand::CycleOptional) {
-        return;
+        return json;
     }
     for _ in 0..64 {
-        let broken = violations_of(json, dialect, slot, Demand::CycleOptional)
+        let broken = violations_of(&json, dialect, slot, Demand::CycleOptional)
             .find(|violation| violation.keyword == Kw::Ref.name());
-        let Some(violation) = broken else { return };
-        let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
-        let mut softened = false;
-        while let Some(name) = tokens.pop() {
-            if name == Kw::Items.name()
-                && let Some(members) = at(json, &tokens).and_then(Json::members_mut)
-                && let Some(index) = members.iter().position(|(key, _)| *key == Kw::MinItems.name())
-            {
-                members.remove(index);
-                softened = true;
-                break;
-            }
-            if tokens.last().map(String::as_str) != Some(Kw::Properties.name()) {
-                continue;
-            }
-            let object = tokens.get(..tokens.len() - 1).unwrap_or_default();
-            if let Some(node) = at(json, object)
-                && drop_required(node, &name)
-            {
-                softened = true;
-                break;
-            }
-        }
-        if !softened {
-            return;
-        }
+        let Some(violation) = broken else { break };
+        let Some(softened) = softened(json, &violation, arena) else { break };
+        json = softened;
         changes.push(Change {
             code: violation.code.into(),
             at: violation.at,
@@ -387,25 +374,54 @@ pub(super) fn soften_loops(json: &mut Json<'_>, dialect: &Dialect, slot: Slot, c
             detail: "made optional, so that the loop has a way out".into(),
         });
     }
+    json
 }
 
-fn at<'j, 'd>(json: &'j mut Json<'d>, tokens: &[String]) -> Option<&'j mut Json<'d>> {
-    let mut json = json;
-    for token in tokens {
-        json = match json {
-            Json::Obj(members) => &mut members.to_mut().iter_mut().find(|(key, _)| key == token)?.1,
-            Json::Arr(items) => items.to_mut().get_mut(token.parse::<usize>().ok()?)?,
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
-        };
+/// The same schema with the nearest list or property on the way to a reference made optional.
+fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Option<Json<'d>> {
+    let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
+    while let Some(name) = tokens.pop() {
+        let declared = tokens.split_last().filter(|(last, _)| *last == Kw::Properties.name());
+        if let Some((_, object)) = declared
+            && let Some(softened) = changed_at(json, object, arena, &|node| without_required(node, &name, arena))
+        {
+            return Some(softened);
+        }
+        let emptied = |node: Json<'d>| node.get(Kw::MinItems.name()).map(|_| arena.without(node, Kw::MinItems.name()));
+        if name == Kw::Items.name()
+            && let Some(softened) = changed_at(json, &tokens, arena, &emptied)
+        {
+            return Some(softened);
+        }
     }
-    Some(json)
+    None
 }
 
-fn drop_required(node: &mut Json<'_>, name: &str) -> bool {
-    let Some(members) = node.members_mut() else { return false };
-    let required = members.iter_mut().find(|(key, _)| *key == Kw::Required.name());
-    let Some(required) = required.and_then(|(_, names)| names.items_mut()) else { return false };
-    let before = required.len();
-    required.retain(|own| own.as_str() != Some(name));
-    required.len() < before
+/// The same value with what a function makes of the part at that place.
+fn changed_at<'d>(
+    json: Json<'d>,
+    tokens: &[String],
+    arena: &'d Arena,
+    change: &dyn Fn(Json<'d>) -> Option<Json<'d>>,
+) -> Option<Json<'d>> {
+    let Some((token, below)) = tokens.split_first() else { return change(json) };
+    match json {
+        Json::Obj(members) => {
+            let (key, value) = members.iter().find(|(key, _)| key == token)?;
+            Some(arena.with(json, key, changed_at(*value, below, arena, change)?))
+        }
+        Json::Arr(items) => {
+            let mut items = items.to_vec();
+            let item = items.get_mut(token.parse::<usize>().ok()?)?;
+            *item = changed_at(*item, below, arena, change)?;
+            Some(arena.arr(&items))
+        }
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
+    }
+}
+
+fn without_required<'d>(node: Json<'d>, name: &str, arena: &'d Arena) -> Option<Json<'d>> {
+    let required = node.get(Kw::Required.name())?.as_arr()?;
+    let rest = arena.filtered(required, |own| own.as_str() != Some(name));
+    (rest.len() < required.len()).then(|| arena.with(node, Kw::Required.name(), Json::Arr(rest)))
 }

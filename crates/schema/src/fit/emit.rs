@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{Lowered, Lowerer, Pos, SoFar, Spill, Trust, Wanting};
+use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{Bound, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
@@ -35,7 +36,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn emit(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         if let Some(json) = node.as_written().filter(|_| self.takes_notes(node)) {
             self.spend(json.as_obj().unwrap_or_default());
-            return Lowered { json: json.clone(), lens: LensId::SAME, null: false };
+            return Lowered { json: *json, lens: LensId::SAME, null: false };
         }
         let mut sheet = self.sheet();
         self.put_types(node, pos, &mut sheet);
@@ -85,7 +86,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// An object with the members of a sheet.
     pub(super) fn sealed(&mut self, mut members: Vec<Member<'d>>) -> Json<'d> {
-        let json = self.arena.seal_members(&mut members);
+        let json = self.arena.obj(&members);
+        members.clear();
         self.spare.push(members);
         json
     }
@@ -105,13 +107,13 @@ impl<'d> Lowerer<'d, '_> {
             return None;
         }
         if facts.is_empty() {
-            return written.cloned();
+            return written.copied();
         }
         let text = written.and_then(Json::as_str);
         let missing: Vec<&String> =
             facts.iter().filter(|fact| text.is_none_or(|text| !text.contains(fact.as_str()))).collect();
         if missing.is_empty() {
-            return written.cloned();
+            return written.copied();
         }
         let mut description = text.unwrap_or_default().to_owned();
         for fact in missing {
@@ -120,7 +122,7 @@ impl<'d> Lowerer<'d, '_> {
             }
             description.push_str(fact);
         }
-        Some(Json::str(description))
+        Some(self.arena.str(&description))
     }
 
     /// Puts the annotations other than the description; what cannot stay is spilled or dropped.
@@ -133,12 +135,12 @@ impl<'d> Lowerer<'d, '_> {
                     let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();
                     // The embedded schema is a document of its own.
                     if self.caps.accepts(kw) && !sample {
-                        members.push((kw.name(), note.value.clone()));
+                        members.push((kw.name(), *note.value));
                     } else {
                         self.spill(kw, note.value, node.place, Effect::Note, facts);
                     }
                 }
-                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, note.value.clone())),
+                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
                 NoteKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
                 }
@@ -169,11 +171,11 @@ impl<'d> Lowerer<'d, '_> {
             match note.key {
                 NoteKey::Kw(Kw::Description) if describes => {}
                 NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
-                    members.push((kw.name(), note.value.clone()));
+                    members.push((kw.name(), *note.value));
                 }
                 NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
                 NoteKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
-                    members.push((name, note.value.clone()));
+                    members.push((name, *note.value));
                 }
                 NoteKey::Kw(kw) => {
                     let code = self.refusal_code(kw);
@@ -226,9 +228,15 @@ impl<'d> Lowerer<'d, '_> {
             return;
         }
         match types.name() {
-            Some(name) => sheet.put(Kw::Type, Json::str(name)),
-            None => sheet.put(Kw::Type, Json::arr(types.names().map(|(name, _)| Json::str(name)).collect())),
+            Some(name) => sheet.put(Kw::Type, Json::Str(name)),
+            None => sheet.put(Kw::Type, self.type_names(types)),
         }
+    }
+
+    /// The names of several types.
+    pub(super) fn type_names(&self, types: Types) -> Json<'d> {
+        let names: Vec<Json<'d>> = types.names().map(|(name, _)| Json::Str(name)).collect();
+        self.arena.arr(&names)
     }
 
     fn put_formats(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
@@ -240,7 +248,7 @@ impl<'d> Lowerer<'d, '_> {
                 && (self.caps.formats.is_none() || Types::of_format(format).has(node.types().without(Types::NULL)));
             if taken && !stated {
                 stated = true;
-                sheet.put(Kw::Format, Json::str(*format));
+                sheet.put(Kw::Format, Json::Str(format));
             } else if *format == "enum" {
                 let code = self.demand_code(Demand::Formats);
                 self.change(&code, node.place, Kw::Format, Action::Dropped, Effect::Note, "there is no enum");
@@ -250,7 +258,7 @@ impl<'d> Lowerer<'d, '_> {
                 } else {
                     self.refusal_code(Kw::Format)
                 };
-                self.spill_as(&code, Kw::Format, &Json::str(*format), node.place, &mut sheet.facts);
+                self.spill_as(&code, Kw::Format, &Json::Str(format), node.place, &mut sheet.facts);
             }
         }
     }
@@ -279,7 +287,7 @@ impl<'d> Lowerer<'d, '_> {
             if self.caps.accepts(Kw::Pattern) && !stated {
                 if features.is_empty() {
                     stated = true;
-                    sheet.put(Kw::Pattern, Json::str(*text));
+                    sheet.put(Kw::Pattern, Json::Str(text));
                     continue;
                 }
                 let anchored = pattern::anchored(text)
@@ -288,7 +296,7 @@ impl<'d> Lowerer<'d, '_> {
                     stated = true;
                     let code = self.demand_code(Demand::Patterns);
                     self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, "anchored");
-                    sheet.put(Kw::Pattern, Json::str(anchored));
+                    sheet.put(Kw::Pattern, self.arena.str(&anchored));
                     continue;
                 }
             }
@@ -297,7 +305,7 @@ impl<'d> Lowerer<'d, '_> {
             } else {
                 self.refusal_code(Kw::Pattern)
             };
-            self.spill_as(&code, Kw::Pattern, &Json::str(*text), node.place, &mut sheet.facts);
+            self.spill_as(&code, Kw::Pattern, &Json::Str(text), node.place, &mut sheet.facts);
         }
         let min = (rules.min > 0).then_some(rules.min);
         let says_min = min.is_none_or(|min| self.caps.accepts_count(Kw::MinLength, min));
@@ -320,7 +328,7 @@ impl<'d> Lowerer<'d, '_> {
                         self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, "said by `pattern`");
                     }
                 }
-                sheet.put(Kw::Pattern, Json::str(text));
+                sheet.put(Kw::Pattern, self.arena.str(&text));
                 (min, max) = (min.filter(|_| said.0.is_none()), max.filter(|_| said.1.is_none()));
             }
         }
@@ -340,7 +348,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         for (index, multiple) in rules.multiples.iter().enumerate() {
             if index == 0 && self.caps.accepts(Kw::MultipleOf) {
-                sheet.put(Kw::MultipleOf, (*multiple).clone());
+                sheet.put(Kw::MultipleOf, **multiple);
             } else if !(whole && multiple.as_count() == Some(1)) {
                 self.spill(Kw::MultipleOf, multiple, node.place, Effect::Wider, &mut sheet.facts);
             }
@@ -354,7 +362,7 @@ impl<'d> Lowerer<'d, '_> {
             Side::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
         };
         let kw = if bound.exclusive { exclusive } else { inclusive };
-        let value = Json::Num(bound.value.clone());
+        let value = Json::Num(bound.value);
         if self.caps.accepts(kw) {
             sheet.put(kw, value);
             return;
@@ -375,7 +383,7 @@ impl<'d> Lowerer<'d, '_> {
                 return;
             }
             // The bound itself slips in; everything beyond it stays out.
-            sheet.put(inclusive, value.clone());
+            sheet.put(inclusive, value);
         }
         self.spill(kw, &value, node.place, Effect::Wider, &mut sheet.facts);
     }
@@ -416,9 +424,9 @@ impl<'d> Lowerer<'d, '_> {
             } else if !lenses.iter().all(|(_, lens)| self.keeps_values(*lens)) {
                 self.parts = Wanting::Several;
             }
-            let branches = Json::arr(list);
+            let branches = self.arena.arr(&list);
             if used.has(kw) {
-                all.push(self.arena.obj([(kw.name(), branches)]));
+                all.push(self.arena.obj(&[(kw.name(), branches)]));
             } else {
                 used.insert(kw);
                 sheet.put(kw, branches);
@@ -446,7 +454,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if nots.len() > 1 {
             // None of several is not any of them.
-            nots = vec![self.arena.obj([(Kw::AnyOf.name(), Json::arr(nots))])];
+            nots = vec![self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&nots))])];
         }
         if let Some(not) = nots.pop() {
             sheet.put(Kw::Not, not);
@@ -476,7 +484,7 @@ impl<'d> Lowerer<'d, '_> {
                 used.insert(Kw::If);
                 sheet.members.append(&mut members);
             } else if self.caps.accepts(Kw::AllOf) {
-                all.push(Json::obj(members));
+                all.push(self.arena.obj(&members));
             } else {
                 self.take_back(mark);
                 let code = self.refusal_code(Kw::AllOf);
@@ -484,7 +492,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if !all.is_empty() {
-            sheet.put(Kw::AllOf, Json::arr(all));
+            sheet.put(Kw::AllOf, self.arena.arr(&all));
         }
     }
 
@@ -527,6 +535,14 @@ impl<'d> Lowerer<'d, '_> {
         let lowered = self.lower(id, Pos::Other);
         self.null_here(lowered).json
     }
+}
+
+/// A printed schema with a description, behind its type.
+pub(super) fn described<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    let Json::Obj(members) = json else { return json };
+    let typed = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
+    let (kind, rest) = members.split_at(typed);
+    arena.obj(&[kind, &[(Kw::Description.name(), description)], rest].concat())
 }
 
 /// A value as a description shows it.

@@ -2,7 +2,6 @@
 
 use super::Lowerer;
 use crate::graph::{Node, NodeId};
-use crate::json::Json;
 use crate::lens::{Guard, GuardId, More, Pattern, Sized};
 use crate::types::Types;
 
@@ -41,13 +40,13 @@ impl<'d> Lowerer<'d, '_> {
     fn fill(&mut self, node: &'d Node<'d>, depth: usize) -> Guard {
         let mut guard = Guard {
             types: node.types,
-            values: node.values.map(|values| values.iter().map(|value| Json::to_value(value)).collect()),
+            values: node.values.map(|values| values.iter().map(|value| value.to_value()).collect()),
             unasked: unasked(node),
             ..Guard::default()
         };
         if let Some(rules) = node.number {
             let bound = |bound: &Option<crate::graph::Bound>| {
-                bound.as_ref().map(|bound| (bound.value.as_f64().unwrap_or(0.0), bound.exclusive))
+                bound.as_ref().map(|bound| (bound.value.as_f64(), bound.exclusive))
             };
             (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
         }

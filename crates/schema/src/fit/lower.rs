@@ -28,7 +28,7 @@ impl<'d> Lowerer<'d, '_> {
         self.steps_left = self.steps_left.saturating_sub(1);
         if self.relied.mistaken || self.hopeless().is_some() {
             // The next rung will be taken, or all be printed again, whatever else is printed.
-            return Lowered { json: Json::obj(Vec::new()), lens: LensId::SAME, null: false };
+            return Lowered { json: Json::EMPTY, lens: LensId::SAME, null: false };
         }
         let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
         let lowered = if exhausted && !self.graph[id].is_any() {
@@ -272,17 +272,17 @@ impl<'d> Lowerer<'d, '_> {
     /// A node that accepts nothing. No dialect has a word for it that all take.
     pub(super) fn never(&mut self, node: &'d Node<'d>) -> Lowered<'d> {
         if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
-            let not = (Kw::Not.name(), Json::obj(Vec::new()));
-            return Lowered { json: Json::obj(vec![not]), lens: LensId::SAME, null: false };
+            let not = (Kw::Not.name(), Json::EMPTY);
+            return Lowered { json: self.arena.obj(&[not]), lens: LensId::SAME, null: false };
         }
         let code = self.demand_code(Demand::SchemaObject);
         let detail = "no value is valid here, which cannot be said".to_owned();
         self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Wider, detail);
         let members = vec![
-            (Kw::Type.name(), Json::str("string")),
-            (Kw::Description.name(), Json::str("(no value is valid here)")),
+            (Kw::Type.name(), Json::Str("string")),
+            (Kw::Description.name(), Json::Str("(no value is valid here)")),
         ];
-        Lowered { json: Json::obj(members), lens: LensId::SAME, null: false }
+        Lowered { json: self.arena.obj(&members), lens: LensId::SAME, null: false }
     }
 
     /// Carries a value as JSON text in a string.
@@ -293,7 +293,7 @@ impl<'d> Lowerer<'d, '_> {
         let detail = format!("{why}: carried as JSON text in a string");
         self.change(code, node.place, Kw::Type, Action::Carried, effect, detail);
         let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::str("string"));
+        sheet.put(Kw::Type, Json::Str("string"));
         sheet.facts.push(if any { "(any JSON value as JSON text)" } else { "(the value as JSON text)" }.to_owned());
         sheet.lens = self.lens.add(Shape::Text);
         self.finish(node, sheet)

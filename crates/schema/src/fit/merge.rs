@@ -312,7 +312,7 @@ fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T
 }
 
 fn meet_numbers<'d>(a: &NumberRules<'d>, b: &NumberRules<'d>, arena: &'d Arena) -> NumberRules<'d> {
-    let pick = |x: &Option<Bound>, y: &Option<Bound>, side| match (x.clone(), y.clone()) {
+    let pick = |x: Option<Bound>, y: Option<Bound>, side| match (x, y) {
         (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
     };
@@ -326,8 +326,8 @@ fn meet_numbers<'d>(a: &NumberRules<'d>, b: &NumberRules<'d>, arena: &'d Arena) 
     let kept: Vec<&'d Json<'d>> =
         multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
     NumberRules {
-        min: pick(&a.min, &b.min, Side::Lower),
-        max: pick(&a.max, &b.max, Side::Upper),
+        min: pick(a.min, b.min, Side::Lower),
+        max: pick(a.max, b.max, Side::Upper),
         multiples: arena.list(&kept),
     }
 }

@@ -174,7 +174,7 @@ fn fit_json<'d, T>(
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
 ) -> Result<(T, Outcome), ReadError> {
-    let json = zod::plain(&json).unwrap_or(json);
+    let json = zod::plain(arena.keep(json), arena).unwrap_or(json);
     if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
         return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
     }
@@ -212,7 +212,7 @@ fn fit_json<'d, T>(
                 fell.append(&mut tried.changes);
             }
             if let Some(stuck) = &tried.stuck {
-                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot));
+                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot), arena);
                 fell.push(change);
                 let strict = strict && is_clean(&last, rung, options.slot);
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
@@ -273,8 +273,8 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
     } else if is_clean(&json, rung, options.slot) {
         None
     } else {
-        budget::drop_unused(&mut json, rung, options.slot);
-        budget::soften_loops(&mut json, rung, options.slot, &mut changes);
+        json = budget::drop_unused(json, rung, options.slot, arena);
+        json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
         first_violation(&json, rung, options.slot)
     };
     Tried { json, lens, changes, stuck }
@@ -359,7 +359,7 @@ struct Words {
 }
 
 /// A printed schema and how its values travel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Lowered<'d> {
     json: Json<'d>,
     lens: LensId,
@@ -609,13 +609,11 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         }
         let understood = !self.misunderstood();
         let mut json = lowered.json;
-        if !self.definitions.is_empty()
-            && let Some(members) = json.members_mut()
-        {
+        if !self.definitions.is_empty() {
             let arena = self.arena;
             let printed = |own: &mut Definition<'d>| Some((arena.text(&own.name), own.json.take()?));
-            let map = self.definitions.iter_mut().filter_map(printed).collect();
-            members.push((self.words.defs.name(), Json::obj(map)));
+            let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
+            json = arena.with(json, self.words.defs.name(), arena.obj(&map));
         }
         let closed = self.caps.must(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };

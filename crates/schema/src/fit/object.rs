@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use super::emit::Sheet;
+use super::emit::{Sheet, described};
 use super::names::Names;
 use super::{Lowered, Lowerer, Open, Pos, Refs};
+use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
-use crate::json::{Json, Member};
+use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
 use crate::report::{Action, Effect};
@@ -31,6 +32,15 @@ pub(super) struct Declared<'d> {
     fields: Vec<Printed<'d>>,
     properties: Vec<Member<'d>>,
     required: Vec<Json<'d>>,
+}
+
+impl Declared<'_> {
+    /// Makes room for another object.
+    fn clear(&mut self) {
+        self.fields.clear();
+        self.properties.clear();
+        self.required.clear();
+    }
 }
 
 /// A property that is printed.
@@ -150,7 +160,7 @@ impl<'d> Lowerer<'d, '_> {
         let (json, lens) = self.entries(rules, extra, &code, node);
         let mut sheet = self.sheet();
         let Json::Obj(members) = json else { return None };
-        sheet.members.extend_from_slice(&members);
+        sheet.members.extend_from_slice(members);
         for (kw, entries, count) in [
             (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
             (Kw::MaxProperties, Kw::MaxItems, rules.max),
@@ -244,15 +254,15 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.null_here(lowered)
         };
-        let of_string = (Kw::Type.name(), Json::str("string"));
+        let of_string = (Kw::Type.name(), Json::Str("string"));
         let key = match key_pattern {
-            Some(pattern) => self.arena.obj([of_string, (Kw::Pattern.name(), Json::str(pattern))]),
-            None => self.arena.obj([of_string]),
+            Some(pattern) => self.arena.obj(&[of_string, (Kw::Pattern.name(), self.arena.str(pattern))]),
+            None => self.arena.obj(&[of_string]),
         };
         let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
-        let item = self.closed_object(self.arena.obj([("key", key), ("value", lowered.json)]), names);
-        let list = [(Kw::Type.name(), Json::str("array")), (Kw::Items.name(), item)];
-        (self.arena.obj(list), lowered.lens)
+        let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), names);
+        let list = [(Kw::Type.name(), Json::Str("array")), (Kw::Items.name(), item)];
+        (self.arena.obj(&list), lowered.lens)
     }
 
     fn takes_pattern(&self, pattern: &str) -> bool {
@@ -281,7 +291,7 @@ impl<'d> Lowerer<'d, '_> {
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.property(*id, must);
             if needed {
-                own.required.push(Json::str(wire));
+                own.required.push(Json::Str(wire));
             } else {
                 self.printed.optionals += 1;
             }
@@ -299,11 +309,11 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }
         if !own.properties.is_empty() || demanded || !rules.properties.is_empty() {
-            sheet.put(Kw::Properties, self.arena.seal_members(&mut own.properties));
+            sheet.put(Kw::Properties, self.arena.obj(&own.properties));
         }
         let closes = self.caps.must(Demand::AllRequired);
         if !own.required.is_empty() || closes {
-            sheet.put(Kw::Required, self.arena.seal_items(&mut own.required));
+            sheet.put(Kw::Required, self.arena.arr(&own.required));
         }
         if let Some(json) = rest.additional {
             sheet.put(Kw::AdditionalProperties, json);
@@ -320,7 +330,7 @@ impl<'d> Lowerer<'d, '_> {
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
             sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
-        own.fields.clear();
+        own.clear();
         self.spare_objects.push(own);
     }
 
@@ -403,25 +413,25 @@ impl<'d> Lowerer<'d, '_> {
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
         let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
         let lens = lowered.lens;
-        let none =
-            Lowered { json: self.arena.obj([(Kw::Type.name(), Json::str("string"))]), lens: LensId::SAME, null: false };
-        let mut mark = self.at_most_one(if lists { lowered.clone() } else { none });
+        let none = Lowered {
+            json: self.arena.obj(&[(Kw::Type.name(), Json::Str("string"))]),
+            lens: LensId::SAME,
+            null: false,
+        };
+        let mut mark = self.at_most_one(if lists { lowered } else { none });
         if lists {
             let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
             return (said.json, Absent::NullList, lens, true);
         }
-        if let Some(members) = mark.json.members_mut() {
-            for (key, value) in members {
-                if *key == Kw::MaxItems.name() {
-                    *value = Json::Num(0.into());
-                } else if *key == Kw::Description.name() {
-                    *value = Json::str("(an empty list means null, null means that it is left out)");
-                }
+        let meaning = Json::Str("(an empty list means null, null means that it is left out)");
+        for (kw, value) in [(Kw::MaxItems, Json::Num(Num::Whole(0))), (Kw::Description, meaning)] {
+            if mark.json.get(kw.name()).is_some() {
+                mark.json = self.arena.with(mark.json, kw.name(), value);
             }
         }
-        let mut branches = super::union::spliced(lowered.json);
+        let mut branches = super::union::spliced(lowered.json, self.arena);
         branches.push(mark.json);
-        let union = self.arena.obj([(Kw::AnyOf.name(), Json::arr(branches))]);
+        let union = self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&branches))]);
         (union, Absent::NullMark, lens, true)
     }
 
@@ -455,15 +465,13 @@ impl<'d> Lowerer<'d, '_> {
             while own.properties.iter().any(|(taken, _)| *taken == key) {
                 key.push('_');
             }
-            let Json::Obj(list) = json else { return out };
-            let mut list = list.into_vec();
-            let what = "(properties that are not declared, as a list of entries)";
-            if self.caps.accepts(Kw::Description) {
-                list.insert(1, (Kw::Description.name(), Json::str(what)));
-            }
-            own.properties.push((self.arena.text(&key), Json::obj(list)));
+            let what = Json::Str("(properties that are not declared, as a list of entries)");
+            let describes = self.caps.accepts(Kw::Description);
+            let list = if describes { described(json, what, self.arena) } else { json };
+            let wire = self.arena.text(&key);
+            own.properties.push((wire, list));
             if self.caps.must(Demand::AllRequired) {
-                own.required.push(Json::str(key.clone()));
+                own.required.push(Json::Str(wire));
             }
             out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
             if !says {
@@ -536,7 +544,7 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 map.push((*pattern, lowered.json));
             }
-            out.patterns = Some(Json::obj(map));
+            out.patterns = Some(self.arena.obj(&map));
         }
         out
     }
@@ -571,7 +579,7 @@ impl<'d> Lowerer<'d, '_> {
             let detail = format!("required but not declared: {}", names.join(", "));
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         } else {
-            required.extend(unknown.filter(|name| !gone.contains(*name)).map(|name| Json::str(*name)));
+            required.extend(unknown.filter(|name| !gone.contains(*name)).map(|name| Json::Str(name)));
         }
     }
 
@@ -596,7 +604,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.needs.is_empty() {
             if says(self, Kw::DependentRequired) {
-                sheet.put(Kw::DependentRequired, needs(rules));
+                sheet.put(Kw::DependentRequired, needs(rules, self.arena));
             } else {
                 self.drop_rule(node, Kw::DependentRequired);
             }
@@ -611,8 +619,8 @@ impl<'d> Lowerer<'d, '_> {
                         None => map.push((*key, *id)),
                     }
                 }
-                let map = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
-                sheet.put(Kw::DependentSchemas, Json::obj(map));
+                let map: Vec<Member<'d>> = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
+                sheet.put(Kw::DependentSchemas, self.arena.obj(&map));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
             }
@@ -665,7 +673,7 @@ impl<'d> Lowerer<'d, '_> {
 }
 
 /// `dependentRequired`, each key once.
-fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
+fn needs<'d>(rules: &ObjectRules<'d>, arena: &'d Arena) -> Json<'d> {
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
     for (key, names) in rules.needs {
         let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
@@ -675,11 +683,12 @@ fn needs<'d>(rules: &ObjectRules<'d>) -> Json<'d> {
         let Some((_, list)) = map.get_mut(index) else { continue };
         for name in *names {
             if !list.iter().any(|own| own.as_str() == Some(name)) {
-                list.push(Json::str(*name));
+                list.push(Json::Str(name));
             }
         }
     }
-    Json::obj(map.into_iter().map(|(key, list)| (key, Json::arr(list))).collect())
+    let map: Vec<Member<'d>> = map.into_iter().map(|(key, list)| (key, arena.arr(&list))).collect();
+    arena.obj(&map)
 }
 
 /// Whether an object has the same keys on the wire.
@@ -759,7 +768,7 @@ pub(super) fn surely_accepts_null(json: &Json<'_>) -> bool {
 
 fn says_null(json: &Json<'_>, beside: &[Kw]) -> bool {
     let names_null = |value: &Json<'_>| match value {
-        Json::Str(name) => name == "null",
+        Json::Str(name) => *name == "null",
         Json::Arr(names) => names.iter().any(|name| name.as_str() == Some("null")),
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
     };

@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 
+use super::emit::described;
 use super::{Edit, Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
@@ -56,9 +57,9 @@ impl<'d> Lowerer<'d, '_> {
             let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
             let referred = self.refer(target, None);
             if wrap && let Some(description) = node.note(Kw::Description) {
-                let json = self.arena.obj([
-                    (Kw::Description.name(), description.clone()),
-                    (Kw::AnyOf.name(), self.arena.arr([referred.json])),
+                let json = self.arena.obj(&[
+                    (Kw::Description.name(), *description),
+                    (Kw::AnyOf.name(), self.arena.arr(&[referred.json])),
                 ]);
                 return Lowered { json, ..referred };
             }
@@ -105,7 +106,7 @@ impl<'d> Lowerer<'d, '_> {
             (format!("#/{}/{name}", self.words.defs.name()), lens.unwrap_or(LensId::SAME))
         };
         let mut sheet = self.sheet();
-        sheet.put(self.words.reference, Json::str(pointer));
+        sheet.put(self.words.reference, self.arena.str(&pointer));
         if let Some(node) = beside {
             self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
@@ -127,9 +128,7 @@ impl<'d> Lowerer<'d, '_> {
             self.take_back(mark);
             return None;
         };
-        let mut members = members.into_vec();
-        members.extend(more.into_vec());
-        Some(Lowered { json: Json::obj(members), lens: referred.lens, null: false })
+        Some(Lowered { json: Json::Obj(self.arena.extended(members, more)), lens: referred.lens, null: false })
     }
 
     /// Lowers everything that was referred to and is not lowered yet.
@@ -273,16 +272,17 @@ impl<'d> Lowerer<'d, '_> {
         let description = node.note(Kw::Description)?;
         let written = self.graph[target].note(Kw::Description);
         let mut lowered = self.inline_target(target, pos);
-        let members = lowered.json.members_mut()?;
+        let members = lowered.json.as_obj()?;
         if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef))) {
             return None;
         }
-        match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
-            Some((_, own)) if written == Some(own) => *own = description.clone(),
+        match lowered.json.get(Kw::Description.name()) {
+            Some(own) if written == Some(own) => {
+                lowered.json = self.arena.with(lowered.json, Kw::Description.name(), *description);
+            }
             Some(_) => return None,
             None if self.caps.accepts(Kw::Description) => {
-                let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
-                members.insert(first, (Kw::Description.name(), description.clone()));
+                lowered.json = described(lowered.json, *description, self.arena);
             }
             None => {}
         }
@@ -306,7 +306,7 @@ impl<'d> Lowerer<'d, '_> {
                 return self.as_text(target, &code, "too large to repeat");
             }
             self.repeated += known.size;
-            let lowered = known.lowered.clone();
+            let lowered = known.lowered;
             self.loosened += usize::from(!known.exact);
             return lowered;
         }
@@ -320,7 +320,7 @@ impl<'d> Lowerer<'d, '_> {
             return lowered;
         }
         let exact = self.is_exact_since(so_far);
-        self.inlined.insert(target, super::Inlined { lowered: lowered.clone(), size, exact });
+        self.inlined.insert(target, super::Inlined { lowered, size, exact });
         lowered
     }
 
@@ -358,7 +358,7 @@ impl<'d> Lowerer<'d, '_> {
             let found = self.definitions.get(index).map(|own| (own.name.clone(), own.lens));
             let (name, lens) = found.unwrap_or_default();
             let pointer = format!("#/{}/{name}", self.words.defs.name());
-            let json = self.arena.obj([(self.words.reference.name(), Json::str(pointer))]);
+            let json = self.arena.obj(&[(self.words.reference.name(), self.arena.str(&pointer))]);
             return Lowered { json, lens, null: false };
         }
         let demand = if self.refs == Refs::Inline {

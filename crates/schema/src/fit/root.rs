@@ -123,7 +123,7 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.demand_code(Demand::RootObject);
         let detail = format!("the value travels under the key `{VALUE}`");
         self.change(&code, None, Kw::Type, Action::Wrapped, Effect::Same, detail);
-        let json = self.closed_object(self.arena.obj([(VALUE, inner.json)]), &[VALUE]);
+        let json = self.closed_object(self.arena.obj(&[(VALUE, inner.json)]), &[VALUE]);
         let lens = self.lens.add(Shape::Wrapped(VALUE.to_owned(), inner.lens));
         Lowered { json, lens, null: false }
     }

@@ -1,14 +1,14 @@
 //! Unions: `oneOf` as `anyOf`, flattened, `null` folded, distributed over what stands beside them; and in dialects without
 //! unions merged into one schema or carried as a choice.
 
-use std::borrow::Cow;
-
 use super::disjoint::Apart;
+use super::emit::described;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
+use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
-use crate::json::{Json, List, Member};
+use crate::json::{Json, Num};
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::report::{Action, Effect};
@@ -252,7 +252,7 @@ impl<'d> Lowerer<'d, '_> {
             let lowered = self.lower_branch((index, *branch), branches, about.place);
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
-            for json in spliced(lowered.json) {
+            for json in spliced(lowered.json, self.arena) {
                 if !list.contains(&json) {
                     list.push(json);
                 }
@@ -270,7 +270,7 @@ impl<'d> Lowerer<'d, '_> {
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if pushed && let Some(description) = about.note(Kw::Description) {
             for json in &mut list {
-                describe(json, description);
+                *json = describe(*json, *description, self.arena);
             }
             let mut rest = *about;
             rest.notes = self.arena.filtered(rest.notes, |note| note.key != NoteKey::Kw(Kw::Description));
@@ -278,7 +278,7 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.notes_beside(about, beside, &mut members);
         }
-        members.push((Kw::AnyOf.name(), Json::arr(list)));
+        members.push((Kw::AnyOf.name(), self.arena.arr(&list)));
         let lowered = Lowered { json: self.sealed(members), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
@@ -322,7 +322,7 @@ impl<'d> Lowerer<'d, '_> {
     /// A value in an object of its own.
     pub(super) fn boxed(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
         let name = self.arena.text(&key);
-        let json = self.closed_object(self.arena.obj([(name, inner.json)]), &[name]);
+        let json = self.closed_object(self.arena.obj(&[(name, inner.json)]), &[name]);
         let lens = self.lens.add(Shape::Wrapped(key, inner.lens));
         Lowered { json, lens, null: inner.null }
     }
@@ -330,9 +330,9 @@ impl<'d> Lowerer<'d, '_> {
     /// An object of nothing but these properties.
     pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'d str]) -> Json<'d> {
         let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::str("object"));
+        sheet.put(Kw::Type, Json::Str("object"));
         sheet.put(Kw::Properties, properties);
-        sheet.put(Kw::Required, self.arena.items(required.iter().map(|name| Json::str(*name))));
+        sheet.put(Kw::Required, self.arena.texts(required.iter().copied()));
         if self.caps.accepts(Kw::AdditionalProperties) {
             sheet.put(Kw::AdditionalProperties, Json::Bool(false));
         }
@@ -540,40 +540,33 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let Lowered { mut json, lens, null } = lowered;
+        let Lowered { json, lens, null } = lowered;
         if super::object::surely_accepts_null(&json) {
             return Lowered { json, lens, null };
         }
-        let null_type = || Json::Obj(List::Borrowed(&OF_NULL));
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            if json.get(Kw::AnyOf.name()).is_some_and(|union| matches!(union, Json::Arr(_)))
-                && let Some((_, Json::Arr(branches))) =
-                    json.members_mut().and_then(|members| members.iter_mut().find(|(key, _)| *key == Kw::AnyOf.name()))
-            {
-                branches.to_mut().push(null_type());
-                return Lowered { json, lens, null: false };
-            }
-            let union = self.arena.obj([(Kw::AnyOf.name(), self.arena.arr([json, null_type()]))]);
-            return Lowered { json: union, lens, null: false };
+            let json = if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+                let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
+                self.arena.with(json, Kw::AnyOf.name(), union)
+            } else {
+                self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&[json, OF_NULL]))])
+            };
+            return Lowered { json, lens, null: false };
         }
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
             let code = self.demand_code(Demand::NoNull);
             self.change(&code, None, Kw::Nullable, Action::Rewritten, Effect::Same, "`null` is said by `nullable`");
             let beside = self.caps.beside_union.has(Kw::Nullable);
-            make_nullable(&mut json, beside);
-            return Lowered { json, lens, null: false };
+            return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
         }
         if !self.caps.must(Demand::NoNull)
             && !self.caps.must(Demand::OneType)
-            && let Some(members) = json.members_mut()
-            && let Some((_, kind)) = members.iter_mut().find(|(key, _)| *key == Kw::Type.name())
+            && let Some(stated) = json.get(Kw::Type.name())
         {
-            let stated = std::mem::replace(kind, Json::Null);
-            let mut names = if let Json::Arr(names) = stated { names.into_vec() } else { vec![stated] };
-            names.push(Json::str("null"));
-            *kind = Json::arr(names);
-            return Lowered { json, lens, null: false };
+            let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
+            let names = Json::Arr(self.arena.extended(names, &[Json::Str("null")]));
+            return Lowered { json: self.arena.with(json, Kw::Type.name(), names), lens, null: false };
         }
         Lowered { json, lens, null: true }
     }
@@ -591,13 +584,13 @@ impl<'d> Lowerer<'d, '_> {
     /// A list of at most one item.
     pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::str("array"));
+        sheet.put(Kw::Type, Json::Str("array"));
         if self.caps.accepts(Kw::Description) {
-            sheet.put(Kw::Description, Json::str("(at most one item; an empty list means none)"));
+            sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
         }
         sheet.put(Kw::Items, lowered.json);
         if self.caps.accepts_count(Kw::MaxItems, 1) {
-            sheet.put(Kw::MaxItems, Json::Num(1.into()));
+            sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
         Lowered { json: self.sealed(sheet.members), lens, null: false }
@@ -605,74 +598,62 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Adds facts to the description of what is already printed.
     pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
-        let Lowered { mut json, lens, null } = lowered;
+        let json = lowered.json;
         let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
             || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
         let says = self.caps.accepts(Kw::Description) && !facts.is_empty() && !alone;
-        if says && let Some(members) = json.members_mut() {
-            let facts = facts.join(" ");
-            match members.iter_mut().find(|(key, _)| *key == Kw::Description.name()) {
-                Some((_, description)) => {
-                    *description = Json::str(format!("{} {facts}", description.as_str().unwrap_or_default()));
-                }
-                None => members.push((Kw::Description.name(), Json::str(facts))),
-            }
-        }
-        Lowered { json, lens, null }
+        if says { Lowered { json: with_fact(json, &facts.join(" "), self.arena), ..lowered } } else { lowered }
     }
 
     /// Puts a union's description on the one schema that is left of it.
     fn described(&mut self, mut lowered: Lowered<'d>, about: &'d Node<'d>) -> Lowered<'d> {
         if let Some(description) = about.note(Kw::Description).filter(|_| self.caps.accepts(Kw::Description)) {
-            describe(&mut lowered.json, description);
+            lowered.json = describe(lowered.json, *description, self.arena);
         }
         lowered
     }
 }
 
-/// The members of a schema of `null`.
-static OF_NULL: [Member<'static>; 1] = [("type", Json::Str(Cow::Borrowed("null")))];
+/// A schema of `null`.
+const OF_NULL: Json<'static> = Json::Obj(&[("type", Json::Str("null"))]);
 
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
-pub(super) fn spliced(json: Json<'_>) -> Vec<Json<'_>> {
+pub(super) fn spliced<'d>(json: Json<'d>, arena: &'d Arena) -> Vec<Json<'d>> {
     let Json::Obj(members) = json else { return vec![json] };
     let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
     let annotated = members.iter().all(|(key, _)| tells(key));
-    let union = members.iter().position(|(key, value)| *key == Kw::AnyOf.name() && matches!(value, Json::Arr(_)));
-    let Some(index) = union.filter(|_| annotated) else { return vec![Json::Obj(members)] };
-    let mut members = members.into_vec();
-    let (_, Json::Arr(branches)) = members.swap_remove(index) else { return Vec::new() };
-    let mut branches = branches.into_vec();
-    if let Some((_, description)) = members.iter().find(|(key, _)| *key == Kw::Description.name()) {
-        for branch in &mut branches {
-            describe(branch, description);
-        }
+    let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
+    let Some(branches) = union.filter(|_| annotated) else { return vec![json] };
+    match json.get(Kw::Description.name()) {
+        Some(description) => branches.iter().map(|branch| describe(*branch, *description, arena)).collect(),
+        None => branches.to_vec(),
     }
-    branches
 }
 
 /// Gives a printed schema a description unless it has one or is a reference.
-fn describe<'d>(json: &mut Json<'d>, description: &Json<'d>) {
-    let Some(members) = json.members_mut() else { return };
+fn describe<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    let Json::Obj(members) = json else { return json };
     let closed: KwSet = [Kw::Description, Kw::Ref, Kw::AnyOf].into_iter().collect();
-    if !members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw))) {
-        let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
-        members.insert(first, (Kw::Description.name(), description.clone()));
-    }
+    let stays = members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw)));
+    if stays { json } else { described(json, description, arena) }
 }
 
-fn make_nullable(json: &mut Json<'_>, beside_union: bool) {
-    let Some(members) = json.members_mut() else { return };
-    if !beside_union
-        && let Some((_, Json::Arr(branches))) = members.iter_mut().find(|(key, _)| *key == Kw::AnyOf.name())
-    {
-        for branch in branches.to_mut() {
-            make_nullable(branch, beside_union);
-        }
-        return;
+/// Adds a fact to the description of a printed schema.
+pub(super) fn with_fact<'d>(json: Json<'d>, fact: &str, arena: &'d Arena) -> Json<'d> {
+    let description = match json.get(Kw::Description.name()) {
+        Some(own) => arena.str(&format!("{} {fact}", own.as_str().unwrap_or_default())),
+        None => arena.str(fact),
+    };
+    arena.with(json, Kw::Description.name(), description)
+}
+
+fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Json<'d> {
+    let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).filter(|_| !beside_union);
+    if let Some(branches) = branches {
+        let branches: Vec<Json<'d>> =
+            branches.iter().map(|branch| make_nullable(*branch, beside_union, arena)).collect();
+        return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
     }
-    if !members.iter().any(|(key, _)| *key == Kw::Nullable.name()) {
-        members.push((Kw::Nullable.name(), Json::Bool(true)));
-    }
+    if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
 }

@@ -37,7 +37,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.labelled(node, &values)
             } else {
                 let mut sheet = self.sheet();
-                sheet.put(Kw::Type, Json::str("null"));
+                sheet.put(Kw::Type, Json::Str("null"));
                 self.finish(node, sheet)
             };
         }
@@ -86,7 +86,7 @@ impl<'d> Lowerer<'d, '_> {
                 if node.types.is_none() {
                     self.note_type(node);
                 }
-                sheet.put(Kw::Type, Json::str(name));
+                sheet.put(Kw::Type, Json::Str(name));
             }
             if !(types == Types::BOOLEAN && values.len() == 2) {
                 self.put_values(node, kw, values, &mut sheet);
@@ -122,9 +122,8 @@ impl<'d> Lowerer<'d, '_> {
             self.note_type(node);
         }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
-        let mut names: Vec<Json<'d>> = stated.names().map(|(name, _)| Json::str(name)).collect();
-        let name = if names.len() == 1 { names.pop() } else { None };
-        sheet.put(Kw::Type, name.unwrap_or(Json::arr(names)));
+        let name = stated.name().map_or_else(|| self.type_names(stated), Json::Str);
+        sheet.put(Kw::Type, name);
     }
 
     /// Records that the type of listed values is written out (R-A15).
@@ -143,14 +142,20 @@ impl<'d> Lowerer<'d, '_> {
 
     fn put_values(&mut self, node: &'d Node<'d>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
         if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
-            sheet.put(Kw::Const, (*value).clone());
+            sheet.put(Kw::Const, **value);
             return;
         }
         if kw == Kw::Const {
             let code = self.refusal_code(Kw::Const);
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
-        sheet.put(Kw::Enum, Json::arr(values.iter().map(|value| (*value).clone()).collect()));
+        sheet.put(Kw::Enum, self.listed(values));
+    }
+
+    /// Values as one list.
+    fn listed(&self, values: &[&'d Json<'d>]) -> Json<'d> {
+        let values: Vec<Json<'d>> = values.iter().map(|value| **value).collect();
+        self.arena.arr(&values)
     }
 
     /// Carries values as labels: strings that stand for them.
@@ -182,10 +187,9 @@ impl<'d> Lowerer<'d, '_> {
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
         self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
         let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::str("string"));
-        let names = labels.iter().map(|(label, _)| Json::str(label.clone())).collect();
+        sheet.put(Kw::Type, Json::Str("string"));
         if self.caps.accepts(Kw::Enum) {
-            sheet.put(Kw::Enum, Json::arr(names));
+            sheet.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
         }
         sheet.lens = self.lens.add(Shape::Labels(labels));
         self.finish(node, sheet)
@@ -198,8 +202,7 @@ impl<'d> Lowerer<'d, '_> {
         plain.values = None;
         plain.types = Some(types);
         let mut facts = Vec::new();
-        let listed = Json::arr(values.iter().map(|value| (*value).clone()).collect());
-        self.spill(Kw::Enum, &listed, node.place, Effect::Wider, &mut facts);
+        self.spill(Kw::Enum, &self.listed(values), node.place, Effect::Wider, &mut facts);
         let lowered = self.lower_merged_plain(self.arena.keep(plain), pos);
         self.with_facts(lowered, &facts)
     }

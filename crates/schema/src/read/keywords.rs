@@ -70,7 +70,7 @@ impl<'d> Sketch<'d> {
     /// The node, with its rules in the arena.
     fn finished(&self, arena: &'d Arena) -> Node<'d> {
         Node {
-            number: self.number.as_ref().map(|rules| arena.keep(rules.clone())),
+            number: self.number.as_ref().map(|rules| arena.keep(*rules)),
             text: self.text.map(|rules| arena.keep(rules)),
             array: self.array.map(|rules| arena.keep(rules)),
             object: self.object.map(|rules| arena.keep(rules)),
@@ -395,7 +395,7 @@ impl<'d> Reader<'d> {
                 let rules = sketch.array.get_or_insert_default();
                 (rules.prefix, rules.items) = (prefix, rest);
             }
-            Some(Json::Arr(items)) => self.malformed(Kw::Items, &Json::Arr(items.clone()), place),
+            Some(Json::Arr(items)) => self.malformed(Kw::Items, &Json::Arr(items), place),
             Some(items) => {
                 let id = self.child(items, Kw::Items, place, scope)?;
                 sketch.array.get_or_insert_default().items = Some(id);
@@ -547,11 +547,11 @@ impl<'d> Reader<'d> {
         let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
         let at = self.graph.step(place, Step::Word(kw.name()));
         let (mut needs, mut dependents) = (Vec::new(), Vec::new());
-        for (key, needed) in map {
+        for (key, needed) in *map {
             let names: Option<Vec<&'d str>> = match needed {
                 Json::Arr(names) => Some(names.iter().filter_map(Json::as_str).collect()),
                 // Draft 3 allows one bare name.
-                Json::Str(name) => Some(vec![name.as_ref()]),
+                Json::Str(name) => Some(vec![*name]),
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
             };
             if let Some(names) = names {
@@ -594,7 +594,7 @@ fn are_distinct_names(names: &[Json<'_>]) -> bool {
 
 /// What generators write for keys: they are strings, which they always are.
 fn trivial_names() -> Json<'static> {
-    Json::obj(vec![(Kw::Type.name(), Json::str("string"))])
+    Json::Obj(&[("type", Json::Str("string"))])
 }
 
 /// Intersects the values a node may take with these.
@@ -635,7 +635,7 @@ enum Edge {
 
 fn bound<'d>(rules: &mut Option<NumberRules<'d>>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
     let Json::Num(number) = value else { return false };
-    let new = Bound { value: number.clone(), exclusive: edge == Edge::Excluded };
+    let new = Bound { value: *number, exclusive: edge == Edge::Excluded };
     let rules = rules.get_or_insert_default();
     let own = match side {
         Side::Lower => &mut rules.min,

@@ -45,7 +45,7 @@ pub(crate) fn remote_references(document: &Json<'_>) -> Vec<String> {
 fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
     match json {
         Json::Obj(members) => {
-            for (key, value) in members {
+            for (key, value) in *members {
                 match (Kw::of(key), value.as_str()) {
                     (Some(Kw::Ref | Kw::DynamicRef), Some(uri)) if uri.contains("://") => {
                         found.push(uri.split('#').next().unwrap_or(uri).to_owned());
@@ -232,7 +232,7 @@ fn fill<'d>(index: &mut Index<'d>, json: &'d Json<'d>, base: &str) {
     match json {
         Json::Obj(members) => {
             let mut own = Cow::Borrowed(base);
-            for (key, value) in members {
+            for (key, value) in *members {
                 let Some(text) = value.as_str() else { continue };
                 match Kw::of(key) {
                     Some(Kw::Id | Kw::LegacyId) if text.starts_with('#') => {
@@ -248,10 +248,10 @@ fn fill<'d>(index: &mut Index<'d>, json: &'d Json<'d>, base: &str) {
                     _ => {}
                 }
             }
-            for (key, value) in members {
+            for (key, value) in *members {
                 let kw = Kw::of(key);
                 if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
-                    for (name, schema) in map {
+                    for (name, schema) in *map {
                         index.definitions.entry(name).or_insert(schema);
                     }
                 }

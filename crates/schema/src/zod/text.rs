@@ -1,7 +1,8 @@
 //! Builds the plain schema of a Zod string: its formats, and what it must contain.
 
 use super::Instance;
-use super::build::{add, anything, check_name, of_type, with};
+use super::build::{ANYTHING, add, check_name, of_type, with};
+use crate::arena::Arena;
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::types::Types;
@@ -35,9 +36,10 @@ const STRING_FORMATS: &[(&str, Kw, &str)] = &[
     ("uppercase", Kw::Pattern, "^[^a-z]*$"),
 ];
 
-impl<'a> Instance<'_, 'a> {
+impl<'a> Instance<'a> {
     pub(super) fn string(&self) -> Json<'a> {
-        let mut out = self.sizes(of_type(Types::STRING), Kw::MinLength, Kw::MaxLength);
+        let arena = self.arena;
+        let mut out = self.sizes(of_type(arena, Types::STRING), Kw::MinLength, Kw::MaxLength);
         for check in self.checks() {
             let text = |name: &str| check.get("value").or_else(|| check.get(name)).and_then(Json::as_str);
             let pattern = match check_name(check) {
@@ -46,20 +48,20 @@ impl<'a> Instance<'_, 'a> {
                 "endsWith" | "ends_with" => text("suffix").map(|text| format!("{}$", literal_pattern(text))),
                 "regex" => kept_pattern(check).map(str::to_owned),
                 "ip" => {
-                    out = with_ip_version(out, check);
+                    out = with_ip_version(arena, out, check);
                     None
                 }
                 // Without an offset, or without seconds, it is no `date-time`.
                 "datetime" if is_lax(check) => None,
                 name => {
                     if let Some((_, kw, value)) = STRING_FORMATS.iter().find(|(own, ..)| *own == name) {
-                        out = add(out, *kw, Json::str(*value));
+                        out = add(arena, out, *kw, Json::Str(value));
                     }
                     None
                 }
             };
             if let Some(pattern) = pattern {
-                out = add(out, Kw::Pattern, Json::str(pattern));
+                out = add(arena, out, Kw::Pattern, arena.str(&pattern));
             }
         }
         out
@@ -79,7 +81,7 @@ fn literal_pattern(text: &str) -> String {
 }
 
 /// A regular expression, where a custom serializer kept it: `/source/`, or the source. Flags would change its meaning.
-fn kept_pattern<'j>(check: &'j Json<'_>) -> Option<&'j str> {
+fn kept_pattern<'a>(check: &Json<'a>) -> Option<&'a str> {
     let text = check.get("regex").or_else(|| check.get(Kw::Pattern.name()))?.as_str()?;
     match text.strip_prefix('/') {
         Some(rest) => rest.strip_suffix('/').or_else(|| rest.strip_suffix("/u")),
@@ -93,11 +95,11 @@ fn is_lax(check: &Json<'_>) -> bool {
 }
 
 /// Zod 3 names the version of an address in the check; without one it takes both.
-fn with_ip_version<'a>(schema: Json<'a>, check: &Json<'a>) -> Json<'a> {
-    let format = |name: &'static str| with(anything(), Kw::Format, Json::str(name));
+fn with_ip_version<'a>(arena: &'a Arena, schema: Json<'a>, check: &Json<'a>) -> Json<'a> {
+    let format = |name: &'static str| with(arena, ANYTHING, Kw::Format, Json::Str(name));
     match check.get("version").and_then(Json::as_str) {
-        Some("v4") => add(schema, Kw::Format, Json::str("ipv4")),
-        Some("v6") => add(schema, Kw::Format, Json::str("ipv6")),
-        Some(_) | None => add(schema, Kw::AnyOf, Json::arr(vec![format("ipv4"), format("ipv6")])),
+        Some("v4") => add(arena, schema, Kw::Format, Json::Str("ipv4")),
+        Some("v6") => add(arena, schema, Kw::Format, Json::Str("ipv6")),
+        Some(_) | None => add(arena, schema, Kw::AnyOf, arena.arr(&[format("ipv4"), format("ipv6")])),
     }
 }
