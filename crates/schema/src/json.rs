@@ -159,7 +159,7 @@ impl<'a> Json<'a> {
     }
 
     /// Calls a function for every text that stands under a key anywhere within.
-    pub(crate) fn each_text(&self, key: &str, visit: &mut dyn FnMut(&str)) {
+    pub(crate) fn each_text(&self, key: &str, visit: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Obj(members) => {
                 for (own, value) in *members {
@@ -318,6 +318,16 @@ const ESCAPED: [bool; 256] = {
     table
 };
 
+/// Whether no text stands twice in a list of texts.
+pub(crate) fn are_distinct_texts(texts: &[Json<'_>]) -> bool {
+    if texts.len() < SCANNED_FOR_DUPLICATES {
+        return texts.iter().enumerate().all(|(index, text)| !texts.iter().skip(index + 1).any(|other| other == text));
+    }
+    let mut sorted: Vec<&str> = texts.iter().filter_map(Json::as_str).collect();
+    sorted.sort_unstable();
+    sorted.array_windows().all(|[a, b]| a != b)
+}
+
 /// A text of at most so many letters, with a mark where it was cut.
 pub(crate) fn cut(text: String, letters: usize) -> String {
     match text.char_indices().nth(letters) {
@@ -465,7 +475,7 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 }
 
-/// Objects with more members than this are sorted once instead of compared pair by pair.
+/// More than so many keys or texts are sorted once instead of compared pair by pair.
 const SCANNED_FOR_DUPLICATES: usize = 24;
 
 fn deeper<E: de::Error>(depth: usize) -> Result<usize, E> {

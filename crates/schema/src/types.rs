@@ -49,6 +49,17 @@ impl Types {
         exact.or_else(|| Self::named_in_any_case(name))
     }
 
+    /// The types that the keyword `type` names, where it is well formed.
+    pub(crate) fn stated(value: &Json<'_>) -> Option<Self> {
+        match value {
+            Json::Str(name) => Self::named(name),
+            Json::Arr(names) => {
+                names.iter().try_fold(Self::NONE, |types, name| Some(types.or(Self::named(name.as_str()?)?)))
+            }
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
+        }
+    }
+
     fn named_in_any_case(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, types)| *types)
     }

@@ -16,6 +16,8 @@ pub(super) struct Seen<'j> {
     /// Whether a key is no keyword. One in `snake_case` is none either, but the reader takes it for one.
     unknown: bool,
     form: Form,
+    /// The types that `type` names, where it is well formed.
+    types: Option<Types>,
     values: [Option<&'j Json<'j>>; LOOKED_AT.len()],
 }
 
@@ -82,12 +84,14 @@ const LOOKED_AT: [Kw; 16] = [
 ];
 
 impl<'j> Seen<'j> {
+    #[inline]
     pub(super) fn new(members: &'j [Member<'j>], case: Option<Case>) -> Self {
         let mut seen = Self {
             members,
             keywords: KwSet::default(),
             unknown: false,
             form: Form::Good,
+            types: None,
             values: [None; LOOKED_AT.len()],
         };
         for (key, value) in members {
@@ -103,6 +107,7 @@ impl<'j> Seen<'j> {
                 *own = Some(value);
             }
         }
+        seen.types = seen.get(Kw::Type).and_then(Types::stated);
         seen
     }
 
@@ -122,18 +127,7 @@ impl<'j> Seen<'j> {
 
     /// Whether the node speaks of objects.
     pub(super) fn is_object(&self) -> bool {
-        self.keywords.has(Kw::Properties) || self.types().is_some_and(|types| types.has(Types::OBJECT))
-    }
-
-    /// The types that `type` names, where it is well formed.
-    pub(super) fn types(&self) -> Option<Types> {
-        match self.get(Kw::Type)? {
-            Json::Str(name) => Types::named(name),
-            Json::Arr(names) => {
-                names.iter().try_fold(Types::NONE, |types, name| Some(types.or(Types::named(name.as_str()?)?)))
-            }
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
-        }
+        self.keywords.has(Kw::Properties) || self.types.is_some_and(|types| types.has(Types::OBJECT))
     }
 
     /// The names that are required.
@@ -270,8 +264,8 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     if stand.root || stand.under.is_none() {
         return true;
     }
-    if let Some(Json::Str(name)) = seen.get(Kw::Type) {
-        let types = Types::named(name);
+    if let Some(Json::Str(_)) = seen.get(Kw::Type) {
+        let types = seen.types;
         if only(PLAIN) && types.is_some_and(|types| SCALARS.has(types)) {
             let taken = |format: &Json<'_>| {
                 let fits = |format: &str| Types::of_format(format).has(types.unwrap_or(Types::NONE));
@@ -343,15 +337,15 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::SaysOpen => seen.is_object() && !has(Kw::AdditionalProperties) && !has(Kw::UnevaluatedProperties),
         Demand::AllRequired => missing_required(seen).is_some(),
         Demand::HasProperties => {
-            seen.types().is_some_and(|types| types.has(Types::OBJECT))
+            seen.types.is_some_and(|types| types.has(Types::OBJECT))
                 && !matches!(seen.get(Kw::Properties), Some(Json::Obj(_)))
         }
         Demand::RequiredKnown => unknown_required(seen).is_some(),
         Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
-        Demand::HasItems => seen.types().is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
+        Demand::HasItems => seen.types.is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
         Demand::NotFreeForm => {
             let shut = seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
-            !stand.root && seen.types() == Some(Types::OBJECT) && seen.properties().is_empty() && !shut
+            !stand.root && seen.types == Some(Types::OBJECT) && seen.properties().is_empty() && !shut
         }
         Demand::ObjectListsUnbounded => {
             let objects = seen.get(Kw::Items).and_then(|items| items.get(Kw::Type.name())).and_then(Json::as_str);
@@ -359,7 +353,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::OneType => matches!(seen.get(Kw::Type), Some(Json::Arr(_))),
         Demand::NoNull => {
-            seen.types().is_some_and(|types| types.has(Types::NULL))
+            seen.types.is_some_and(|types| types.has(Types::NULL))
                 || (seen.nullable() && row.refuse.iter().any(|name| name == Kw::Nullable.name()))
         }
         Demand::OwnKeywords => foreign_keyword(row, seen).is_some(),
@@ -372,7 +366,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
                 matches!(seen.get(Kw::Type), Some(Json::Arr(_))) && row.refuse.iter().any(|name| name == "type-list");
             seen.has_values()
                 && (list
-                    || seen.types().is_some_and(|types| {
+                    || seen.types.is_some_and(|types| {
                         seen.values()
                             .any(|value| !types.meets(Types::of(value)) && (!seen.nullable() || *value != Json::Null))
                     }))
@@ -404,7 +398,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::RefToDefs => seen.reference().is_some_and(|reference| !points_to_definition(reference, &row.allow)),
         Demand::RefResolves => seen.reference().is_some_and(|reference| !checker.links.resolves(reference)),
         Demand::Formats => seen.get(Kw::Format).and_then(Json::as_str).is_some_and(|format| {
-            let foreign = seen.types().is_some_and(|types| !Types::of_format(format).has(types.without(Types::NULL)));
+            let foreign = seen.types.is_some_and(|types| !Types::of_format(format).has(types.without(Types::NULL)));
             foreign || !row.allow.iter().any(|own| own == format)
         }),
         Demand::MaxEnumChars => {
@@ -487,7 +481,7 @@ fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
 }
 
 fn foreign_keyword(row: &RuleRow, seen: &Seen<'_>) -> Option<Kw> {
-    let types = seen.types().unwrap_or(Types::NONE);
+    let types = seen.types.unwrap_or(Types::NONE);
     let own = |kw: &Kw| {
         // An enum belongs to strings where the rule names it.
         let speaks_of = if *kw == Kw::Enum { Types::STRING } else { kw.row().speaks_of };
@@ -565,7 +559,7 @@ fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> (String, String, Option<&'j J
     } else {
         None
     };
-    let types = seen.types().unwrap_or(Types::NONE);
+    let types = seen.types.unwrap_or(Types::NONE);
     let value = seen.values().find(|value| !types.meets(Types::of(value))).or_else(|| seen.values().next());
     (key.unwrap_or_default().to_owned(), kind, value)
 }

@@ -3,7 +3,7 @@
 use super::text::Blanks;
 use super::{Checker, Spot};
 use crate::dialect::{Demand, RuleRow};
-use crate::json::{Json, Member};
+use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw};
 use crate::types::Types;
 
@@ -47,7 +47,9 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
         Holds::SchemaMap => matches!(value, Json::Obj(_)),
         Holds::TypeNames => match value {
             Json::Str(_) => is_type(value, case),
-            Json::Arr(names) => !names.is_empty() && names.iter().all(|name| is_type(name, case)) && distinct(names),
+            Json::Arr(names) => {
+                !names.is_empty() && names.iter().all(|name| is_type(name, case)) && are_distinct_texts(names)
+            }
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
         },
         Holds::Names => matches!(value, Json::Arr(names) if is_names(names)),
@@ -83,14 +85,5 @@ fn is_type(name: &Json<'_>, case: Case) -> bool {
 }
 
 fn is_names(names: &[Json<'_>]) -> bool {
-    names.iter().all(|name| name.as_str().is_some()) && distinct(names)
-}
-
-fn distinct(names: &[Json<'_>]) -> bool {
-    if names.len() < 16 {
-        return names.iter().enumerate().all(|(index, name)| !names.iter().skip(index + 1).any(|other| other == name));
-    }
-    let mut sorted: Vec<&str> = names.iter().filter_map(Json::as_str).collect();
-    sorted.sort_unstable();
-    sorted.array_windows().all(|[a, b]| a != b)
+    names.iter().all(|name| name.as_str().is_some()) && are_distinct_texts(names)
 }

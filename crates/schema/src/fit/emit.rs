@@ -28,6 +28,9 @@ impl<'d> Sheet<'d> {
     }
 }
 
+/// Most schemas have no more keywords.
+const MEMBERS: usize = 8;
+
 /// A length above this is not written as a repetition in a pattern.
 const LONGEST_REPEAT: u64 = 500;
 
@@ -63,7 +66,11 @@ impl<'d> Lowerer<'d, '_> {
 
     /// An empty sheet.
     pub(super) fn sheet(&mut self) -> Sheet<'d> {
-        Sheet { members: self.spare.pop().unwrap_or_default(), facts: Vec::new(), lens: LensId::SAME }
+        Sheet {
+            members: self.spare.pop().unwrap_or_else(|| Vec::with_capacity(MEMBERS)),
+            facts: Vec::new(),
+            lens: LensId::SAME,
+        }
     }
 
     /// Adds the annotations and the description.
@@ -115,7 +122,9 @@ impl<'d> Lowerer<'d, '_> {
         if missing.is_empty() {
             return written.copied();
         }
-        let mut description = text.unwrap_or_default().to_owned();
+        let room = missing.iter().map(|fact| fact.len() + 1).sum::<usize>() + text.map_or(0, str::len);
+        let mut description = String::with_capacity(room);
+        description.push_str(text.unwrap_or_default());
         for fact in missing {
             if !description.is_empty() {
                 description.push(' ');
@@ -515,7 +524,7 @@ impl<'d> Lowerer<'d, '_> {
         let reference = self.words.reference.name();
         let mut meanings = Vec::new();
         for json in printed {
-            json.each_text(reference, &mut |pointer| meanings.push(pointer.to_owned()));
+            json.each_text(reference, &mut |pointer| meanings.push(pointer));
         }
         if !meanings.is_empty() && self.trust == Trust::Nothing {
             return false;

@@ -384,11 +384,11 @@ enum Trust {
 
 /// What was taken for granted of definitions that were not printed yet.
 #[derive(Debug, Default)]
-struct Relied {
+struct Relied<'d> {
     /// Shapes in which values are to travel as they are.
     shapes: Vec<LensId>,
     /// Pointers to what is to accept exactly what the caller's schema does.
-    meanings: Vec<String>,
+    meanings: Vec<&'d str>,
     /// Whether some of it is known not to hold: nothing that is printed counts.
     mistaken: bool,
 }
@@ -506,7 +506,7 @@ struct Lowerer<'d, 'c> {
     root_in_place: bool,
     trust: Trust,
     parts: Wanting,
-    relied: Relied,
+    relied: Relied<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// What the description of the node in hand has to say of what was taken from it.
@@ -611,7 +611,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let mut json = lowered.json;
         if !self.definitions.is_empty() {
             let arena = self.arena;
-            let printed = |own: &mut Definition<'d>| Some((arena.text(&own.name), own.json.take()?));
+            let printed = |own: &mut Definition<'d>| Some((own.name, own.json.take()?));
             let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
             json = arena.with(json, self.words.defs.name(), arena.obj(&map));
         }
@@ -661,7 +661,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         self.queue.retain(|index| *index < mark.definitions);
         for taken in self.definitions.drain(mark.definitions..) {
             self.defined.remove(&taken.node);
-            self.names.release(&taken.name);
+            self.names.release(taken.name);
         }
     }
 

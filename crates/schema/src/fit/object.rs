@@ -27,14 +27,24 @@ enum Extra {
 }
 
 /// The properties that are declared, as they are printed.
-#[derive(Default)]
 pub(super) struct Declared<'d> {
     fields: Vec<Printed<'d>>,
     properties: Vec<Member<'d>>,
     required: Vec<Json<'d>>,
 }
 
+/// Most objects have no more properties.
+const PROPERTIES: usize = 16;
+
 impl Declared<'_> {
+    fn new() -> Self {
+        Self {
+            fields: Vec::with_capacity(PROPERTIES),
+            properties: Vec::with_capacity(PROPERTIES),
+            required: Vec::with_capacity(PROPERTIES),
+        }
+    }
+
     /// Makes room for another object.
     fn clear(&mut self) {
         self.fields.clear();
@@ -273,7 +283,7 @@ impl<'d> Lowerer<'d, '_> {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(rules);
-        let mut own = self.spare_objects.pop().unwrap_or_default();
+        let mut own = self.spare_objects.pop().unwrap_or_else(Declared::new);
         let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;

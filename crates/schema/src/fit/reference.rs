@@ -14,7 +14,9 @@ use crate::report::{Action, Effect};
 /// A schema that is printed among the definitions.
 pub(super) struct Definition<'d> {
     pub(super) node: NodeId,
-    pub(super) name: String,
+    pub(super) name: &'d str,
+    /// What a reference to it says.
+    pointer: &'d str,
     pub(super) lens: LensId,
     pub(super) json: Option<Json<'d>>,
     /// Whether it accepts something else than the caller's schema.
@@ -90,7 +92,7 @@ impl<'d> Lowerer<'d, '_> {
             return self.as_text(target, &code, "the schema contains itself");
         }
         let (pointer, lens) = if target == self.root && self.root_in_place && self.caps.root_ref == RootRef::Taken {
-            ("#".to_owned(), self.root_lens)
+            ("#", self.root_lens)
         } else {
             let (index, new) = self.define(target);
             if new && self.refs == Refs::Acyclic {
@@ -101,12 +103,10 @@ impl<'d> Lowerer<'d, '_> {
             } else if new {
                 self.queue.push(index);
             }
-            let (name, lens) =
-                self.definitions.get(index).map_or_else(Default::default, |own| (own.name.clone(), Some(own.lens)));
-            (format!("#/{}/{name}", self.words.defs.name()), lens.unwrap_or(LensId::SAME))
+            self.definitions.get(index).map(|own| (own.pointer, own.lens)).unwrap_or_default()
         };
         let mut sheet = self.sheet();
-        sheet.put(self.words.reference, self.arena.str(&pointer));
+        sheet.put(self.words.reference, Json::Str(pointer));
         if let Some(node) = beside {
             self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
@@ -153,20 +153,19 @@ impl<'d> Lowerer<'d, '_> {
         if self.relied.meanings.is_empty() || !self.definitions.iter().any(|own| own.inexact) {
             return false;
         }
-        let (reference, defs) = (self.words.reference.name(), self.words.defs.name());
-        let named: HashMap<String, &Definition<'d>> =
-            self.definitions.iter().map(|own| (format!("#/{defs}/{}", own.name), own)).collect();
+        let reference = self.words.reference.name();
+        let named: HashMap<&str, &Definition<'d>> = self.definitions.iter().map(|own| (own.pointer, own)).collect();
         let mut seen = foldhash::HashSet::default();
         let mut open = std::mem::take(&mut self.relied.meanings);
         while let Some(pointer) = open.pop() {
-            let Some(own) = named.get(&pointer) else { return true };
+            let Some(own) = named.get(pointer) else { return true };
             if own.inexact {
                 return true;
             }
             if let Some(json) = &own.json {
                 json.each_text(reference, &mut |next| {
-                    if seen.insert(next.to_owned()) {
-                        open.push(next.to_owned());
+                    if seen.insert(next) {
+                        open.push(next);
                     }
                 });
             }
@@ -222,10 +221,11 @@ impl<'d> Lowerer<'d, '_> {
         if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             name.insert(0, '_');
         }
-        let unique = self.names.unique(name);
+        let name = self.arena.text(&self.names.unique(name));
+        let pointer = self.arena.text(&format!("#/{}/{name}", self.words.defs.name()));
         let index = self.definitions.len();
         let lens = self.lens.reserve();
-        self.definitions.push(Definition { node, name: unique, lens, json: None, inexact: false });
+        self.definitions.push(Definition { node, name, pointer, lens, json: None, inexact: false });
         self.defined.insert(node, index);
         (index, true)
     }
@@ -355,10 +355,9 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_loop(&mut self, id: NodeId) -> Lowered<'d> {
         if self.refs == Refs::Keep {
             let (index, _) = self.define(id);
-            let found = self.definitions.get(index).map(|own| (own.name.clone(), own.lens));
-            let (name, lens) = found.unwrap_or_default();
-            let pointer = format!("#/{}/{name}", self.words.defs.name());
-            let json = self.arena.obj(&[(self.words.reference.name(), self.arena.str(&pointer))]);
+            let found = self.definitions.get(index).map(|own| (own.pointer, own.lens));
+            let (pointer, lens) = found.unwrap_or_default();
+            let json = self.arena.obj(&[(self.words.reference.name(), Json::Str(pointer))]);
             return Lowered { json, lens, null: false };
         }
         let demand = if self.refs == Refs::Inline {

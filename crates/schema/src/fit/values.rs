@@ -235,7 +235,11 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
                 *own = own.or(kind);
                 list.push(value);
             }
-            None => kinds.push((kind, vec![value])),
+            None => {
+                let mut list = Vec::with_capacity(values.len());
+                list.push(*value);
+                kinds.push((kind, list));
+            }
         }
     }
     // A fractional value makes its kind `number`.

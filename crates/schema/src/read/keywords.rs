@@ -8,7 +8,7 @@ use crate::graph::{
     ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, Place, Side,
     Step, TextRules, Union,
 };
-use crate::json::{Json, Member};
+use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw, KwSet};
 use crate::report::{Action, Effect};
 use crate::types::Types;
@@ -588,8 +588,7 @@ fn distinct<'d>(own: &'d [&'d str], more: &'d [Json<'d>], arena: &'d Arena) -> &
 }
 
 fn are_distinct_names(names: &[Json<'_>]) -> bool {
-    let mut seen = foldhash::HashSet::default();
-    names.iter().all(|name| name.as_str().is_some_and(|name| seen.insert(name)))
+    names.iter().all(|name| name.as_str().is_some()) && are_distinct_texts(names)
 }
 
 /// What generators write for keys: they are strings, which they always are.
