@@ -152,6 +152,7 @@ impl Checker<'_, '_> {
             let mut tokens = Vec::new();
             if self.told() {
                 find_way(self.document, members, &mut tokens);
+                tokens.reverse();
             }
             for row in self.rows(demand) {
                 self.violate_at(row, &tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
@@ -196,13 +197,12 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The way from a document to members that stand in it.
+/// The way back from members to the document that they stand in.
 fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> bool {
     let mut step = |token: &dyn Fn() -> String, inner: &Json<'_>| {
-        way.push(token());
         let found = find_way(inner, members, way);
-        if !found {
-            way.pop();
+        if found {
+            way.push(token());
         }
         found
     };

@@ -103,11 +103,11 @@ impl<'d> Lowerer<'d, '_> {
             return;
         }
         let (effect, detail) = match self.apart(union.branches) {
-            Apart::Proven => (Effect::Same, "its branches exclude each other"),
-            Apart::Unknown => (Effect::Wider, "a value that fits several branches passes"),
+            Apart::Proven => (Effect::Same, "`anyOf`: its branches exclude each other"),
+            Apart::Unknown => (Effect::Wider, "`anyOf`: a value that fits several branches passes"),
         };
         let code = self.refusal_code(Kw::OneOf);
-        self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, format!("`anyOf`: {detail}"));
+        self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, detail);
     }
 
     /// Says that a value is of one of these kinds.
