@@ -230,16 +230,14 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
     for value in values {
         let kind = Types::of(value);
         let numeric = kind.meets(Types::NUMBER);
-        match kinds.iter_mut().find(|(own, _)| *own == kind || (numeric && own.meets(Types::NUMBER))) {
-            Some((own, list)) => {
-                *own = own.or(kind);
-                list.push(value);
-            }
-            None => {
-                let mut list = Vec::with_capacity(values.len());
-                list.push(*value);
-                kinds.push((kind, list));
-            }
+        let alike = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.meets(Types::NUMBER));
+        if let Some((own, list)) = kinds.iter_mut().find(alike) {
+            *own = own.or(kind);
+            list.push(value);
+        } else {
+            let mut list = Vec::with_capacity(values.len());
+            list.push(*value);
+            kinds.push((kind, list));
         }
     }
     // A fractional value makes its kind `number`.
