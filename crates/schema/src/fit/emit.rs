@@ -54,7 +54,9 @@ impl<'d> Lowerer<'d, '_> {
             self.put_array(node, &mut sheet);
         }
         if types.meets(Types::OBJECT) && (node.object.is_some() || node.types.is_some()) {
+            let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
+            sheet.lens = self.by_type(lists, sheet.lens, node.place);
         }
         self.put_logic(node, &mut sheet);
         self.finish(node, sheet)
@@ -490,7 +492,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A subschema that says what a value must not be, or when more is asked of it: what lets more through there lets less
     /// through on the whole, so that it is said exactly or not at all.
-    fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+    pub(super) fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
         let mark = self.mark();
         let lowered = self.lower(id, Pos::Other);
         let printed = std::slice::from_ref(&lowered.json);
@@ -520,6 +522,18 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
         let code = self.refusal_code(kw);
         self.change(&code, place, kw, Action::Dropped, Effect::Wider, why);
+    }
+
+    /// A subschema that asks more of a value whose shape is decided elsewhere: it is said where values travel as they are by it.
+    pub(super) fn lower_beside(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+        let mark = self.mark();
+        let lowered = self.lower(id, Pos::Other);
+        let lowered = self.null_here(lowered);
+        if self.keeps_values(lowered.lens) {
+            return Some(lowered.json);
+        }
+        self.take_back(mark);
+        None
     }
 
     /// A subschema that must say `null` itself.
