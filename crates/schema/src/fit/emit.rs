@@ -385,6 +385,11 @@ impl<'d> Lowerer<'d, '_> {
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
     fn put_logic(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let Some(logic) = node.logic else { return };
+        // What is said here is said of the caller's value.
+        let kept = self.keeps_values(sheet.lens);
+        if !kept && !(logic.all.is_empty() && logic.unions.is_empty()) {
+            self.parts = Wanting::Several;
+        }
         let mut all: Vec<Json<'d>> = Vec::with_capacity(logic.all.len());
         for part in logic.all {
             let lowered = self.lower(*part, Pos::Other);
@@ -441,7 +446,7 @@ impl<'d> Lowerer<'d, '_> {
                 );
                 break;
             }
-            match self.lower_exactly(*not) {
+            match if kept { self.lower_exactly(*not) } else { None } {
                 Some(json) => nots.push(json),
                 None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
             }
@@ -455,7 +460,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         for condition in logic.conditions {
             let mark = self.mark();
-            let Some(when) = self.lower_exactly(condition.when) else {
+            let Some(when) = (if kept { self.lower_exactly(condition.when) } else { None }) else {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
                 continue;
             };
