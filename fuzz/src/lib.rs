@@ -6,6 +6,7 @@ mod mutate;
 #[path = "../../crates/schema/tests/all/oracle.rs"]
 #[expect(dead_code, reason = "the tests ask more of it")]
 mod oracle;
+#[path = "../../crates/schema/tests/all/plain.rs"]
 mod plain;
 mod shrink;
 pub mod wire;
@@ -15,7 +16,7 @@ use polywire_schema::{
     fit_tools, read_tools, target,
 };
 
-use oracle::{Court, UNREADABLE};
+use oracle::Court;
 use plain::is_plain;
 
 pub use answer::answer;
@@ -74,10 +75,10 @@ pub fn values(data: &[u8]) -> Result<(), String> {
             }
         }
     }
-    if UNREADABLE.contains(&dialect.id()) || !is_plain(&schema) {
+    if !is_plain(&schema) {
         return Ok(());
     }
-    let Some(court) = Court::new(&schema, &fitted) else { return Ok(()) };
+    let Some(court) = Court::new(&schema, &fitted, dialect) else { return Ok(()) };
     court.judge(&schema, &fitted, VALUES).map_err(|fault| format!("{}: {fault}", dialect.id()))
 }
 

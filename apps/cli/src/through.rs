@@ -5,12 +5,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use jsonschema::Validator;
-use polywire::schema::{FittedTools, Lens, ToolShape};
+use polywire::schema::{FittedTools, Lens, ToolShape, as_json_schema};
 use serde_json::{Value, json};
 
 use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
-use crate::values::{as_json_schema, equal};
+use crate::values::equal;
 
 /// What is said of a file that holds no values.
 const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";

@@ -2,9 +2,9 @@
 //! the `jsonschema` crate, never our own code.
 
 use jsonschema::Validator;
-use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, sample};
+use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, as_json_schema, sample};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// An instance of the corpus.
 pub(crate) struct Instance {
@@ -176,33 +176,6 @@ impl Court<'_> {
     fn objections(&self, value: &Value) -> Vec<Place> {
         let Some(judge) = &self.caller else { return Vec::new() };
         judge.iter_errors(value).map(|error| Place::of_caller(error.instance_path().as_str())).collect()
-    }
-}
-
-/// A fitted schema as the judge reads it: `nullable` and the references of the `OpenAPI` slots in the words of JSON Schema.
-pub(crate) fn as_json_schema(schema: Value) -> Value {
-    match schema {
-        Value::Object(map) => {
-            let mut out = Map::with_capacity(map.len());
-            let mut null = false;
-            for (key, value) in map {
-                match (key.as_str(), value) {
-                    ("nullable", Value::Bool(flag)) => null = flag,
-                    ("ref", Value::String(pointer)) => _ = out.insert("$ref".to_owned(), pointer.into()),
-                    (_, value) => _ = out.insert(key, as_json_schema(value)),
-                }
-            }
-            if !null {
-                return Value::Object(out);
-            }
-            // References lead to definitions at the root, which stay there.
-            let definitions = out.remove("defs");
-            let mut either = Map::from_iter([("anyOf".to_owned(), json!([out, {"type": "null"}]))]);
-            either.extend(definitions.map(|definitions| ("defs".to_owned(), definitions)));
-            Value::Object(either)
-        }
-        Value::Array(items) => items.into_iter().map(as_json_schema).collect(),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
     }
 }
 

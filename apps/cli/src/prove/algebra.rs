@@ -7,14 +7,14 @@ use std::fmt::Display;
 
 use jsonschema::canonical::{self, CanonicalSchema, CanonicalView, Containment, Satisfiability};
 use jsonschema::{Draft, Validator};
-use polywire::schema::{Lens, sample};
+use polywire::schema::{Lens, as_json_schema, sample};
 use serde_json::{Value, json};
 
 use super::parts::{self, Judge, Stuck};
 use super::plain::{plain, with_lengths};
 use super::witness::{Search, along};
 use super::{Difference, Proof, Question, Reason, Relation, Undecided, Words};
-use crate::values::{as_json_schema, equal, shortened, shortened_text};
+use crate::values::{equal, shortened, shortened_text};
 
 /// Schemas of more bytes than this are not tried.
 const MOST_BYTES: usize = 1 << 20;

@@ -1,5 +1,7 @@
 //! Arrays: items given where the provider wants them, tuples kept, evened out, or carried as objects.
 
+use std::borrow::Cow;
+
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::dialect::Demand;
@@ -76,10 +78,15 @@ impl<'d> Lowerer<'d, '_> {
             let lowered = self.lower(any, Pos::Other);
             sheet.put(Kw::Items, lowered.json);
         }
-        if rules.max.is_none_or(|max| max > count) && self.caps.accepts_count(Kw::MaxItems, count) {
+        if rules.max.is_some_and(|max| max <= count) {
+            return;
+        }
+        if self.caps.accepts_count(Kw::MaxItems, count) {
             sheet.put(Kw::MaxItems, Json::Num(count.into()));
             let code = self.demand_code(Demand::SchemaObject);
             self.change(&code, node.place, Kw::Items, Action::Rewritten, Effect::Same, "said by `maxItems`");
+        } else {
+            self.spill(Kw::MaxItems, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
         }
     }
 
@@ -116,12 +123,18 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         for (index, contains) in rules.contains.iter().enumerate() {
-            if index > 0 || !self.caps.accepts(Kw::Contains) || !sheet.lens.is_same() {
+            let said = index == 0 && self.caps.accepts(Kw::Contains) && sheet.lens.is_same();
+            // What is counted must be neither more nor less.
+            let inner = match contains.max {
+                _ if !said => None,
+                Some(_) => self.lower_exactly(contains.node),
+                None => self.lower_beside(contains.node),
+            };
+            let Some(inner) = inner else {
                 let code = self.refusal_code(Kw::Contains);
                 self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken");
                 continue;
-            }
-            let inner = self.lower_here(contains.node);
+            };
             sheet.put(Kw::Contains, inner);
             for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
                 match count {
@@ -134,8 +147,8 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if let Some(id) = rules.unevaluated {
-            if self.caps.accepts(Kw::UnevaluatedItems) {
-                let inner = self.lower_here(id);
+            let inner = if self.caps.accepts(Kw::UnevaluatedItems) { self.lower_beside(id) } else { None };
+            if let Some(inner) = inner {
                 sheet.put(Kw::UnevaluatedItems, inner);
             } else {
                 let code = self.refusal_code(Kw::UnevaluatedItems);
@@ -234,17 +247,32 @@ impl<'d> Lowerer<'d, '_> {
         Some(Lowered { lens, ..lowered })
     }
 
-    /// Whether schemas say the same, as far as a look at their print tells.
+    /// Whether schemas say the same: they are printed alike, with the same losses, and their values travel alike.
     fn are_alike(&mut self, ids: &[NodeId]) -> bool {
         let Some((first, rest)) = ids.split_first() else { return true };
         if rest.iter().all(|id| id == first) {
             return true;
         }
         let mark = self.mark();
-        let model = self.lower(*first, Pos::Other).json;
-        let alike = rest.iter().all(|id| self.lower(*id, Pos::Other).json == model);
+        let model = self.lower(*first, Pos::Other);
+        let losses = self.losses_since(mark.so_far.changes);
+        let alike = rest.iter().all(|id| {
+            let before = self.changes.len();
+            let other = self.lower(*id, Pos::Other);
+            other.json == model.json
+                && other.null == model.null
+                && self.lens.are_alike(other.lens, model.lens)
+                && self.losses_since(before) == losses
+        });
         self.take_back(mark);
         alike
+    }
+
+    /// What was lost since there were so many changes, wherever it was.
+    fn losses_since(&self, changes: usize) -> Vec<(Cow<'static, str>, Effect)> {
+        let since = self.changes.get(changes..).unwrap_or_default();
+        let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
+        lost.map(|edit| (edit.keyword.clone(), edit.effect)).collect()
     }
 
     /// A node that accepts nothing.

@@ -97,11 +97,25 @@ pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
     if demand == Demand::MaxOptionals { printed.optionals } else { printed.properties }
 }
 
-/// What is sent when no rung is left: a dialect that closes objects gets the value as JSON text, any other an object of any
-/// form (R-A7).
-pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps, arena: &'d Arena) -> (Json<'d>, Lens, Change) {
+/// What the caller's values are, as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RootKind {
+    /// Nothing but objects, or nothing else is spoken of.
+    Object,
+    /// Values of other types too.
+    Any,
+}
+
+/// What is sent when no rung is left: an object of any form (R-A7), or the value as JSON text, where the dialect closes objects
+/// or the value may be something else.
+pub(super) fn last_resort<'d>(
+    stuck: &Violation,
+    caps: &Caps,
+    root: RootKind,
+    arena: &'d Arena,
+) -> (Json<'d>, Lens, Change) {
     let mut lens = Lens::identity();
-    let (json, detail) = if caps.must(Demand::Closed) {
+    let (json, detail) = if caps.must(Demand::Closed) || root == RootKind::Any {
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
@@ -109,13 +123,17 @@ pub(super) fn last_resort<'d>(stuck: &Violation, caps: &Caps, arena: &'d Arena) 
             (Kw::Type.name(), Json::Str("string")),
             (Kw::Description.name(), Json::Str("(the whole value as JSON text)")),
         ]);
-        let json = arena.obj(&[
+        let mut members = vec![
             (Kw::Type.name(), Json::Str("object")),
             (Kw::Properties.name(), arena.obj(&[("value", value)])),
             (Kw::Required.name(), Json::Arr(&[Json::Str("value")])),
-            (Kw::AdditionalProperties.name(), Json::Bool(false)),
-        ]);
-        (json, "nothing else would be taken: the value as JSON text")
+        ];
+        if caps.must(Demand::Closed) {
+            members.push((Kw::AdditionalProperties.name(), Json::Bool(false)));
+        } else if caps.must(Demand::SaysOpen) {
+            members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
+        }
+        (arena.obj(&members), "nothing else would be taken: the value as JSON text")
     } else {
         let mut members = vec![(Kw::Type.name(), Json::Str("object")), (Kw::Properties.name(), Json::EMPTY)];
         if caps.must(Demand::SaysOpen) {

@@ -58,7 +58,9 @@ impl<'d> Lowerer<'d, '_> {
             self.put_array(node, &mut sheet);
         }
         if types.meets(Types::OBJECT) && (node.object.is_some() || node.types.is_some()) {
+            let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
+            sheet.lens = self.by_type(lists, sheet.lens, node.place);
         }
         self.put_logic(node, &mut sheet);
         self.finish(node, sheet)
@@ -400,6 +402,11 @@ impl<'d> Lowerer<'d, '_> {
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
     fn put_logic(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let Some(logic) = node.logic else { return };
+        // What is said here is said of the caller's value.
+        let kept = self.keeps_values(sheet.lens);
+        if !kept && !(logic.all.is_empty() && logic.unions.is_empty()) {
+            self.parts = Wanting::Several;
+        }
         let mut all: Vec<Json<'d>> = Vec::with_capacity(logic.all.len());
         for part in logic.all {
             let lowered = self.lower(*part, Pos::Other);
@@ -456,7 +463,7 @@ impl<'d> Lowerer<'d, '_> {
                 );
                 break;
             }
-            match self.lower_exactly(*not) {
+            match if kept { self.lower_exactly(*not) } else { None } {
                 Some(json) => nots.push(json),
                 None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
             }
@@ -470,7 +477,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         for condition in logic.conditions {
             let mark = self.mark();
-            let Some(when) = self.lower_exactly(condition.when) else {
+            let Some(when) = (if kept { self.lower_exactly(condition.when) } else { None }) else {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
                 continue;
             };
@@ -507,7 +514,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A subschema that says what a value must not be, or when more is asked of it: what lets more through there lets less
     /// through on the whole, so that it is said exactly or not at all.
-    fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+    pub(super) fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
         let mark = self.mark();
         let lowered = self.lower(id, Pos::Other);
         let printed = std::slice::from_ref(&lowered.json);
@@ -537,6 +544,18 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn drop_exclusion(&mut self, place: Option<Place>, kw: Kw, why: &'static str) {
         let code = self.refusal_code(kw);
         self.change(&code, place, kw, Action::Dropped, Effect::Wider, why);
+    }
+
+    /// A subschema that asks more of a value whose shape is decided elsewhere: it is said where values travel as they are by it.
+    pub(super) fn lower_beside(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+        let mark = self.mark();
+        let lowered = self.lower(id, Pos::Other);
+        let lowered = self.null_here(lowered);
+        if self.keeps_values(lowered.lens) {
+            return Some(lowered.json);
+        }
+        self.take_back(mark);
+        None
     }
 
     /// A subschema that must say `null` itself.

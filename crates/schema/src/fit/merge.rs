@@ -45,8 +45,13 @@ impl<'d> Lowerer<'d, '_> {
         let place = own.place;
         let mut parts = Vec::with_capacity(all.len() + 1);
         for part in target.into_iter().chain(all.iter().copied()) {
-            let part = self.flatten(part);
-            parts.push(*self.graph[part]);
+            let flat = self.flatten(part);
+            let asked = self.graph[flat];
+            let alone = own.is_bare() && usize::from(target.is_some()) + all.len() == 1;
+            if !alone && !self.bases.values().any(|base| *base == part) {
+                self.tell_of_scope(asked, place);
+            }
+            parts.push(*asked);
         }
         let merged = self.meet_all(parts);
         let merged = match merged {
@@ -60,6 +65,17 @@ impl<'d> Lowerer<'d, '_> {
         self.flattening.pop();
         self.keep_flat(id, merged, before);
         merged
+    }
+
+    /// Records that what a part says of what it does not evaluate itself also sees, once merged, what stands beside it.
+    fn tell_of_scope(&mut self, part: &Node<'d>, place: Option<Place>) {
+        let objects = part.object.is_some_and(|rules| rules.unevaluated.is_some());
+        let lists = part.array.is_some_and(|rules| rules.unevaluated.is_some());
+        for (kw, says) in [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)] {
+            if says {
+                self.loosen(Kw::AllOf, place, kw, Action::Merged, "what stands beside it counts as evaluated");
+            }
+        }
     }
 
     /// Remembers what a node is merged to, and whether that is less than it asked.

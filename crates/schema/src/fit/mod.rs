@@ -37,6 +37,7 @@ use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::zod;
+use budget::RootKind;
 use names::Names;
 use object::Declared;
 use reference::Definition;
@@ -212,7 +213,7 @@ fn fit_json<'d, T>(
                 fell.append(&mut tried.changes);
             }
             if let Some(stuck) = &tried.stuck {
-                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot), arena);
+                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, arena);
                 fell.push(change);
                 let strict = strict && is_clean(&last, rung, options.slot);
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
@@ -246,6 +247,7 @@ struct Tried<'d> {
     changes: Vec<Change>,
     /// What the rung does not take of it.
     stuck: Option<Violation>,
+    root: RootKind,
 }
 
 fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
@@ -277,7 +279,8 @@ fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: 
         json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
         first_violation(&json, rung, options.slot)
     };
-    Tried { json, lens, changes, stuck }
+    let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
+    Tried { json, lens, changes, stuck, root }
 }
 
 /// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another

@@ -333,15 +333,27 @@ impl<'d> Lowerer<'d, '_> {
         }
         let kept = |field: &Printed<'_>| field.absent == Absent::Kept && !field.is_renamed();
         let as_written = rest.carried.is_none() && own.fields.iter().all(kept);
-        self.put_object_counts(node, rules, if as_written { Keys::AsWritten } else { Keys::Others }, sheet);
+        let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
+        let kept = plain || (rest_keeps && !rules.dependents.is_empty() && self.keep_values(&own.fields));
+        let keys = match (as_written, kept) {
+            (false, _) => Keys::Others,
+            (true, false) => Keys::AsWritten,
+            (true, true) => Keys::AndValuesAsWritten,
+        };
+        self.put_object_counts(node, rules, keys, sheet);
         // Most objects travel as they are, and nothing has to be told of them.
-        if !as_written || !rest_keeps || !own.fields.iter().all(|field| field.lens.is_same()) {
+        if !plain {
             let fields = own.fields.iter().map(Printed::field).collect();
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
             sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
         own.clear();
         self.spare_objects.push(own);
+    }
+
+    /// Whether the values of properties travel as they are, as far as is known.
+    fn keep_values(&mut self, fields: &[Printed<'d>]) -> bool {
+        fields.iter().all(|field| self.keeps_values(field.lens))
     }
 
     /// Enters an object.
@@ -595,7 +607,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
     fn put_object_counts(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
-        let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys == Keys::AsWritten;
+        let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.max)] {
             match count {
@@ -606,8 +618,10 @@ impl<'d> Lowerer<'d, '_> {
         }
         for (index, id) in rules.names.iter().enumerate() {
             if index == 0 && says(self, Kw::PropertyNames) {
-                let names = self.lower_here(*id);
-                sheet.put(Kw::PropertyNames, names);
+                match self.lower_beside(*id) {
+                    Some(names) => sheet.put(Kw::PropertyNames, names),
+                    None => self.drop_rule(node, Kw::PropertyNames),
+                }
             } else {
                 self.drop_rule(node, Kw::PropertyNames);
             }
@@ -620,7 +634,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if !rules.dependents.is_empty() {
-            if says(self, Kw::DependentSchemas) {
+            if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.dependents.len());
                 for (key, id) in rules.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
@@ -629,18 +643,22 @@ impl<'d> Lowerer<'d, '_> {
                         None => map.push((*key, *id)),
                     }
                 }
-                let map: Vec<Member<'d>> = map.into_iter().map(|(key, id)| (key, self.lower_here(id))).collect();
-                sheet.put(Kw::DependentSchemas, self.arena.obj(&map));
+                let count = map.len();
+                let said: Vec<_> =
+                    map.into_iter().filter_map(|(key, id)| Some((key, self.lower_beside(id)?))).collect();
+                if said.len() < count {
+                    self.drop_rule(node, Kw::DependentSchemas);
+                }
+                sheet.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
             }
         }
         if let (Some(id), Some(_)) = (rules.unevaluated, rules.additional) {
-            if says(self, Kw::UnevaluatedProperties) {
-                let json = self.lower_here(id);
-                sheet.put(Kw::UnevaluatedProperties, json);
-            } else {
-                self.drop_rule(node, Kw::UnevaluatedProperties);
+            let said = if says(self, Kw::UnevaluatedProperties) { self.lower_beside(id) } else { None };
+            match said {
+                Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
+                None => self.drop_rule(node, Kw::UnevaluatedProperties),
             }
         }
     }
@@ -704,6 +722,8 @@ fn needs<'d>(rules: &ObjectRules<'d>, arena: &'d Arena) -> Json<'d> {
 /// Whether an object has the same keys on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keys {
+    /// It has, and their values travel as they are.
+    AndValuesAsWritten,
     AsWritten,
     Others,
 }

@@ -1,5 +1,6 @@
 //! The root: said in place where it is an object the dialect takes, else wrapped in one.
 
+use super::budget::RootKind;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, Union};
@@ -15,12 +16,17 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
         let root = self.root;
         if !self.caps.must(Demand::RootObject) {
+            let mark = self.mark();
             self.root_in_place = true;
             self.opened.push(root);
             self.defining = Some(root);
             let lowered = self.lower(root, Pos::Root);
             self.opened.pop();
-            return self.null_here(lowered);
+            if self.leaves_room_for_definitions(&lowered) {
+                return self.null_here(lowered);
+            }
+            self.take_back(mark);
+            return self.lower_wrapped(Demand::UnionAlone);
         }
         let flat = self.flatten(root);
         let node = self.graph[flat];
@@ -33,12 +39,36 @@ impl<'d> Lowerer<'d, '_> {
         {
             return lowered;
         }
+        self.lower_wrapped(Demand::RootObject)
+    }
+
+    /// What the caller's values are, as a whole.
+    pub(super) fn root_kind(&mut self) -> RootKind {
+        let flat = self.flatten(self.root);
+        let node = self.graph[flat];
+        let spoken = node.types.is_none() && node.object.is_some() && node.unions().is_empty();
+        if spoken || self.types_of(self.root) == Types::OBJECT { RootKind::Object } else { RootKind::Any }
+    }
+
+    /// Whether what is referred to may stand beside a printed root.
+    fn leaves_room_for_definitions(&self, root: &Lowered<'d>) -> bool {
+        let alone = self.caps.must(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
+        !alone || self.definitions.is_empty() || root.json.get(Kw::AnyOf.name()).is_none()
+    }
+
+    /// The root in an object of its own, because of a demand.
+    fn lower_wrapped(&mut self, demand: Demand) -> Lowered<'d> {
         self.root_in_place = false;
         self.go_deeper();
-        let lowered = self.lower(root, Pos::Other);
+        let lowered = self.lower(self.root, Pos::Other);
         self.objects -= 1;
-        let lowered = self.null_here(lowered);
-        self.wrap(lowered)
+        let inner = self.null_here(lowered);
+        let code = self.demand_code(demand);
+        let detail = format!("the value travels under the key `{VALUE}`");
+        self.change(&code, None, Kw::Type, Action::Wrapped, Effect::Same, detail);
+        let json = self.closed_object(self.arena.obj(&[(VALUE, inner.json)]), &[VALUE]);
+        let lens = self.lens.add(Shape::Wrapped(VALUE.to_owned(), inner.lens));
+        Lowered { json, lens, null: false }
     }
 
     /// The root as one plain object, unless it can only be said as something else: an `allOf` that the dialect takes was
@@ -117,15 +147,6 @@ impl<'d> Lowerer<'d, '_> {
             && (!has_union
                 || (natural_union && !union_refused && self.unions_are_free(node, Pos::Root))
                 || joined_union)
-    }
-
-    fn wrap(&mut self, inner: Lowered<'d>) -> Lowered<'d> {
-        let code = self.demand_code(Demand::RootObject);
-        let detail = format!("the value travels under the key `{VALUE}`");
-        self.change(&code, None, Kw::Type, Action::Wrapped, Effect::Same, detail);
-        let json = self.closed_object(self.arena.obj(&[(VALUE, inner.json)]), &[VALUE]);
-        let lens = self.lens.add(Shape::Wrapped(VALUE.to_owned(), inner.lens));
-        Lowered { json, lens, null: false }
     }
 }
 

@@ -295,6 +295,20 @@ impl<'d> Lowerer<'d, '_> {
         lens
     }
 
+    /// The shape of values that are lists, objects or something else, of which lists and objects travel in shapes of their own.
+    pub(super) fn by_type(&mut self, lists: LensId, objects: LensId, place: Option<Place>) -> LensId {
+        if lists.is_same() || objects.is_same() {
+            return if lists.is_same() { objects } else { lists };
+        }
+        let others = Types::ANY.without(Types::ARRAY).without(Types::OBJECT);
+        let mut branches = Vec::with_capacity(3);
+        for (types, lens) in [(Types::ARRAY, lists), (Types::OBJECT, objects), (others, LensId::SAME)] {
+            let node = Node { place, types: Some(types), ..Node::default() };
+            branches.push((self.graph.add(node), lens));
+        }
+        self.union_lens(&branches, place)
+    }
+
     /// A branch of a union. What would look on the wire like another branch goes into an object of its own: JSON text and labels
     /// beside strings, a list of entries beside lists.
     pub(super) fn lower_branch(

@@ -454,6 +454,13 @@ impl Lens {
         false
     }
 
+    /// Whether values travel alike in two shapes, as far as a look at these tells.
+    pub(crate) fn are_alike(&self, a: LensId, b: LensId) -> bool {
+        let (own, other) = (self.shape(a), self.shape(b));
+        // Where a link leads may not be known yet.
+        a == b || (own == other && !matches!(own, Shape::Link(_)))
+    }
+
     /// Whether a shape of a settled lens changes nothing.
     pub(crate) fn keeps(&self, id: LensId) -> bool {
         matches!(self.shape(id), Shape::Same)

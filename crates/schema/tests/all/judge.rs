@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
 use polywire_schema::{Dialect, FitOptions, FittedText, ReadError, Slot, check_text, fit_text, target};
+use proptest::test_runner::RngSeed;
 
 /// The dialects of the providers' own surfaces.
 pub(crate) const MAIN: [&str; 12] = [
@@ -94,6 +95,19 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
 /// Whether the long form of the tests is asked for.
 pub(crate) fn is_full() -> bool {
     std::env::var_os("POLYWIRE_FULL").is_some_and(|value| value == "1")
+}
+
+/// The seed of one dialect's made-up schemas: that of `POLYWIRE_SEED`, else a fresh one in the long form and a fixed one in the
+/// short.
+pub(crate) fn seed_of(index: usize, round: u32) -> RngSeed {
+    let chosen = std::env::var("POLYWIRE_SEED").ok().map(|text| text.parse::<u64>().expect("a whole number"));
+    match chosen {
+        Some(seed) => {
+            RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round) * 1_009 + index as u64))
+        }
+        None if is_full() => RngSeed::Random,
+        None => RngSeed::Fixed(index as u64),
+    }
 }
 
 /// Fails with all faults at once.

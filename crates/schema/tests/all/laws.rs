@@ -1,6 +1,7 @@
 //! The laws over schemas that a generator makes up. The seed is fixed, so that a run tells of the change under test alone;
-//! `POLYWIRE_FULL=1` takes fresh seeds and up to ten times as many schemas, as far as ten minutes go, `POLYWIRE_LAST=FILE` writes
-//! each schema down before it is fitted, for the fault that ends the process.
+//! `POLYWIRE_FULL=1` takes fresh seeds and up to ten times as many schemas, as far as ten minutes go, `POLYWIRE_SEED=N` other
+//! seeds that can be taken again, and `POLYWIRE_LAST=FILE` writes each schema down before it is fitted, for the fault that ends
+//! the process.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::generate::{Care, document};
-use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full};
+use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full, seed_of};
 
 /// Schemas for each dialect.
 const CASES: u32 = 800;
@@ -74,8 +75,7 @@ fn hold(care: Care, dialects: &[&Dialect]) {
         let started = Instant::now();
         let mut rounds = 0;
         let fault = loop {
-            let seed = if is_full() { RngSeed::Random } else { RngSeed::Fixed(index as u64) };
-            let fault = one_round(care, dialect, seed);
+            let fault = one_round(care, dialect, seed_of(index, rounds));
             rounds += 1;
             if fault.is_some() || !is_full() || rounds == FULL_ROUNDS || started.elapsed() > share {
                 break fault;

@@ -16,6 +16,7 @@ mod judge;
 mod laws;
 mod lens;
 mod oracle;
+mod plain;
 mod requirements;
 mod shared;
 mod values;

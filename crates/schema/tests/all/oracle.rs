@@ -1,21 +1,28 @@
-//! Laws 3 and 4 of one fitted schema, over made-up values, with the `jsonschema` crate as judge. The fuzz target takes this file
-//! in by its path, so that there is one judge.
+//! Laws 3 and 4 of one fitted schema, over made-up values and values near them, with the `jsonschema` crate as judge. The fuzz
+//! target takes this file in by its path, so that there is one judge.
 
 use jsonschema::Validator;
-use polywire_schema::{Cover, Effect, Fitted, Place, Root, sample};
-use serde_json::Value;
+use polywire_schema::{Cover, Dialect, Effect, Fitted, Place, Root, ToolShape, as_json_schema, sample};
+use serde_json::{Value, json};
 
 /// The caller's schema and what became of it, as the judge reads them.
 pub(crate) struct Court {
     caller: Validator,
     wire: Validator,
+    /// The fitted schema in the words of JSON Schema.
+    said: Value,
 }
+
+/// How many values near each made-up one are judged as well.
+const NEAR: u64 = 8;
 
 impl Court {
     /// `None` where the judge cannot read one of the schemas.
-    pub(crate) fn new(schema: &Value, fitted: &Fitted) -> Option<Self> {
+    pub(crate) fn new(schema: &Value, fitted: &Fitted, dialect: &Dialect) -> Option<Self> {
         let build = |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).ok();
-        Some(Self { caller: build(schema)?, wire: build(&fitted.schema)? })
+        let said = fitted.schema.clone();
+        let said = if dialect.shape() == ToolShape::GeminiOpenapi { as_json_schema(said) } else { said };
+        Some(Self { caller: build(schema)?, wire: build(&said)?, said })
     }
 
     /// What the caller's schema accepts goes to the wire and comes back, and what the wire accepts is what the caller asked for,
@@ -26,23 +33,30 @@ impl Court {
         let (narrower, wider) = (cover(Effect::Narrower), cover(Effect::Wider));
         let about = || format!("fitted {}\n  changes {:?}", fitted.schema, fitted.changes);
         for seed in 0..values {
-            if let Some(value) = sample(schema, seed).filter(|value| self.caller.is_valid(value))
-                && let Err(Loss { places, reason }) = self.law_3(fitted, &value)
-                && !narrower.any(&places)
-            {
-                return Err(format!("law 3: {value}: {reason}\n  {}", about()));
+            for value in with_neighbours(sample(schema, seed), seed).filter(|value| self.caller.is_valid(value)) {
+                if let Err(Loss { places, reason }) = self.law_3_at(fitted, &value)
+                    && !narrower.any(&places)
+                {
+                    return Err(format!("law 3: {value}: {reason}\n  {}", about()));
+                }
             }
-            if let Some(value) = sample(&fitted.schema, seed)
-                && let Err(Loss { places, reason }) = self.law_4_at(fitted, &value)
-                && !wider.any(&places)
-            {
-                return Err(format!("law 4: {value} {reason}\n  {}", about()));
+            for value in with_neighbours(sample(&self.said, seed), seed) {
+                if let Err(Loss { places, reason }) = self.law_4_at(fitted, &value)
+                    && !wider.any(&places)
+                {
+                    return Err(format!("law 4: {value} {reason}\n  {}", about()));
+                }
             }
         }
         Ok(())
     }
 
-    fn law_3(&self, fitted: &Fitted, value: &Value) -> Result<(), Loss> {
+    /// Law 3, whatever is on record.
+    pub(crate) fn law_3(&self, fitted: &Fitted, value: &Value) -> Result<(), String> {
+        self.law_3_at(fitted, value).map_err(|loss| loss.reason)
+    }
+
+    fn law_3_at(&self, fitted: &Fitted, value: &Value) -> Result<(), Loss> {
         let sent = fitted.encode(value.clone()).map_err(|error| {
             let places = vec![Place::of_caller(error.at())];
             Loss { places, reason: error.to_string() }
@@ -92,5 +106,98 @@ fn why(judge: &Validator, value: &Value) -> String {
     judge.validate(value).err().map(|error| error.to_string()).unwrap_or_default()
 }
 
-/// Dialects whose words no validator knows; the audit translates them.
-pub(crate) const UNREADABLE: [&str; 4] = ["gemini-openapi", "vertex-openapi", "cca", "portable"];
+/// A value and what lies near it: a part of it is exchanged, left out, added or repeated, as a sampler that follows the schema
+/// would not do it. The same seed gives the same values.
+fn with_neighbours(value: Option<Value>, seed: u64) -> impl Iterator<Item = Value> {
+    let near = value.clone().into_iter().flat_map(move |value| {
+        (0..NEAR).map(move |index| {
+            let mut other = value.clone();
+            let mut chance = Chance(seed.wrapping_mul(NEAR).wrapping_add(index).wrapping_mul(2).wrapping_add(1));
+            // The first draws of the generator are much alike.
+            (0..8).for_each(|_| _ = chance.below(2));
+            for _ in 0..=chance.below(3) {
+                nudge(&mut other, &value, &mut chance);
+            }
+            other
+        })
+    });
+    value.into_iter().chain(near)
+}
+
+/// Changes something at a place of a value.
+fn nudge(value: &mut Value, whole: &Value, chance: &mut Chance) {
+    let children = match value {
+        Value::Object(members) => members.len(),
+        Value::Array(items) => items.len(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    };
+    if children > 0 && chance.below(4) > 0 {
+        let index = chance.below(children);
+        let child = match value {
+            Value::Object(members) => members.values_mut().nth(index),
+            Value::Array(items) => items.get_mut(index),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        };
+        if let Some(child) = child {
+            return nudge(child, whole, chance);
+        }
+    }
+    match (chance.below(5), value) {
+        (0 | 1, Value::Object(members)) => {
+            let key = KEYS.get(chance.below(KEYS.len())).copied().unwrap_or_default();
+            members.insert(key.to_owned(), part(whole, chance));
+        }
+        (2, Value::Object(members)) => {
+            let key = members.keys().nth(chance.below(children.max(1))).cloned();
+            _ = key.and_then(|key| members.shift_remove(&key));
+        }
+        (0 | 1, Value::Array(items)) => items.push(part(whole, chance)),
+        (2, Value::Array(items)) => _ = items.pop(),
+        (_, value) => *value = part(whole, chance),
+    }
+}
+
+/// Keys that schemas declare, and one that none does.
+const KEYS: [&str; 9] = ["a", "b", "type", "$ref", "odd key", "value", "items", "option_2", "more"];
+
+/// A plain value, or a part of another one.
+fn part(whole: &Value, chance: &mut Chance) -> Value {
+    let plain = [
+        json!(null),
+        json!(true),
+        json!(1),
+        json!(3),
+        json!(1.5),
+        json!("k"),
+        json!(""),
+        json!("[]"),
+        json!([]),
+        json!({}),
+    ];
+    match chance.below(plain.len() + 4) {
+        index if index < plain.len() => plain.get(index).cloned().unwrap_or_default(),
+        _ => within(whole, chance).clone(),
+    }
+}
+
+fn within<'v>(value: &'v Value, chance: &mut Chance) -> &'v Value {
+    let child = match value {
+        Value::Object(members) => members.values().nth(chance.below(members.len().max(1))),
+        Value::Array(items) => items.get(chance.below(items.len().max(1))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    };
+    child.filter(|_| chance.below(3) > 0).map_or(value, |child| within(child, chance))
+}
+
+/// The xorshift generator: enough to wander with, and the same everywhere.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let count = count.max(1) as u64;
+        usize::try_from((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) % count).unwrap_or(0)
+    }
+}

@@ -1,0 +1,91 @@
+//! Schemas in the words of the `OpenAPI` slots, said in those of JSON Schema, so that a validator can read them. Whoever runs
+//! the laws asks here.
+
+use serde_json::{Map, Value, json};
+
+use crate::keyword::{Holds, Kw};
+
+/// Schemas within schemas beyond this depth stay as they are; none that was fitted goes as deep.
+const DEEPEST: usize = 512;
+
+/// Where references lead to: what stands here stays at the root.
+const DEFINITIONS: [Kw; 3] = [Kw::OpenDefs, Kw::Defs, Kw::Definitions];
+
+/// A schema as a validator reads it: `nullable`, `ref` and the upper-case types of the `OpenAPI` slots
+/// ([`ToolShape::GeminiOpenapi`](crate::ToolShape)) in the words of JSON Schema.
+///
+/// ```
+/// let slot = serde_json::json!({"type": "STRING", "nullable": true});
+/// let plain = serde_json::json!({"anyOf": [{"type": "string"}, {"type": "null"}]});
+/// assert_eq!(polywire_schema::as_json_schema(slot), plain);
+/// ```
+pub fn as_json_schema(schema: Value) -> Value {
+    said(schema, 0)
+}
+
+fn said(schema: Value, depth: usize) -> Value {
+    let map = match schema {
+        Value::Object(map) if depth < DEEPEST => map,
+        other => return other,
+    };
+    let mut out = Map::with_capacity(map.len());
+    let mut null = false;
+    for (key, value) in map {
+        match (Kw::of(&key), value) {
+            (Some(Kw::Nullable), Value::Bool(flag)) => null = flag,
+            (Some(Kw::OpenRef), Value::String(pointer)) => _ = out.insert(Kw::Ref.name().to_owned(), pointer.into()),
+            (Some(kw), value) => _ = out.insert(key, held(kw.row().holds, value, depth + 1)),
+            (None, value) => _ = out.insert(key, value),
+        }
+    }
+    if !null {
+        return Value::Object(out);
+    }
+    let mut either = Map::new();
+    for kw in DEFINITIONS {
+        either.extend(out.shift_remove_entry(kw.name()));
+    }
+    either.insert(Kw::AnyOf.name().to_owned(), json!([out, {Kw::Type.name(): "null"}]));
+    Value::Object(either)
+}
+
+/// What stands behind a keyword.
+fn held(holds: Holds, value: Value, depth: usize) -> Value {
+    match (holds, value) {
+        (Holds::Schema | Holds::SchemaList, Value::Array(list)) => {
+            list.into_iter().map(|own| said(own, depth)).collect()
+        }
+        (Holds::Schema, own) => said(own, depth),
+        (Holds::SchemaMap | Holds::SchemaOrNamesMap, Value::Object(map)) => {
+            map.into_iter().map(|(key, own)| (key, said(own, depth))).collect()
+        }
+        (Holds::TypeNames, Value::Array(names)) => names.into_iter().map(|own| held(holds, own, depth)).collect(),
+        (Holds::TypeNames, Value::String(name)) => name.to_ascii_lowercase().into(),
+        (_, other) => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::as_json_schema;
+
+    #[test]
+    fn words_are_translated_where_they_are_words() {
+        let slot = json!({"type": "OBJECT", "nullable": true, "defs": {"A": {"ref": "#/defs/A"}}, "properties": {
+            "nullable": true,
+            "ref": {"type": "STRING", "default": {"nullable": true}},
+            "list": {"type": "ARRAY", "items": {"ref": "#/defs/A", "nullable": true}},
+        }});
+        let plain = json!({"defs": {"A": {"$ref": "#/defs/A"}}, "anyOf": [
+            {"type": "object", "properties": {
+                "nullable": true,
+                "ref": {"type": "string", "default": {"nullable": true}},
+                "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/defs/A"}, {"type": "null"}]}},
+            }},
+            {"type": "null"},
+        ]});
+        assert_eq!(as_json_schema(slot), plain);
+    }
+}
