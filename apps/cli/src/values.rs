@@ -181,6 +181,17 @@ impl Court<'_> {
 
 /// A fitted schema as the judge reads it: `nullable` and the references of the `OpenAPI` slots in the words of JSON Schema.
 pub(crate) fn as_json_schema(schema: Value) -> Value {
+    let mut out = in_its_words(schema);
+    if let Some(map) = out.as_object_mut()
+        && !map.contains_key("$defs")
+        && let Some(definitions) = map.remove("defs")
+    {
+        map.insert("$defs".to_owned(), definitions);
+    }
+    out
+}
+
+fn in_its_words(schema: Value) -> Value {
     match schema {
         Value::Object(map) => {
             let mut out = Map::with_capacity(map.len());
@@ -188,8 +199,12 @@ pub(crate) fn as_json_schema(schema: Value) -> Value {
             for (key, value) in map {
                 match (key.as_str(), value) {
                     ("nullable", Value::Bool(flag)) => null = flag,
-                    ("ref", Value::String(pointer)) => _ = out.insert("$ref".to_owned(), pointer.into()),
-                    (_, value) => _ = out.insert(key, as_json_schema(value)),
+                    ("ref", Value::String(pointer)) => {
+                        let rest = pointer.strip_prefix("#/defs/");
+                        let pointer = rest.map_or(pointer.clone(), |rest| format!("#/$defs/{rest}"));
+                        out.insert("$ref".to_owned(), pointer.into());
+                    }
+                    (_, value) => _ = out.insert(key, in_its_words(value)),
                 }
             }
             if !null {
@@ -201,7 +216,7 @@ pub(crate) fn as_json_schema(schema: Value) -> Value {
             either.extend(definitions.map(|definitions| ("defs".to_owned(), definitions)));
             Value::Object(either)
         }
-        Value::Array(items) => items.into_iter().map(as_json_schema).collect(),
+        Value::Array(items) => items.into_iter().map(in_its_words).collect(),
         other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
     }
 }

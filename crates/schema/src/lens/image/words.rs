@@ -4,19 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::keyword::Kw;
 
-/// Words that accept everything.
-const SILENT: [&str; 10] = [
-    "title",
-    "description",
-    "default",
-    "example",
-    "examples",
-    "$comment",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "propertyOrdering",
-];
+/// Words that say nothing of values but may be referred to.
+const NAMES: [Kw; 4] = [Kw::Id, Kw::Anchor, Kw::DynamicAnchor, Kw::RecursiveAnchor];
 
 /// The definition of a schema that refers to itself as a whole.
 const WHOLE: &str = "image-of-all";
@@ -27,9 +16,10 @@ const MOST_SHOWN: usize = 200;
 /// Where definitions stand.
 pub(super) const DEFS: &str = "$defs";
 
-/// Whether a schema says nothing but these words.
+/// Whether a schema says nothing of values but these words. A word that nobody knows says nothing.
 pub(super) fn only(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
-    map.keys().all(|key| words.contains(&key.as_str()) || SILENT.contains(&key.as_str())).then_some(())
+    let is_silent = |key: &str| Kw::of(key).is_none_or(|kw| kw.annotates() && !NAMES.contains(&kw));
+    map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key)).then_some(())
 }
 
 /// The values of a schema that lists them.
