@@ -254,7 +254,9 @@ impl<'s> Apart<'s> {
     pub(super) fn are_apart(&mut self, one: &'s Value, other: &'s Value) -> bool {
         let Some(left) = self.left.checked_sub(1) else { return false };
         self.left = left;
-        let (Value::Object(words), Value::Object(others)) = (one, other) else { return is_never(one) || is_never(other) };
+        let (Value::Object(words), Value::Object(others)) = (one, other) else {
+            return is_never(one) || is_never(other);
+        };
         let list = |words: &'s Words, word: &str| words.get(word).and_then(Value::as_array).map(Vec::as_slice);
         let led = |root: &'s Value, words: &Words| words.get("$ref").and_then(|to| target(root, to.as_str()?));
         self.by_words(words, others)

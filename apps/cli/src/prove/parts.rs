@@ -293,7 +293,8 @@ impl<'s> Parts<'s, '_> {
         let mut left: Vec<&'s Value> = inner.iter().rev().collect();
         outer.len() == inner.len()
             && outer.iter().all(|asked| {
-                let found = (0..left.len()).rev().find(|index| left.get(*index).is_some_and(|own| self.same(asked, own)));
+                let found =
+                    (0..left.len()).rev().find(|index| left.get(*index).is_some_and(|own| self.same(asked, own)));
                 found.map(|index| left.remove(index)).is_some()
             })
     }

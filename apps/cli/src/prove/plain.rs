@@ -309,11 +309,10 @@ impl Words {
         }
         self.names_and_references(map);
         self.older_words(map);
-        let is_referred = ["properties", "patternProperties"].iter().any(|word| self.on_the_way.contains(&format!("{at}/{word}")));
+        let is_referred =
+            ["properties", "patternProperties"].iter().any(|word| self.on_the_way.contains(&format!("{at}/{word}")));
         newer_words(map, if is_referred { Keys::Referred } else { Keys::Own });
-        map.retain(|key, _| {
-            is_word(key) || self.on_the_way.contains(&format!("{at}/{}", escaped(key)))
-        });
+        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", escaped(key))));
         self.seen.insert(at.to_owned());
     }
 

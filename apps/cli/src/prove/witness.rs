@@ -172,7 +172,8 @@ fn easier(schema: &Value) -> Value {
             *pattern = without_lookaround(pattern).0;
         }
         if let Some(Value::Object(patterns)) = map.get_mut("patternProperties") {
-            *patterns = std::mem::take(patterns).into_iter().map(|(key, own)| (without_lookaround(&key).0, own)).collect();
+            *patterns =
+                std::mem::take(patterns).into_iter().map(|(key, own)| (without_lookaround(&key).0, own)).collect();
         }
     });
     out
@@ -267,7 +268,8 @@ impl Hints {
                 whole.chain(near).for_each(|value| add(&mut self.numbers, Some(value)));
             }
             ("multipleOf", Value::Number(step)) => {
-                let between = step.as_f64().into_iter().flat_map(|step| [step / 2.0, step * 1.5]).map(|near| json!(near));
+                let between =
+                    step.as_f64().into_iter().flat_map(|step| [step / 2.0, step * 1.5]).map(|near| json!(near));
                 let whole = step.as_i64().into_iter().map(|step| json!(step.saturating_add(1)));
                 between.chain(whole).for_each(|value| add(&mut self.numbers, Some(value)));
             }

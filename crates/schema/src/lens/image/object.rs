@@ -108,7 +108,8 @@ impl Imager<'_> {
         let as_it_is = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none() && keeps(field.lens);
         let is_told = |field: &&Field| !as_it_is(field) && (matches(&field.name) || matches(field.wire()));
         // An undeclared key that looks like a renamed one travels under yet another name.
-        let is_like = |name: &str| patterns.keys().any(|text| first_letter(text).is_none_or(|own| name.starts_with(own)));
+        let is_like =
+            |name: &str| patterns.keys().any(|text| first_letter(text).is_none_or(|own| name.starts_with(own)));
         let is_renamed = shape.fields.iter().filter_map(|field| field.renamed.as_deref()).any(is_like);
         if is_renamed || shape.rest.is_some() || shape.fields.iter().any(|field| is_told(&field)) {
             return None;

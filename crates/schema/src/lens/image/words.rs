@@ -32,8 +32,21 @@ pub(super) fn listed(map: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
+/// What a schema accepts values of that names no type.
+const EVERY_TYPE: [&str; 6] = ["null", "boolean", "object", "array", "number", "string"];
+
+/// Whether a schema accepts values of several types.
 pub(super) fn is_mixed(map: &Map<String, Value>) -> bool {
-    map.get("type").is_some_and(Value::is_array) && listed(map).is_none()
+    types(map).is_some() && listed(map).is_none()
+}
+
+/// The types of a schema that does not name just one.
+pub(super) fn types(map: &Map<String, Value>) -> Option<Vec<&str>> {
+    match map.get("type") {
+        Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).collect()),
+        None => Some(EVERY_TYPE.to_vec()),
+        Some(_) => None,
+    }
 }
 
 /// Whether a schema means the same in another document with the same definitions.
