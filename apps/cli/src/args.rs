@@ -41,8 +41,8 @@ impl PlainHttpArg {
 /// `--patience`.
 #[derive(Args)]
 pub(crate) struct Patience {
-    /// How many seconds one proof may take
-    #[cfg_attr(feature = "prove", arg(long, value_name = "SECONDS", default_value_t = 2.0, requires = "prove"))]
+    /// How many seconds of processor time one proof may take (by the clock on the wall where the system does not tell)
+    #[cfg_attr(feature = "prove", arg(long, value_name = "SECONDS", default_value_t = 5.0, requires = "prove"))]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     patience: f64,
 }

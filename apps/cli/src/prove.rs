@@ -6,6 +6,8 @@ mod algebra;
 #[cfg(feature = "prove")]
 mod apart;
 #[cfg(feature = "prove")]
+mod gather;
+#[cfg(feature = "prove")]
 mod lengths;
 #[cfg(feature = "prove")]
 mod merge;

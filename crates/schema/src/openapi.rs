@@ -20,10 +20,12 @@ const DEFINITIONS: [Kw; 3] = [Kw::OpenDefs, Kw::Defs, Kw::Definitions];
 /// assert_eq!(polywire_schema::as_json_schema(slot), plain);
 /// ```
 pub fn as_json_schema(schema: Value) -> Value {
-    said(schema, 0)
+    // Validators look for definitions under the word of JSON Schema, unless something else stands there.
+    let taken = schema.get(Kw::Defs.name()).is_some();
+    said(schema, if taken { Kw::OpenDefs } else { Kw::Defs }, 0)
 }
 
-fn said(schema: Value, depth: usize) -> Value {
+fn said(schema: Value, defs: Kw, depth: usize) -> Value {
     let map = match schema {
         Value::Object(map) if depth < DEEPEST => map,
         other => return other,
@@ -33,8 +35,15 @@ fn said(schema: Value, depth: usize) -> Value {
     for (key, value) in map {
         match (Kw::of(&key), value) {
             (Some(Kw::Nullable), Value::Bool(flag)) => null = flag,
-            (Some(Kw::OpenRef), Value::String(pointer)) => _ = out.insert(Kw::Ref.name().to_owned(), pointer.into()),
-            (Some(kw), value) => _ = out.insert(key, held(kw.row().holds, value, depth + 1)),
+            (Some(Kw::OpenRef), Value::String(pointer)) => {
+                let name = pointer.strip_prefix("#/").and_then(|way| way.strip_prefix(Kw::OpenDefs.name()));
+                let pointer = name.map_or_else(|| pointer.clone(), |name| format!("#/{}{name}", defs.name()));
+                out.insert(Kw::Ref.name().to_owned(), pointer.into());
+            }
+            (Some(kw @ Kw::OpenDefs), value) if depth == 0 => {
+                out.insert(defs.name().to_owned(), held(kw.row().holds, value, defs, depth + 1));
+            }
+            (Some(kw), value) => _ = out.insert(key, held(kw.row().holds, value, defs, depth + 1)),
             (None, value) => _ = out.insert(key, value),
         }
     }
@@ -50,16 +59,16 @@ fn said(schema: Value, depth: usize) -> Value {
 }
 
 /// What stands behind a keyword.
-fn held(holds: Holds, value: Value, depth: usize) -> Value {
+fn held(holds: Holds, value: Value, defs: Kw, depth: usize) -> Value {
     match (holds, value) {
         (Holds::Schema | Holds::SchemaList, Value::Array(list)) => {
-            list.into_iter().map(|own| said(own, depth)).collect()
+            list.into_iter().map(|own| said(own, defs, depth)).collect()
         }
-        (Holds::Schema, own) => said(own, depth),
+        (Holds::Schema, own) => said(own, defs, depth),
         (Holds::SchemaMap | Holds::SchemaOrNamesMap, Value::Object(map)) => {
-            map.into_iter().map(|(key, own)| (key, said(own, depth))).collect()
+            map.into_iter().map(|(key, own)| (key, said(own, defs, depth))).collect()
         }
-        (Holds::TypeNames, Value::Array(names)) => names.into_iter().map(|own| held(holds, own, depth)).collect(),
+        (Holds::TypeNames, Value::Array(names)) => names.into_iter().map(|own| held(holds, own, defs, depth)).collect(),
         (Holds::TypeNames, Value::String(name)) => name.to_ascii_lowercase().into(),
         (_, other) => other,
     }
@@ -78,11 +87,11 @@ mod tests {
             "ref": {"type": "STRING", "default": {"nullable": true}},
             "list": {"type": "ARRAY", "items": {"ref": "#/defs/A", "nullable": true}},
         }});
-        let plain = json!({"defs": {"A": {"$ref": "#/defs/A"}}, "anyOf": [
+        let plain = json!({"$defs": {"A": {"$ref": "#/$defs/A"}}, "anyOf": [
             {"type": "object", "properties": {
                 "nullable": true,
                 "ref": {"type": "string", "default": {"nullable": true}},
-                "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/defs/A"}, {"type": "null"}]}},
+                "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}},
             }},
             {"type": "null"},
         ]});

@@ -22,9 +22,6 @@ const MOST_BYTES: usize = 1 << 20;
 /// How many values of the wire are made up to see what they come back as.
 const MADE: u64 = 12;
 
-/// How many pairs that could not be shown are looked into for a value.
-const MOST_STUCK: usize = 20;
-
 pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     let Question { asked, wire, lens, words, recorded } = question;
     let size = asked.len().max(wire.len());
@@ -208,7 +205,7 @@ fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool
     if parts::covers(&most.schema, &all.schema, &mut leaves) {
         return LeftOver::Nothing;
     }
-    if let Some(value) = search.given(&leaves.values) {
+    if let Some(value) = search.given(&leaves.values).or_else(|| search.changed()) {
         return LeftOver::Something(Evidence::Schemas, value);
     }
     let forms = all.form().and_then(|all| most.form().map(|most| (all, most)));
@@ -220,9 +217,6 @@ fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool
         Ok(covers) => (covers, Reason::Containment.because(leaves.stuck.unwrap_or_default())),
         Err(why) => (Containment::Unknown, why),
     };
-    if let Some(value) = search.changed() {
-        return LeftOver::Something(Evidence::Schemas, value);
-    }
     let difference = forms.ok().and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
     if let Some(value) = difference.as_ref().and_then(|difference| search.made_up(difference)) {
         return LeftOver::Something(Evidence::Schemas, value);
@@ -241,36 +235,51 @@ fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool
 #[derive(Default)]
 struct Leaves {
     known: HashMap<(String, String), bool>,
-    /// The first pair that could not be shown.
+    forms: HashMap<String, Option<CanonicalSchema>>,
+    /// The first pair that could not be shown and had to be, or else the first that was tried.
     stuck: Option<String>,
+    /// Whether that was only tried.
+    is_tried: bool,
     /// Values that may tell such pairs apart.
     values: Vec<Value>,
-    heard: usize,
     patterns: HashMap<String, Option<Validator>>,
+}
+
+impl Leaves {
+    /// The canonical form of a schema, made once.
+    fn form(&mut self, schema: &Value) -> Option<CanonicalSchema> {
+        self.forms.entry(schema.to_string()).or_insert_with(|| form(schema).ok()).clone()
+    }
+
+    fn judged(&mut self, outer: &Value, inner: &Value) -> bool {
+        if let Some(values) = listed(inner) {
+            let judges = validator(outer).ok().zip(validator(inner).ok());
+            return judges.is_some_and(|(outer, inner)| {
+                values.iter().all(|value| outer.is_valid(value) || !inner.is_valid(value))
+            });
+        }
+        let mut covers = |inner: &Value| {
+            let covers = self.form(outer).zip(self.form(inner)).map(|(outer, inner)| outer.covers(&inner));
+            matches!(covers, Some(Ok(Containment::Yes)))
+        };
+        let mut told = inner.clone();
+        covers(inner) || (told.as_object_mut().and_then(with_lengths).is_some() && covers(&told))
+    }
 }
 
 impl Judge for Leaves {
     fn covers(&mut self, outer: &Value, inner: &Value) -> bool {
         let pair = (outer.to_string(), inner.to_string());
-        let judged = || {
-            if let Some(values) = listed(inner) {
-                let judges = validator(outer).ok().zip(validator(inner).ok());
-                return judges.is_some_and(|(outer, inner)| {
-                    values.iter().all(|value| outer.is_valid(value) || !inner.is_valid(value))
-                });
-            }
-            let covers = |inner: &Value| {
-                let covers = form(outer).ok().zip(form(inner).ok()).map(|(outer, inner)| outer.covers(&inner));
-                matches!(covers, Some(Ok(Containment::Yes)))
-            };
-            let mut told = inner.clone();
-            covers(inner) || (told.as_object_mut().and_then(with_lengths).is_some() && covers(&told))
-        };
-        *self.known.entry(pair).or_insert_with(judged)
+        if let Some(known) = self.known.get(&pair) {
+            return *known;
+        }
+        let judged = self.judged(outer, inner);
+        self.known.insert(pair, judged);
+        judged
     }
 
     fn are_apart(&mut self, outer: &Value, inner: &Value) -> bool {
-        let both = form(outer).ok().zip(form(inner).ok()).and_then(|(outer, inner)| outer.intersect(&inner).ok());
+        let both = self.form(outer).zip(self.form(inner)).and_then(|(outer, inner)| outer.intersect(&inner).ok());
         both.is_some_and(|both| both.satisfiability() == Satisfiability::No)
     }
 
@@ -283,15 +292,15 @@ impl Judge for Leaves {
     }
 
     fn could_not(&mut self, stuck: &Stuck<'_>) {
-        self.heard += 1;
-        if self.heard <= MOST_STUCK {
-            self.stuck.get_or_insert_with(|| format!("{} in {}", shortened(stuck.inner), shortened(stuck.outer)));
-            let judges = validator(stuck.outer).ok().zip(validator(stuck.inner).ok());
-            let tells = |value: &Value| {
-                judges.as_ref().is_none_or(|(outer, inner)| inner.is_valid(value) && !outer.is_valid(value))
-            };
-            self.values.extend(along(stuck, tells));
+        if self.stuck.is_none() || (self.is_tried && !stuck.is_tried) {
+            self.stuck = Some(format!("{} in {}", shortened(stuck.inner), shortened(stuck.outer)));
+            self.is_tried = stuck.is_tried;
         }
+        let judges = validator(stuck.outer).ok().zip(validator(stuck.inner).ok());
+        let tells = |value: &Value| {
+            judges.as_ref().is_none_or(|(outer, inner)| inner.is_valid(value) && !outer.is_valid(value))
+        };
+        self.values.extend(along(stuck, tells));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Schemas made ready to be compared part by part: what stands together is taken apart, and what is taken out of its document
 //! gets the definitions that it needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use super::merge::{DEFINITIONS, Merger};
+use super::merge::{DEFINITIONS, Merger, NUMBER, is_silent};
 use super::plain::each_schema;
 
 /// How many intersections within intersections are said in one piece.
@@ -51,21 +51,21 @@ pub(super) fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
             return;
         }
         let alone: Vec<&str> = ALONE.into_iter().filter(|word| map.contains_key(*word)).collect();
-        let words = map.keys().filter(|key| !DEFINITIONS.contains(&key.as_str())).count();
+        let words = map.keys().filter(|key| !is_silent(key)).count();
         if !alone.is_empty() && (words > 1 || (role == Role::Inner && alone == ["allOf"])) {
             let whole = Value::Object(map.clone());
             // Recursion would have no end.
             let is_merged = role == Role::Inner && at.matches("/allOf/").count() < MOST_WITHIN;
             let mut all = map.remove("allOf").and_then(|all| all.as_array().cloned()).unwrap_or_default();
             all.extend(alone.iter().filter_map(|word| Some(json!({ *word: map.remove(*word)? }))));
-            let rest = without_definitions(map);
+            let rest = without_silent(map);
             all.extend((!rest.is_empty()).then_some(Value::Object(rest)));
             if is_merged {
                 all.extend(merger.alternatives(&whole).map(|any| json!({ "anyOf": any })));
             }
             map.insert("allOf".to_owned(), Value::Array(all));
         } else if let Some(kinds) = map.get("type").and_then(Value::as_array).cloned() {
-            let rest = without_definitions(map);
+            let rest = without_silent(map);
             let of_kind = |kind: &Value| {
                 let mut own = rest.clone();
                 own.insert("type".to_owned(), kind.clone());
@@ -73,16 +73,16 @@ pub(super) fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
             };
             map.insert("anyOf".to_owned(), kinds.iter().map(of_kind).collect());
         } else if role == Role::Outer && groups(map).len() > 1 {
-            let rest = without_definitions(map);
+            let rest = without_silent(map);
             map.insert("allOf".to_owned(), groups(&rest).into_iter().map(Value::Object).collect());
         }
     })?;
     if is_elsewhere { Err("schemas with names of their own".to_owned()) } else { Ok(apart) }
 }
 
-/// Takes all but the definitions out of a schema.
-fn without_definitions(map: &mut Map<String, Value>) -> Map<String, Value> {
-    let (kept, rest) = std::mem::take(map).into_iter().partition(|(key, _)| DEFINITIONS.contains(&key.as_str()));
+/// Takes all that says something out of a schema.
+fn without_silent(map: &mut Map<String, Value>) -> Map<String, Value> {
+    let (kept, rest) = std::mem::take(map).into_iter().partition(|(key, _)| is_silent(key));
     *map = kept;
     rest
 }
@@ -91,7 +91,7 @@ fn without_definitions(map: &mut Map<String, Value>) -> Map<String, Value> {
 fn groups(map: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let group_of = |word: &str| GROUPS.iter().position(|group| group.contains(&word));
     let mut groups: Vec<(Option<usize>, Map<String, Value>)> = Vec::new();
-    for (word, value) in map.iter().filter(|(word, _)| *word != "type" && !DEFINITIONS.contains(&word.as_str())) {
+    for (word, value) in map.iter().filter(|(word, _)| *word != "type" && !is_silent(word)) {
         let group = group_of(word);
         match groups.iter_mut().find(|(own, _)| own.is_some() && *own == group) {
             Some((_, words)) => _ = words.insert(word.clone(), value.clone()),
@@ -104,6 +104,47 @@ fn groups(map: &Map<String, Value>) -> Vec<Map<String, Value>> {
         words
     };
     groups.into_iter().map(with_kind).collect()
+}
+
+/// The schema with a number for every schema in it.
+pub(super) fn numbered(schema: &Value) -> Value {
+    let (mut out, mut count) = (schema.clone(), 0_u64);
+    let done = each_schema(&mut out, "", &mut |map, _| {
+        count += 1;
+        map.insert(NUMBER.to_owned(), count.into());
+    });
+    // Where it is too deep, nothing is found again.
+    if done.is_ok() { out } else { schema.clone() }
+}
+
+/// The schemas of a document by their numbers.
+pub(super) fn by_number(schema: &Value) -> HashMap<u64, &Value> {
+    let mut found = HashMap::new();
+    let mut open = vec![schema];
+    while let Some(one) = open.pop() {
+        match one {
+            Value::Object(map) => {
+                found.extend(map.get(NUMBER).and_then(Value::as_u64).map(|number| (number, one)));
+                let is_data = |word: &str| ["const", "enum"].contains(&word);
+                open.extend(map.iter().filter(|(word, _)| !is_data(word)).map(|(_, value)| value));
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    found
+}
+
+/// Takes the numbers out again.
+fn forget_numbers(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.remove(NUMBER);
+            map.values_mut().for_each(forget_numbers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// A part of a document that can stand alone: with the definitions that it leads to.
@@ -134,6 +175,7 @@ pub(super) fn with_definitions(schema: &Value, root: &Value) -> Value {
             }
         }
     }
+    forget_numbers(&mut alone);
     alone
 }
 

@@ -12,6 +12,14 @@ const MOST_REFERENCES: usize = 8;
 /// Where definitions stand, which say nothing by themselves.
 pub(super) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
+/// Where a schema is given a number, to be found again where it is said otherwise. No name of a property is like that.
+pub(super) const NUMBER: &str = "\0number";
+
+/// Whether a word says nothing about values.
+pub(super) fn is_silent(word: &str) -> bool {
+    DEFINITIONS.contains(&word) || word == NUMBER
+}
+
 /// Words that make a schema depend on where it stands, or on what its neighbours have looked at.
 const BOUND: [&str; 6] =
     ["$id", "$anchor", "$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"];
@@ -87,7 +95,7 @@ impl Merger<'_> {
                     }
                     all = together(&all, &any)?;
                 }
-                (word, _) if DEFINITIONS.contains(&word) => {}
+                (word, _) if is_silent(word) => {}
                 (_, value) => _ = own.insert(word.clone(), value.clone()),
             }
         }
@@ -233,18 +241,61 @@ fn intersection(one: Value, other: Value) -> Value {
     }
 }
 
-/// Whether it is plain that two schemas have no value in common: by their types, by their values, by a property that both need.
-pub(super) fn are_apart(one: &Value, other: &Value) -> bool {
-    let (Value::Object(one), Value::Object(other)) = (one, other) else { return is_never(one) || is_never(other) };
-    let Some(both) = both(one, other) else { return true };
-    let own = |words: &Words, name: &str| words.get("properties").and_then(|properties| properties.get(name)).cloned();
-    let is_object = [one, other].iter().any(|words| words.get("type").is_some_and(|kind| kind == "object"));
-    let needed = both.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    is_object
-        && needed.into_iter().any(|name| match (own(one, name), own(other, name)) {
-            (Some(own), Some(asked)) => are_apart(&own, &asked),
-            _ => own(&both, name).is_some_and(|own| is_never(&own)),
-        })
+/// Looks for what keeps two schemas of two documents apart.
+pub(super) struct Apart<'s> {
+    pub(super) roots: (&'s Value, &'s Value),
+    /// How many pairs may still be looked at.
+    pub(super) left: usize,
+}
+
+impl<'s> Apart<'s> {
+    /// Whether it is plain that two schemas have no value in common: by their types, by their values, by a property that both
+    /// need.
+    pub(super) fn are_apart(&mut self, one: &'s Value, other: &'s Value) -> bool {
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        let (Value::Object(words), Value::Object(others)) = (one, other) else {
+            return is_never(one) || is_never(other);
+        };
+        let list = |words: &'s Words, word: &str| words.get(word).and_then(Value::as_array).map(Vec::as_slice);
+        let led = |root: &'s Value, words: &Words| words.get("$ref").and_then(|to| target(root, to.as_str()?));
+        self.by_words(words, others)
+            || led(self.roots.0, words).is_some_and(|one| self.are_apart(one, other))
+            || led(self.roots.1, others).is_some_and(|other| self.are_apart(one, other))
+            || list(words, "allOf").is_some_and(|parts| parts.iter().any(|one| self.are_apart(one, other)))
+            || list(others, "allOf").is_some_and(|parts| parts.iter().any(|other| self.are_apart(one, other)))
+            || ["anyOf", "oneOf"].iter().any(|word| {
+                list(words, word).is_some_and(|all| all.iter().all(|one| self.are_apart(one, other)))
+                    || list(others, word).is_some_and(|all| all.iter().all(|other| self.are_apart(one, other)))
+            })
+    }
+
+    fn by_words(&mut self, one: &'s Words, other: &'s Words) -> bool {
+        let Some(both) = both(one, other) else { return true };
+        if let Some((own, asked)) = listed(one).zip(listed(other))
+            && own.iter().all(|value| is_plain(value) && !asked.contains(value))
+        {
+            return true;
+        }
+        let own = |words: &'s Words, name: &str| words.get("properties").and_then(|properties| properties.get(name));
+        let is_object = [one, other].iter().any(|words| words.get("type").is_some_and(|kind| kind == "object"));
+        let needed = both.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let never = |name: &str| both.get("properties").and_then(|all| all.get(name)).is_some_and(is_never);
+        is_object
+            && needed.into_iter().any(|name| match (own(one, name), own(other, name)) {
+                (Some(own), Some(asked)) => self.are_apart(own, asked),
+                _ => never(name),
+            })
+    }
+}
+
+/// The values that a schema lists.
+fn listed(words: &Words) -> Option<&[Value]> {
+    match (words.get("const"), words.get("enum")) {
+        (Some(only), _) => Some(std::slice::from_ref(only)),
+        (None, Some(Value::Array(values))) => Some(values),
+        (None, _) => None,
+    }
 }
 
 /// What a reference leads to that is a place in the same document.

@@ -3,13 +3,14 @@
 //! which canonical forms do not follow, stands in the way.
 //!
 //! A pair of schemas that is met again further down in the value is taken to hold, as it is being shown: values are finite.
+//! That is so whichever of the two is asked to cover the other, so what stands under `not` is compared the other way round.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::apart::{Role, refers, taken_apart, with_definitions};
-use super::merge::{DEFINITIONS, are_apart, is_never, target};
+use super::apart::{Role, by_number, numbered, refers, taken_apart, with_definitions};
+use super::merge::{Apart, NUMBER, is_never, is_silent, target};
 
 /// How many pairs are looked at.
 const MOST_STEPS: usize = 200_000;
@@ -20,6 +21,12 @@ const DEEPEST: usize = 512;
 /// How many pairs of an enumeration are left to the judge.
 const MOST_LEAVES: usize = 2_000;
 
+/// How many pairs that could not be shown are told of.
+const MOST_HEARD: usize = 20;
+
+/// How many pairs are looked at to tell two schemas apart.
+const MOST_APART: usize = 500;
+
 /// Words of an object, and of an array, that are compared part by part.
 const OF_OBJECTS: [&str; 5] = ["type", "properties", "required", "additionalProperties", "patternProperties"];
 const OF_ARRAYS: [&str; 6] = ["type", "items", "prefixItems", "minItems", "maxItems", "uniqueItems"];
@@ -28,10 +35,9 @@ const OF_ARRAYS: [&str; 6] = ["type", "items", "prefixItems", "minItems", "maxIt
 const PLAIN: [&str; 5] = ["type", "properties", "required", "additionalProperties", "items"];
 
 /// Words that mean the same whatever stands beside them.
-const BY_THEMSELVES: [&str; 19] = [
+const BY_THEMSELVES: [&str; 16] = [
     "const",
     "dependentRequired",
-    "dependentSchemas",
     "enum",
     "exclusiveMaximum",
     "exclusiveMinimum",
@@ -45,9 +51,7 @@ const BY_THEMSELVES: [&str; 19] = [
     "minProperties",
     "minimum",
     "multipleOf",
-    "not",
     "pattern",
-    "propertyNames",
 ];
 
 static TRUE: Value = Value::Bool(true);
@@ -67,6 +71,8 @@ pub(super) struct Stuck<'p> {
     pub(super) inner: &'p Value,
     /// The way down in the inner document: what is passed, and by which step.
     pub(super) trail: &'p [(&'p Value, Step<'p>)],
+    /// Whether another branch of a union may still do.
+    pub(super) is_tried: bool,
     /// The inner document.
     root: &'p Value,
 }
@@ -91,23 +97,60 @@ pub(super) enum Step<'s> {
 
 /// Whether every value of `inner` is one of `outer`, as far as that can be shown part by part.
 pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> bool {
-    let (Ok(outer), Ok(inner)) = (taken_apart(outer, Role::Outer), taken_apart(inner, Role::Inner)) else {
-        return false;
-    };
-    let (outer, inner) = (&outer, &inner);
+    let (Ok(outer), Ok(inner)) = (TakenApart::of(outer), TakenApart::of(inner)) else { return false };
     let mut parts = Parts {
-        roots: (outer, inner),
+        documents: (&Document::of(&outer), &Document::of(&inner)),
         judge,
         held: HashMap::new(),
         order: Vec::new(),
         failed: HashSet::new(),
         trail: Vec::new(),
         trying: None,
+        trials: 0,
         depth: 0,
         steps_left: MOST_STEPS,
         leaves_left: MOST_LEAVES,
+        heard_left: MOST_HEARD,
     };
-    parts.covers(outer, inner)
+    parts.covers(&outer.outer, &inner.inner)
+}
+
+/// A schema made ready for either role.
+struct TakenApart {
+    outer: Value,
+    inner: Value,
+}
+
+impl TakenApart {
+    fn of(schema: &Value) -> Result<Self, String> {
+        let schema = numbered(schema);
+        Ok(Self { outer: taken_apart(&schema, Role::Outer)?, inner: taken_apart(&schema, Role::Inner)? })
+    }
+}
+
+/// A document that references lead into, in either role.
+struct Document<'s> {
+    outer: &'s Value,
+    inner: &'s Value,
+    outer_by_number: HashMap<u64, &'s Value>,
+    inner_by_number: HashMap<u64, &'s Value>,
+}
+
+impl<'s> Document<'s> {
+    fn of(apart: &'s TakenApart) -> Self {
+        let TakenApart { outer, inner } = apart;
+        Self { outer, inner, outer_by_number: by_number(outer), inner_by_number: by_number(inner) }
+    }
+
+    /// A schema of this document as it is said in a role. What has no number means the same in either.
+    fn as_said(&self, schema: &'s Value, role: Role) -> &'s Value {
+        let number = schema.get(NUMBER).and_then(Value::as_u64);
+        let said = match role {
+            Role::Outer => &self.outer_by_number,
+            Role::Inner => &self.inner_by_number,
+        };
+        number.and_then(|number| said.get(&number).copied()).unwrap_or(schema)
+    }
 }
 
 /// Two schemas by where they stand.
@@ -122,8 +165,8 @@ struct Held {
 }
 
 struct Parts<'s, 'j> {
-    /// The documents that references lead into.
-    roots: (&'s Value, &'s Value),
+    /// The documents of the outer and of the inner schema.
+    documents: (&'j Document<'s>, &'j Document<'s>),
     judge: &'j mut dyn Judge,
     held: HashMap<Pair, Held>,
     /// The same pairs in the order in which they were met: what rests on a pair that is refuted goes with it.
@@ -133,12 +176,19 @@ struct Parts<'s, 'j> {
     trail: Vec<(&'s Value, Step<'s>)>,
     /// How far down in the value the branches of a union are tried.
     trying: Option<usize>,
+    /// How many questions are asked of which nothing follows where the answer is no.
+    trials: usize,
     depth: usize,
     steps_left: usize,
     leaves_left: usize,
+    heard_left: usize,
 }
 
 impl<'s> Parts<'s, '_> {
+    fn roots(&self) -> (&'s Value, &'s Value) {
+        (self.documents.0.outer, self.documents.1.inner)
+    }
+
     fn covers(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
         if says_nothing(outer) || inner.as_bool() == Some(false) {
             return true;
@@ -178,25 +228,27 @@ impl<'s> Parts<'s, '_> {
     }
 
     fn shown(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
-        if let Some(target) = referred(self.roots.1, inner) {
+        if let Some(target) = referred(self.roots().1, inner) {
             return self.covers(outer, target);
         }
-        if let Some(target) = referred(self.roots.0, outer) {
+        if let Some(target) = referred(self.roots().0, outer) {
             return self.covers(target, inner);
         }
         if let Some(parts) = branches(outer, &["allOf"]) {
             return parts.iter().all(|part| self.covers(part, inner));
         }
+        if let Some((asked, own)) = branches(outer, &["oneOf"]).zip(branches(inner, &["oneOf"]))
+            && self.pairs_up(asked, own)
+        {
+            return true;
+        }
         if let Some(branches) = branches(inner, &["anyOf", "oneOf"]) {
             return branches.iter().all(|branch| self.covers(outer, branch));
         }
-        if let Some(branches) = branches(outer, &["anyOf"]) {
-            let around = self.trying.replace(self.trail.len());
-            let covers = branches.iter().any(|branch| self.covers(branch, inner));
-            self.trying = around;
-            if covers {
-                return true;
-            }
+        if let Some(branches) = branches(outer, &["anyOf"])
+            && self.any_of(branches, |this, branch| this.covers(branch, inner))
+        {
+            return true;
         }
         if let Some(branches) = branches(outer, &["oneOf"])
             && self.covers_one_of(branches, inner)
@@ -204,7 +256,7 @@ impl<'s> Parts<'s, '_> {
             return true;
         }
         if let Some(parts) = branches(inner, &["allOf"])
-            && parts.iter().any(|part| self.covers(outer, part))
+            && (self.any_of(parts, |this, part| this.covers(outer, part)) || self.is_empty(parts, inner))
         {
             return true;
         }
@@ -212,14 +264,78 @@ impl<'s> Parts<'s, '_> {
         told == Told::Covered || self.judged(outer, inner, told)
     }
 
+    /// Whether one of some schemas will do.
+    fn any_of(&mut self, some: &'s [Value], mut does: impl FnMut(&mut Self, &'s Value) -> bool) -> bool {
+        let around = self.trying.replace(self.trail.len());
+        let found = some.iter().any(|one| does(self, one));
+        self.trying = around;
+        found
+    }
+
+    /// Whether an intersection has no value because two branches of which only one may do both do.
+    fn is_empty(&mut self, parts: &'s [Value], whole: &'s Value) -> bool {
+        let (asked, own) = self.documents;
+        self.documents = (own, own);
+        self.trials += 1;
+        let mut unions = parts.iter().filter_map(|part| branches(part, &["oneOf"]));
+        let is_empty = unions.any(|branches| {
+            let covering = branches.iter().filter(|branch| self.covers(own.as_said(branch, Role::Outer), whole));
+            covering.take(2).count() == 2
+        });
+        self.trials -= 1;
+        self.documents = (asked, own);
+        is_empty
+    }
+
+    /// Whether each branch of one union accepts what a branch of another accepts, one for one.
+    fn pairs_up(&mut self, outer: &'s [Value], inner: &'s [Value]) -> bool {
+        // Most often they stand in the same order.
+        let mut left: Vec<&'s Value> = inner.iter().rev().collect();
+        outer.len() == inner.len()
+            && outer.iter().all(|asked| {
+                let found =
+                    (0..left.len()).rev().find(|index| left.get(*index).is_some_and(|own| self.same(asked, own)));
+                found.map(|index| left.remove(index)).is_some()
+            })
+    }
+
+    /// Whether two schemas accept the same.
+    fn same(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        self.trials += 1;
+        let same = self.covers(outer, inner) && self.is_covered(outer, inner);
+        self.trials -= 1;
+        same
+    }
+
+    /// The question the other way round: whether the inner schema covers the outer one.
+    fn is_covered(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        let (asked, own) = self.documents;
+        self.documents = (own, asked);
+        self.trials += 1;
+        let covered = self.covers(own.as_said(inner, Role::Outer), asked.as_said(outer, Role::Inner));
+        self.trials -= 1;
+        self.documents = (asked, own);
+        covered
+    }
+
     /// One branch covers it, and the others have nothing in common with it.
     fn covers_one_of(&mut self, branches: &'s [Value], inner: &'s Value) -> bool {
         let Some(only) = branches.iter().position(|branch| self.covers(branch, inner)) else { return false };
         let others = branches.iter().enumerate().filter(|(index, _)| *index != only);
-        let alone = with_definitions(inner, self.roots.1);
-        let (roots, judge) = (self.roots, &mut self.judge);
-        let mut others = others.map(|(_, other)| referred(roots.0, other).unwrap_or(other));
-        others.all(|other| are_apart(other, inner) || judge.are_apart(&with_definitions(other, roots.0), &alone))
+        others.into_iter().all(|(_, other)| self.are_apart(referred(self.roots().0, other).unwrap_or(other), inner))
+    }
+
+    fn are_apart(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+        let roots = self.roots();
+        if (Apart { roots, left: MOST_APART }).are_apart(outer, inner)
+            || negated(inner).any(|not| self.is_covered(outer, not))
+            || negated(outer).any(|not| self.covers(not, inner))
+        {
+            return true;
+        }
+        let Some(left) = self.leaves_left.checked_sub(1) else { return false };
+        self.leaves_left = left;
+        self.judge.are_apart(&with_definitions(outer, roots.0), &with_definitions(inner, roots.1))
     }
 
     fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> Told {
@@ -262,20 +378,60 @@ impl<'s> Parts<'s, '_> {
 
     /// Whether each word of the outer one is among those of the inner one, or asks no more.
     fn echoes(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>) -> bool {
-        let needed: HashSet<&str> =
-            inner.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        outer.iter().filter(|(word, _)| *word != "type" && !DEFINITIONS.contains(&word.as_str())).all(
-            |(word, asked)| {
-                if word == "minProperties" && asked.as_u64().is_some_and(|least| least <= needed.len() as u64) {
-                    return true;
-                }
-                let Some(own) = inner.get(word).filter(|_| BY_THEMSELVES.contains(&word.as_str())) else {
-                    return false;
-                };
-                // The names of an object are further down: they are no objects themselves.
-                (own == asked && !refers(own)) || (word == "propertyNames" && self.covers(asked, own))
-            },
-        )
+        outer
+            .iter()
+            .filter(|(word, _)| *word != "type" && !is_silent(word))
+            .all(|(word, asked)| self.echoed(word, asked, outer, inner))
+    }
+
+    fn echoed(
+        &mut self,
+        word: &str,
+        asked: &'s Value,
+        outer: &'s Map<String, Value>,
+        inner: &'s Map<String, Value>,
+    ) -> bool {
+        let needed = || inner.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        match (word, asked, inner.get(word)) {
+            ("minProperties", asked, _) if asked.as_u64().is_some_and(|least| least <= distinct(needed())) => true,
+            ("if" | "then" | "else", ..) => self.conditions(outer, inner),
+            ("contains" | "minContains" | "maxContains", ..) => self.contained(outer, inner),
+            (_, _, None) => false,
+            ("not", asked, Some(own)) => self.is_covered(asked, own),
+            // The names of an object are further down: they are no objects themselves.
+            ("propertyNames", asked, Some(own)) => self.covers(asked, own),
+            ("dependentSchemas", Value::Object(asked), Some(Value::Object(own))) => {
+                asked.iter().all(|(key, asked)| own.get(key).is_some_and(|own| self.covers(asked, own)))
+            }
+            (word, asked, Some(own)) => BY_THEMSELVES.contains(&word) && own == asked && !refers(own),
+        }
+    }
+
+    /// The same condition, and no more asked of what meets it, nor of what does not.
+    fn conditions(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>) -> bool {
+        let Some((asked, own)) = outer.get("if").zip(inner.get("if")) else { return !outer.contains_key("if") };
+        self.same(asked, own)
+            && ["then", "else"].iter().all(|word| {
+                let of = |map: &'s Map<String, Value>| map.get(*word).unwrap_or(&TRUE);
+                self.covers(of(outer), of(inner))
+            })
+    }
+
+    /// As many items of a kind, or fewer where fewer are asked for.
+    fn contained(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>) -> bool {
+        let Some((asked, own)) = outer.get("contains").zip(inner.get("contains")) else {
+            return !outer.contains_key("contains");
+        };
+        let least = |map: &Map<String, Value>| map.get("minContains").map_or(Some(1), Value::as_u64);
+        let most = |map: &Map<String, Value>| map.get("maxContains").map(Value::as_u64);
+        if least(outer).is_none_or(|asked| least(inner).is_none_or(|own| own < asked)) {
+            return false;
+        }
+        match (most(outer), most(inner)) {
+            (None, _) => self.covers(asked, own),
+            (Some(Some(asked_most)), Some(Some(own_most))) => own_most <= asked_most && self.same(asked, own),
+            (Some(_), _) => false,
+        }
     }
 
     /// What else the inner one asks makes it smaller, and is not looked at.
@@ -362,13 +518,20 @@ impl<'s> Parts<'s, '_> {
 
     fn judged(&mut self, outer: &Value, inner: &Value, told: Told) -> bool {
         let Some(left) = self.leaves_left.checked_sub(1) else { return false };
-        self.leaves_left = left;
-        let (outer, inner) = (with_definitions(outer, self.roots.0), with_definitions(inner, self.roots.1));
-        let covers = told == Told::Nothing && self.judge.covers(&outer, &inner);
         // A branch of another type was never meant.
-        let is_heard = told != Told::OtherType || self.trying != Some(self.trail.len());
+        let is_meant = told != Told::OtherType || self.trying != Some(self.trail.len());
+        let is_heard = self.trials == 0 && is_meant && self.heard_left > 0;
+        if told != Told::Nothing && !is_heard {
+            return false;
+        }
+        self.leaves_left = left;
+        let roots = self.roots();
+        let (outer, inner) = (with_definitions(outer, roots.0), with_definitions(inner, roots.1));
+        let covers = told == Told::Nothing && self.judge.covers(&outer, &inner);
         if !covers && is_heard {
-            let stuck = Stuck { outer: &outer, inner: &inner, trail: &self.trail, root: self.roots.1 };
+            self.heard_left -= 1;
+            let is_tried = self.trying.is_some();
+            let stuck = Stuck { outer: &outer, inner: &inner, trail: &self.trail, is_tried, root: roots.1 };
             self.judge.could_not(&stuck);
         }
         covers
@@ -417,7 +580,18 @@ fn says_nothing(schema: &Value) -> bool {
 }
 
 fn says_only(map: &Map<String, Value>, words: &[&str]) -> bool {
-    map.keys().all(|key| words.contains(&key.as_str()) || DEFINITIONS.contains(&key.as_str()))
+    map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key))
+}
+
+/// How many names there are in a list of names.
+fn distinct(names: &[Value]) -> u64 {
+    names.iter().filter_map(Value::as_str).collect::<HashSet<_>>().len() as u64
+}
+
+/// The schemas of which a schema has no value.
+fn negated(schema: &Value) -> impl Iterator<Item = &Value> {
+    let parts = branches(schema, &["allOf"]).unwrap_or_default();
+    std::iter::once(schema).chain(parts).filter_map(|part| part.get("not"))
 }
 
 /// What a schema leads to that is nothing but a reference.

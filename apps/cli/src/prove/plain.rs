@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::gather::gathered;
 use super::lengths::lengths;
 
 /// Schemas within schemas beyond this depth are given up.
@@ -172,7 +173,16 @@ pub(super) fn plain(mut schema: Value) -> Result<Value, String> {
             each_schema(target, &pointer, &mut |map, at| words.put(map, at))?;
         }
     }
-    if local.iter().any(|reference| reference == "#") { without_root_references(schema) } else { Ok(schema) }
+    match gathered(&schema) {
+        Some(gathered) => Ok(gathered),
+        None if local.iter().any(|reference| reference == "#") => without_root_references(schema),
+        None => Ok(schema),
+    }
+}
+
+/// Whether a word says something about values, or holds schemas.
+pub(super) fn is_word(word: &str) -> bool {
+    [&BESIDE[..], &INSIDE, &NAMED].iter().any(|words| words.contains(&word))
 }
 
 /// Visits a schema and the schemas in it, outermost first, each with its place.
@@ -299,11 +309,10 @@ impl Words {
         }
         self.names_and_references(map);
         self.older_words(map);
-        newer_words(map);
-        map.retain(|key, _| {
-            let is_word = [&BESIDE[..], &INSIDE, &NAMED].iter().any(|words| words.contains(&key.as_str()));
-            is_word || self.on_the_way.contains(&format!("{at}/{}", escaped(key)))
-        });
+        let is_referred =
+            ["properties", "patternProperties"].iter().any(|word| self.on_the_way.contains(&format!("{at}/{word}")));
+        newer_words(map, if is_referred { Keys::Referred } else { Keys::Own });
+        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", escaped(key))));
         self.seen.insert(at.to_owned());
     }
 
@@ -366,20 +375,48 @@ impl Words {
     }
 }
 
+/// Says of every property what a pattern asks that every key matches.
+fn every_key(map: &mut Map<String, Value>, keys: Keys) {
+    let Some(Value::Object(patterns)) = map.get("patternProperties") else { return };
+    let Some((every, own)) = EVERY_KEY.iter().find_map(|every| patterns.get_key_value(*every)) else { return };
+    let (every, own) = (every.clone(), own.clone());
+    let mut named: Vec<(&str, Map<String, Value>)> = Vec::new();
+    for word in ["properties", "patternProperties"] {
+        let with_own = |(name, asked): (&String, &Value)| {
+            let both = if *asked == own { own.clone() } else { json!({ "allOf": [asked, own] }) };
+            (name.clone(), both)
+        };
+        let is_other = |(name, _): &(&String, &Value)| word == "properties" || **name != every;
+        let all = map.get(word).and_then(Value::as_object).into_iter().flatten().filter(is_other);
+        let all: Map<String, Value> = all.map(with_own).collect();
+        if keys == Keys::Referred && !all.is_empty() {
+            return;
+        }
+        named.push((word, all));
+    }
+    for (word, all) in named {
+        if all.is_empty() {
+            map.remove(word);
+        } else {
+            map.insert(word.to_owned(), Value::Object(all));
+        }
+    }
+    map.insert("additionalProperties".to_owned(), own);
+}
+
+/// Whether the schema of a property is referred to from elsewhere, which keeps it as it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Referred,
+    Own,
+}
+
 /// Words for which canonical forms know better ones.
-fn newer_words(map: &mut Map<String, Value>) {
+fn newer_words(map: &mut Map<String, Value>, keys: Keys) {
     if map.get("format").is_some_and(|format| !format.as_str().is_some_and(|format| FORMATS.contains(&format))) {
         map.remove("format");
     }
-    let declares = map.get("properties").and_then(Value::as_object).is_some_and(|named| !named.is_empty());
-    if let Some(Value::Object(patterns)) = map.get_mut("patternProperties")
-        && !declares
-        && patterns.len() == 1
-        && let Some(own) = EVERY_KEY.iter().find_map(|every| patterns.remove(*every))
-    {
-        map.remove("patternProperties");
-        map.insert("additionalProperties".to_owned(), own);
-    }
+    every_key(map, keys);
     // A pattern of any letters asks for a length and nothing else.
     if map.get("pattern").and_then(Value::as_str).is_some_and(|pattern| pattern.starts_with("^[\\s\\S]{")) {
         with_lengths(map);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::algebra::Side;
 use super::parts::{Step, Stuck};
-use super::plain::escaped;
+use super::plain::{each_schema, escaped};
 use super::{Reason, Undecided};
 use crate::values::shortened;
 
@@ -29,7 +29,7 @@ const MOST_TELLING: usize = 6;
 const MOST_TRIED: usize = 6_000;
 
 /// Texts and lists longer than this are not made.
-const LONGEST: u64 = 1 << 17;
+const LONGEST: u64 = 1 << 21;
 const MOST_ITEMS: u64 = 2_000;
 
 /// How many hints of each kind are followed.
@@ -59,7 +59,8 @@ impl<'s> Search<'s> {
 
     /// The smallest of the values that are made up from a schema and slip through.
     pub(super) fn made_up(&mut self, schema: &Value) -> Option<String> {
-        let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(schema, seed)).collect();
+        let easier = easier(schema);
+        let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(&easier, seed)).collect();
         let opened = made.iter().flat_map(|value| opened(value).into_iter().chain([value.clone()]));
         let found = opened.filter(|value| self.slips(value)).min_by_key(|value| value.to_string().len());
         self.made.extend(made);
@@ -123,13 +124,15 @@ impl<'s> Search<'s> {
 
 /// Values that have, at the place where two schemas could not be compared, one that tells them apart.
 pub(super) fn along(stuck: &Stuck<'_>, tells: impl Fn(&Value) -> bool) -> Vec<Value> {
-    let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(stuck.inner, seed)).collect();
+    let easier_inner = easier(stuck.inner);
+    let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(&easier_inner, seed)).collect();
     let hints = Hints::of(stuck.inner, stuck.outer);
     let changed = made.iter().chain([&Value::Null]).flat_map(|value| hints.instead_of(value));
     let telling = made.iter().cloned().chain(changed).filter(tells);
     let mut values: Vec<Value> = telling.take(MOST_TELLING).collect();
     for (schema, step) in stuck.passed() {
         // A way that cannot be gone with one value may be gone with another.
+        let schema = easier(&schema);
         let around = (0..MADE).find_map(|seed| sample(&schema, seed)).unwrap_or_default();
         values = values.into_iter().filter_map(|value| around_it(around.clone(), step, value)).collect();
     }
@@ -140,7 +143,7 @@ pub(super) fn along(stuck: &Stuck<'_>, tells: impl Fn(&Value) -> bool) -> Vec<Va
 fn around_it(mut around: Value, step: Step<'_>, value: Value) -> Option<Value> {
     let key = match step {
         Step::Key(key) => key.to_owned(),
-        Step::Matching(pattern) => sample(&json!({ "type": "string", "pattern": pattern }), 0)?.as_str()?.to_owned(),
+        Step::Matching(pattern) => matching(pattern)?.as_str()?.to_owned(),
         Step::Other => "undeclared".to_owned(),
         Step::Item(index) => {
             let items = around.as_array_mut()?;
@@ -153,6 +156,62 @@ fn around_it(mut around: Value, step: Step<'_>, value: Value) -> Option<Value> {
     };
     around.as_object_mut()?.insert(key, value);
     Some(around)
+}
+
+/// A text that matches a pattern but for what stands around it.
+fn matching(pattern: &str) -> Option<Value> {
+    sample(&json!({ "type": "string", "pattern": without_lookaround(pattern).0 }), 0)
+}
+
+/// A schema of which more values can be made up: patterns do not look around. Not all of the values are valid.
+fn easier(schema: &Value) -> Value {
+    let mut out = schema.clone();
+    // What is too deep to be walked is made up as far as it goes.
+    let _ = each_schema(&mut out, "", &mut |map, _| {
+        if let Some(Value::String(pattern)) = map.get_mut("pattern") {
+            *pattern = without_lookaround(pattern).0;
+        }
+        if let Some(Value::Object(patterns)) = map.get_mut("patternProperties") {
+            *patterns =
+                std::mem::take(patterns).into_iter().map(|(key, own)| (without_lookaround(&key).0, own)).collect();
+        }
+    });
+    out
+}
+
+/// A pattern without the groups that look around, and what those refuse that look ahead.
+fn without_lookaround(pattern: &str) -> (String, Vec<String>) {
+    let (mut out, mut refused) = (String::new(), Vec::new());
+    // How deep the groups are in a group that looks around, and what stands in it.
+    let mut around: Option<(usize, String)> = None;
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        let rest = letters.as_str();
+        if around.is_none() && letter == '(' && ["?!", "?=", "?<!", "?<="].iter().any(|sign| rest.starts_with(sign)) {
+            around = Some((0, String::new()));
+            continue;
+        }
+        let mut piece = String::from(letter);
+        if letter == '\\' {
+            piece.extend(letters.next());
+        }
+        match &mut around {
+            None => out.push_str(&piece),
+            Some((0, inside)) if piece == ")" => {
+                refused.extend(inside.strip_prefix("?!").map(str::to_owned));
+                around = None;
+            }
+            Some((depth, inside)) => {
+                *depth = match letter {
+                    '(' => *depth + 1,
+                    ')' => depth.saturating_sub(1),
+                    _ => *depth,
+                };
+                inside.push_str(&piece);
+            }
+        }
+    }
+    (out, refused)
 }
 
 /// Where the bounds of the two schemas are.
@@ -208,16 +267,26 @@ impl Hints {
                 let near = near.map(|near| json!(near));
                 whole.chain(near).for_each(|value| add(&mut self.numbers, Some(value)));
             }
+            ("multipleOf", Value::Number(step)) => {
+                let between =
+                    step.as_f64().into_iter().flat_map(|step| [step / 2.0, step * 1.5]).map(|near| json!(near));
+                let whole = step.as_i64().into_iter().map(|step| json!(step.saturating_add(1)));
+                between.chain(whole).for_each(|value| add(&mut self.numbers, Some(value)));
+            }
             ("enum", Value::Array(values)) => {
                 for value in values {
                     add(&mut self.values, Some(value.clone()));
                 }
             }
+            ("pattern", Value::String(pattern)) => {
+                for refused in without_lookaround(pattern).1 {
+                    add(&mut self.values, matching(&format!("^{refused}")));
+                }
+            }
             ("const", value) => add(&mut self.values, Some(value.clone())),
             ("patternProperties", Value::Object(patterns)) => {
                 for pattern in patterns.keys() {
-                    let key = sample(&json!({ "type": "string", "pattern": pattern }), 0);
-                    add(&mut self.keys, key.as_ref().and_then(Value::as_str).map(str::to_owned));
+                    add(&mut self.keys, matching(pattern).as_ref().and_then(Value::as_str).map(str::to_owned));
                 }
             }
             ("properties", Value::Object(named)) => named.keys().for_each(|key| add(&mut self.keys, Some(key.clone()))),
@@ -236,6 +305,7 @@ impl Hints {
                     json!(format!("{text}%")),
                     json!(format!("-{text}")),
                     json!(format!("({text}")),
+                    json!(format!("{text}\n{text}")),
                     json!(""),
                 ]);
             }

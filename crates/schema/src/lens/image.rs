@@ -129,15 +129,18 @@ impl Imager<'_> {
         if let Shape::Link(inner) = self.lens.shape(id) {
             return self.image(*inner, schema, depth + 1);
         }
-        if schema.as_bool() == Some(false) {
-            return Some(json!(false));
+        match schema.as_bool() {
+            Some(true) => return self.said(id, &json!({}), depth + 1),
+            Some(false) => return Some(json!(false)),
+            None => {}
         }
         let map = schema.as_object()?;
         if let Some(reference) = map.get("$ref") {
             return self.image_of_reference(id, reference.as_str()?, map, depth);
         }
         // What a union comes back as is the union of what its branches come back as.
-        if !matches!(self.lens.shape(id), Shape::Union(_)) && (map.contains_key(Kw::AnyOf.name()) || is_mixed(map)) {
+        let is_parted = map.contains_key(Kw::AnyOf.name()) || is_mixed(map);
+        if !matches!(self.lens.shape(id), Shape::Union(_)) && is_parted {
             let images = self.alternatives(schema, depth)?;
             let images: Option<Vec<Value>> = images.iter().map(|one| self.image(id, one, depth + 1)).collect();
             return images.map(any_of);

@@ -45,7 +45,7 @@ pub(super) fn text(rules: &Rules<'_>, dice: &mut Dice) -> Option<String> {
     }
     let fits = |text: &String| (min..=max).contains(&text.chars().count());
     if let Some(pattern) = rules.one(Kw::Pattern).and_then(Value::as_str) {
-        return (0..16).find_map(|_| of_pattern(pattern, dice).filter(fits));
+        return (0..16).find_map(|_| repeated(pattern, MORE.max(min), dice).filter(fits));
     }
     let format = rules.one(Kw::Format).and_then(Value::as_str);
     if let Some((_, text)) = FORMATS.iter().find(|(own, _)| Some(*own) == format) {
@@ -63,15 +63,20 @@ pub(super) fn text(rules: &Rules<'_>, dice: &mut Dice) -> Option<String> {
 
 /// A text that a pattern matches.
 pub(super) fn of_pattern(pattern: &str, dice: &mut Dice) -> Option<String> {
+    repeated(pattern, MORE, dice)
+}
+
+/// A text that a pattern matches, with no repetition more often than it must be by so much.
+fn repeated(pattern: &str, more: usize, dice: &mut Dice) -> Option<String> {
     // Our own reader says the pattern in the syntax that the parser knows.
     let said = crate::pattern::matcher(pattern)?;
     let parsed = regex_syntax::Parser::new().parse(said.as_str()).ok()?;
     let mut out = String::new();
-    write(&parsed, dice, &mut out)?;
+    write(&parsed, more, dice, &mut out)?;
     said.is_match(&out).then_some(out)
 }
 
-fn write(hir: &Hir, dice: &mut Dice, out: &mut String) -> Option<()> {
+fn write(hir: &Hir, more: usize, dice: &mut Dice, out: &mut String) -> Option<()> {
     if out.len() > LONGEST {
         return None;
     }
@@ -89,15 +94,15 @@ fn write(hir: &Hir, dice: &mut Dice, out: &mut String) -> Option<()> {
         HirKind::Class(Class::Bytes(class)) => out.push(char::from(dice.pick(class.ranges())?.start())),
         HirKind::Repetition(repetition) => {
             let min = usize::try_from(repetition.min).ok()?;
-            let max = repetition.max.and_then(|max| usize::try_from(max).ok()).unwrap_or(min + MORE);
-            let times = min + dice.below(max.saturating_sub(min).min(MORE) + 1);
+            let max = repetition.max.and_then(|max| usize::try_from(max).ok()).unwrap_or(min + more);
+            let times = min + dice.below(max.saturating_sub(min).min(more) + 1);
             for _ in 0..times {
-                write(&repetition.sub, dice, out)?;
+                write(&repetition.sub, more, dice, out)?;
             }
         }
-        HirKind::Capture(capture) => write(&capture.sub, dice, out)?,
-        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, dice, out))?,
-        HirKind::Alternation(branches) => write(dice.pick(branches)?, dice, out)?,
+        HirKind::Capture(capture) => write(&capture.sub, more, dice, out)?,
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, more, dice, out))?,
+        HirKind::Alternation(branches) => write(dice.pick(branches)?, more, dice, out)?,
     }
     Some(())
 }

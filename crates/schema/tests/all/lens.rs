@@ -247,3 +247,41 @@ fn every_shape_has_an_image() {
         }
     }
 }
+
+/// An object of the wire that names no type, words that nobody knows, and a renamed key beside a pattern.
+#[test]
+fn what_the_wire_leaves_open_is_in_the_image() {
+    let untyped = json!({"type": "object", "properties": {"d": {"properties": {"a": {"type": "string"}},
+        "required": ["a"], "patternProperties": {".*": {"type": "string"}}}}, "required": ["d"], "additionalProperties": false});
+    let renamed = json!({"type": "object", "author": "ada", "properties": {"$a": {"type": "string"}},
+        "patternProperties": {"^[.]": {"type": "integer"}}, "additionalProperties": false});
+    let rows = [
+        (
+            "gemini",
+            &untyped,
+            vec![json!({"d": {"a": "x", "b": "y"}}), json!({"d": 3}), json!({"d": ["z"]})],
+            vec![json!({"d": {"a": 1}}), json!({"d": {"b": "y"}}), json!({})],
+        ),
+        (
+            "anthropic",
+            &renamed,
+            vec![json!({"$a": "x", ".b": 1}), json!({})],
+            vec![json!({"_a": "x"}), json!({".b": "x"}), json!({"b": 1})],
+        ),
+    ];
+    for (id, schema, held, others) in rows {
+        let fitted = fitted(schema, id, Open::Close);
+        assert!(!fitted.lens().is_identity(), "{id}: {}", fitted.schema);
+        let image = fitted.lens().image(&fitted.schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{image}: {error}"));
+        for (value, is_held) in held.iter().map(|value| (value, true)).chain(others.iter().map(|value| (value, false)))
+        {
+            assert_eq!(
+                judge.is_valid(value),
+                is_held,
+                "{value} of {schema}\n  wire {}\n  image {image}",
+                fitted.schema
+            );
+        }
+    }
+}

@@ -107,7 +107,10 @@ impl Imager<'_> {
         let matches = |name: &str| patterns.keys().any(|pattern| Pattern::new(pattern).matches(name));
         let as_it_is = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none() && keeps(field.lens);
         let is_told = |field: &&Field| !as_it_is(field) && (matches(&field.name) || matches(field.wire()));
-        let is_renamed = shape.fields.iter().any(|field| field.renamed.is_some());
+        // An undeclared key that looks like a renamed one travels under yet another name.
+        let is_like =
+            |name: &str| patterns.keys().any(|text| first_letter(text).is_none_or(|own| name.starts_with(own)));
+        let is_renamed = shape.fields.iter().filter_map(|field| field.renamed.as_deref()).any(is_like);
         if is_renamed || shape.rest.is_some() || shape.fields.iter().any(|field| is_told(&field)) {
             return None;
         }
@@ -224,6 +227,17 @@ impl Imager<'_> {
         let key = self.resolved(properties.get("key")?)?.as_object()?.clone();
         Some(Entry { key, value: any_of(values) })
     }
+}
+
+/// The letter that every match of a pattern begins with, where that is plain.
+fn first_letter(pattern: &str) -> Option<char> {
+    let mut letters = pattern.strip_prefix('^').filter(|_| !pattern.contains('|'))?.chars();
+    let first = match letters.next()? {
+        '[' => letters.next().filter(|inside| !['^', '\\', ']'].contains(inside) && letters.next() == Some(']'))?,
+        '\\' => letters.next().filter(char::is_ascii_punctuation)?,
+        other => Some(other).filter(|other| other.is_ascii_alphanumeric() || ['_', '-', '/'].contains(other))?,
+    };
+    (!letters.next().is_some_and(|next| ['*', '?', '{'].contains(&next))).then_some(first)
 }
 
 /// How an entry of a map comes back.

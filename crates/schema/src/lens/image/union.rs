@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::apply::Way;
 use super::super::guard::{Guard, Reach};
 use super::super::{Absent, Branch, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
-use super::words::{DEFS, any_of, listed, only};
+use super::words::{DEFS, any_of, listed, only, types};
 use super::{Bound, DEEPEST, Imager};
 use crate::keyword::Kw;
 use crate::sample::sample;
@@ -81,6 +81,9 @@ impl Imager<'_> {
             return None;
         }
         self.steps_left = self.steps_left.checked_sub(1)?;
+        if schema.as_bool() == Some(true) {
+            return self.alternatives(&json!({}), depth + 1);
+        }
         let map = schema.as_object()?;
         if let Some(reference) = map.get("$ref") {
             only(map, &["$ref", DEFS, "$schema"])?;
@@ -102,13 +105,15 @@ impl Imager<'_> {
             let values = (!values.is_empty()).then(|| json!({ "enum": values }));
             return Some(values.into_iter().chain(null).collect());
         }
-        let Value::Array(kinds) = map.get("type")? else { return Some(vec![schema.clone()]) };
-        let of_kind = |kind: &Value| {
-            let mut own = map.clone();
-            own.insert("type".to_owned(), kind.clone());
+        let Some(kinds) = types(map) else { return Some(vec![schema.clone()]) };
+        let of_kind = |kind: &str| {
+            let speaks_of_it = |word: &str, kind: Types| Kw::of(word).is_none_or(|kw| kw.row().speaks_of.meets(kind));
+            let own = map.iter().filter(|(word, _)| Types::named(kind).is_none_or(|kind| speaks_of_it(word, kind)));
+            let mut own: Map<String, Value> = own.map(|(word, value)| (word.clone(), value.clone())).collect();
+            own.insert("type".to_owned(), json!(kind));
             Value::Object(own)
         };
-        Some(kinds.iter().map(of_kind).collect())
+        Some(kinds.into_iter().map(of_kind).collect())
     }
 }
 

@@ -4,19 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::keyword::Kw;
 
-/// Words that accept everything.
-const SILENT: [&str; 10] = [
-    "title",
-    "description",
-    "default",
-    "example",
-    "examples",
-    "$comment",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "propertyOrdering",
-];
+/// Words that say nothing of values but may be referred to.
+const NAMES: [Kw; 4] = [Kw::Id, Kw::Anchor, Kw::DynamicAnchor, Kw::RecursiveAnchor];
 
 /// The definition of a schema that refers to itself as a whole.
 const WHOLE: &str = "image-of-all";
@@ -27,9 +16,10 @@ const MOST_SHOWN: usize = 200;
 /// Where definitions stand.
 pub(super) const DEFS: &str = "$defs";
 
-/// Whether a schema says nothing but these words.
+/// Whether a schema says nothing of values but these words. A word that nobody knows says nothing.
 pub(super) fn only(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
-    map.keys().all(|key| words.contains(&key.as_str()) || SILENT.contains(&key.as_str())).then_some(())
+    let is_silent = |key: &str| Kw::of(key).is_none_or(|kw| kw.annotates() && !NAMES.contains(&kw));
+    map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key)).then_some(())
 }
 
 /// The values of a schema that lists them.
@@ -42,8 +32,21 @@ pub(super) fn listed(map: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
+/// What a schema accepts values of that names no type.
+const EVERY_TYPE: [&str; 6] = ["null", "boolean", "object", "array", "number", "string"];
+
+/// Whether a schema accepts values of several types.
 pub(super) fn is_mixed(map: &Map<String, Value>) -> bool {
-    map.get("type").is_some_and(Value::is_array) && listed(map).is_none()
+    types(map).is_some() && listed(map).is_none()
+}
+
+/// The types of a schema that does not name just one.
+pub(super) fn types(map: &Map<String, Value>) -> Option<Vec<&str>> {
+    match map.get("type") {
+        Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).collect()),
+        None => Some(EVERY_TYPE.to_vec()),
+        Some(_) => None,
+    }
 }
 
 /// Whether a schema means the same in another document with the same definitions.
