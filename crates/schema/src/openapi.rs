@@ -24,10 +24,10 @@ pub fn as_json_schema(schema: Value) -> Value {
 }
 
 fn said(schema: Value, depth: usize) -> Value {
-    let map = match schema {
-        Value::Object(map) if depth < DEEPEST => map,
-        other => return other,
-    };
+    let Value::Object(map) = schema else { return schema };
+    if depth == DEEPEST {
+        return Value::Object(map);
+    }
     let mut out = Map::with_capacity(map.len());
     let mut null = false;
     for (key, value) in map {
@@ -52,7 +52,9 @@ fn said(schema: Value, depth: usize) -> Value {
 /// What stands behind a keyword.
 fn held(holds: Holds, value: Value, depth: usize) -> Value {
     match (holds, value) {
-        (Holds::Schema | Holds::SchemaList, Value::Array(list)) => list.into_iter().map(|own| said(own, depth)).collect(),
+        (Holds::Schema | Holds::SchemaList, Value::Array(list)) => {
+            list.into_iter().map(|own| said(own, depth)).collect()
+        }
         (Holds::Schema, own) => said(own, depth),
         (Holds::SchemaMap | Holds::SchemaOrNamesMap, Value::Object(map)) => {
             map.into_iter().map(|(key, own)| (key, said(own, depth))).collect()

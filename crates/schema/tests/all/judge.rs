@@ -102,7 +102,9 @@ pub(crate) fn is_full() -> bool {
 pub(crate) fn seed_of(index: usize, round: u32) -> RngSeed {
     let chosen = std::env::var("POLYWIRE_SEED").ok().map(|text| text.parse::<u64>().expect("a whole number"));
     match chosen {
-        Some(seed) => RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round) * 1_009 + index as u64)),
+        Some(seed) => {
+            RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round) * 1_009 + index as u64))
+        }
         None if is_full() => RngSeed::Random,
         None => RngSeed::Fixed(index as u64),
     }

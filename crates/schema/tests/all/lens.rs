@@ -155,7 +155,8 @@ fn the_image_holds_what_comes_back() {
         let wire = jsonschema::draft202012::new(&said).expect("a fitted schema");
         let valid = case["valid"].as_array().into_iter().flatten();
         let court = Court::new(&case["schema"], &fitted, dialect(&id).expect("a dialect"));
-        let kept = valid.filter(|value| court.as_ref().is_some_and(|court| court.law_3(&fitted, value).is_ok())).cloned();
+        let kept =
+            valid.filter(|value| court.as_ref().is_some_and(|court| court.law_3(&fitted, value).is_ok())).cloned();
         let made = (0..8).filter_map(|seed| sample(&said, seed)).filter(|made| wire.is_valid(made));
         let back = made.filter_map(|made| fitted.decode(made).ok());
         images += usize::from(!fitted.lens().is_identity());

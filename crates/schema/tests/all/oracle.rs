@@ -162,7 +162,18 @@ const KEYS: [&str; 9] = ["a", "b", "type", "$ref", "odd key", "value", "items", 
 
 /// A plain value, or a part of another one.
 fn part(whole: &Value, chance: &mut Chance) -> Value {
-    let plain = [json!(null), json!(true), json!(1), json!(3), json!(1.5), json!("k"), json!(""), json!("[]"), json!([]), json!({})];
+    let plain = [
+        json!(null),
+        json!(true),
+        json!(1),
+        json!(3),
+        json!(1.5),
+        json!("k"),
+        json!(""),
+        json!("[]"),
+        json!([]),
+        json!({}),
+    ];
     match chance.below(plain.len() + 4) {
         index if index < plain.len() => plain.get(index).cloned().unwrap_or_default(),
         _ => within(whole, chance).clone(),

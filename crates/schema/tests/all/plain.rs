@@ -18,15 +18,23 @@ pub(crate) fn is_plain(schema: &Value) -> bool {
 fn says_plain_words(schema: &Value) -> bool {
     let Value::Object(members) = schema else { return schema.is_boolean() };
     let all = |value: &Value| value.as_object().is_some_and(|map| map.values().all(says_plain_words));
-    let each = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(says_plain_words));
+    let each =
+        |value: &Value| value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(says_plain_words));
     members.iter().all(|(word, value)| match word.as_str() {
-        "type" => match value {
-            Value::Array(names) => !names.is_empty() && names.iter().all(is_type),
-            name => is_type(name),
-        },
+        "type" => {
+            is_type(value) || value.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_type))
+        }
         "properties" | "patternProperties" | "dependentSchemas" | "$defs" => all(value),
-        "items" | "additionalProperties" | "contains" | "propertyNames" | "not" | "if" | "then" | "else"
-        | "unevaluatedProperties" | "unevaluatedItems" => says_plain_words(value),
+        "items"
+        | "additionalProperties"
+        | "contains"
+        | "propertyNames"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "unevaluatedProperties"
+        | "unevaluatedItems" => says_plain_words(value),
         "anyOf" | "oneOf" | "allOf" | "prefixItems" => each(value),
         "required" => are_names(value),
         "dependentRequired" => value.as_object().is_some_and(|map| map.values().all(are_names)),

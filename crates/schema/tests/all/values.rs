@@ -40,13 +40,16 @@ fn laws_3_and_4_hold_of_the_corpus() {
     let (mut faults, mut judged) = (Vec::new(), 0);
     for case in every_case().filter(|case| is_plain(&case.value["schema"])) {
         let (dialect, schema) = (dialect(&case.id).expect("a dialect"), &case.value["schema"]);
-        for (open, slot) in [Open::Close, Open::Carry].into_iter().flat_map(|open| [(open, Slot::Tool), (open, Slot::Output)])
+        for (open, slot) in
+            [Open::Close, Open::Carry].into_iter().flat_map(|open| [(open, Slot::Tool), (open, Slot::Output)])
         {
             let fitted = fit(schema, dialect, &FitOptions::default().with_open(open).with_slot(slot)).expect("a fit");
             let Some(court) = Court::new(schema, &fitted, dialect) else { continue };
             judged += 1;
             let judged = court.judge(schema, &fitted, VALUES * 2);
-            faults.extend(judged.err().map(|reason| format!("{} {open:?} {slot:?}\n  schema {schema}\n  {reason}", case.id)));
+            faults.extend(
+                judged.err().map(|reason| format!("{} {open:?} {slot:?}\n  schema {schema}\n  {reason}", case.id)),
+            );
         }
     }
     assert_no_faults(&faults);
@@ -119,14 +122,14 @@ fn schema() -> BoxedStrategy<Value> {
             1 => (inner.clone(), inner.clone())
                 .prop_map(|(a, b)| json!({"anyOf": [{"oneOf": [a, b]}, a, {"type": "object", "additionalProperties": b}]})),
             1 => inner.clone().prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
-            4 => seldom(inner),
+            4 => seldom(&inner),
         ]
     })
     .boxed()
 }
 
 /// Constructs that fewer people write.
-fn seldom(inner: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+fn seldom(inner: &BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     let one = || inner.clone();
     let count = || 0..3_u64;
     let extra = prop_oneof![
@@ -145,10 +148,12 @@ fn seldom(inner: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
         Just(json!({"unevaluatedProperties": false})),
     ];
     let listed = prop_oneof![
-        (one(), count(), count()).prop_map(|(own, min, more)| json!({"items": own, "minItems": min, "maxItems": min + more})),
+        (one(), count(), count())
+            .prop_map(|(own, min, more)| json!({"items": own, "minItems": min, "maxItems": min + more})),
         (vec(one(), 1..3), one()).prop_map(|(places, own)| json!({"prefixItems": places, "items": own})),
         (vec(one(), 1..4), count()).prop_map(|(places, min)| json!({"prefixItems": places, "minItems": min})),
-        (vec(one(), 1..4), count()).prop_map(|(places, min)| json!({"prefixItems": places, "items": false, "minItems": min})),
+        (vec(one(), 1..4), count())
+            .prop_map(|(places, min)| json!({"prefixItems": places, "items": false, "minItems": min})),
         (one(), one()).prop_map(|(own, held)| json!({"items": own, "contains": held})),
         one().prop_map(|own| json!({"items": own, "uniqueItems": true})),
     ];
