@@ -26,10 +26,10 @@ pub fn as_json_schema(schema: Value) -> Value {
 }
 
 fn said(schema: Value, defs: Kw, depth: usize) -> Value {
-    let map = match schema {
-        Value::Object(map) if depth < DEEPEST => map,
-        other => return other,
-    };
+    let Value::Object(map) = schema else { return schema };
+    if depth == DEEPEST {
+        return Value::Object(map);
+    }
     let mut out = Map::with_capacity(map.len());
     let mut null = false;
     for (key, value) in map {

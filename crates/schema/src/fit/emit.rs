@@ -404,7 +404,8 @@ impl<'d> Lowerer<'d, '_> {
         let Some(logic) = node.logic else { return };
         // What is said here is said of the caller's value.
         let kept = self.keeps_values(sheet.lens);
-        if !kept && !(logic.all.is_empty() && logic.unions.is_empty()) {
+        let speaks = !logic.all.is_empty() || !logic.unions.is_empty();
+        if speaks && !kept {
             self.parts = Wanting::Several;
         }
         let mut all: Vec<Json<'d>> = Vec::with_capacity(logic.all.len());
@@ -448,33 +449,7 @@ impl<'d> Lowerer<'d, '_> {
                 sheet.put(kw, branches);
             }
         }
-        let mut nots: Vec<Json<'d>> = Vec::with_capacity(logic.nots.len());
-        for not in logic.nots {
-            if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
-                // What is excluded need not have a type, which the branches of a union must.
-                let code = self.demand_code(Demand::UnionTyped);
-                self.change(
-                    &code,
-                    node.place,
-                    Kw::Not,
-                    Action::Dropped,
-                    Effect::Wider,
-                    "only one exclusion can be said",
-                );
-                break;
-            }
-            match if kept { self.lower_exactly(*not) } else { None } {
-                Some(json) => nots.push(json),
-                None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
-            }
-        }
-        if nots.len() > 1 {
-            // None of several is not any of them.
-            nots = vec![self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&nots))])];
-        }
-        if let Some(not) = nots.pop() {
-            sheet.put(Kw::Not, not);
-        }
+        self.put_nots(node, kept, sheet);
         for condition in logic.conditions {
             let mark = self.mark();
             let Some(when) = (if kept { self.lower_exactly(condition.when) } else { None }) else {
@@ -509,6 +484,37 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !all.is_empty() {
             sheet.put(Kw::AllOf, self.arena.arr(&all));
+        }
+    }
+
+    /// What a value must not be; it is said of values that travel as they are.
+    fn put_nots(&mut self, node: &'d Node<'d>, kept: bool, sheet: &mut Sheet<'d>) {
+        let mut nots: Vec<Json<'d>> = Vec::new();
+        for not in node.logic.map_or(&[][..], |logic| logic.nots) {
+            if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
+                // What is excluded need not have a type, which the branches of a union must.
+                let code = self.demand_code(Demand::UnionTyped);
+                self.change(
+                    &code,
+                    node.place,
+                    Kw::Not,
+                    Action::Dropped,
+                    Effect::Wider,
+                    "only one exclusion can be said",
+                );
+                break;
+            }
+            match if kept { self.lower_exactly(*not) } else { None } {
+                Some(json) => nots.push(json),
+                None => self.drop_exclusion(node.place, Kw::Not, "the exclusion cannot be said exactly"),
+            }
+        }
+        if nots.len() > 1 {
+            // None of several is not any of them.
+            nots = vec![self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&nots))])];
+        }
+        if let Some(not) = nots.pop() {
+            sheet.put(Kw::Not, not);
         }
     }
 

@@ -355,6 +355,23 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
+impl Node<'_> {
+    /// Whether properties are evaluated by more than the node's own rules.
+    pub(super) fn evaluates_beside(&self) -> bool {
+        let logic = self
+            .logic
+            .is_some_and(|logic| !logic.all.is_empty() || !logic.unions.is_empty() || !logic.conditions.is_empty());
+        logic || self.object.is_some_and(|rules| !rules.dependents.is_empty())
+    }
+}
+
+impl ObjectRules<'_> {
+    /// Whether what is not evaluated is something else than what is not declared.
+    pub(super) fn says_unevaluated(&self, node: &Node<'_>) -> bool {
+        self.unevaluated.is_some() && (self.additional.is_some() || node.evaluates_beside())
+    }
+}
+
 /// The types of a merged node that says nothing of types.
 pub(super) fn spoken_types(node: &Node<'_>) -> Types {
     let mut types = Types::NONE;

@@ -80,8 +80,8 @@ const REST: &str = "additional_properties";
 const ONE_LINE: &str = "^.*$";
 
 impl<'d> Lowerer<'d, '_> {
-    fn extra(&mut self, rules: &ObjectRules<'d>) -> Extra {
-        match rules.additional.or(rules.unevaluated) {
+    fn extra(&mut self, node: &Node<'d>, rules: &ObjectRules<'d>) -> Extra {
+        match rules.additional.or(rules.unevaluated.filter(|_| !node.evaluates_beside())) {
             None => Extra::Open,
             Some(id) if self.is_never(id) => Extra::Closed,
             Some(id) => {
@@ -113,7 +113,7 @@ impl<'d> Lowerer<'d, '_> {
         if !asked.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
             return;
         }
-        let effects: &[Effect] = match self.extra(asked) {
+        let effects: &[Effect] = match self.extra(node, asked) {
             Extra::Open => &[Effect::Narrower],
             Extra::Closed => &[Effect::Wider],
             Extra::Of(_) => &[Effect::Narrower, Effect::Wider],
@@ -133,7 +133,7 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let rules = self.object_rules(node);
-        let map = matches!(self.extra(rules), Extra::Of(_)) || !rules.patterns.is_empty();
+        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.patterns.is_empty();
         let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
         map && !natural && rules.properties.is_empty()
     }
@@ -144,7 +144,7 @@ impl<'d> Lowerer<'d, '_> {
         if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
             return None;
         }
-        let extra = self.extra(rules);
+        let extra = self.extra(node, rules);
         let closes = self.caps.must(Demand::Closed);
         let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
         if closes && !map && extra == Extra::Open {
@@ -196,7 +196,7 @@ impl<'d> Lowerer<'d, '_> {
         for (kw, said) in [
             (Kw::DependentRequired, !rules.needs.is_empty()),
             (Kw::DependentSchemas, !rules.dependents.is_empty()),
-            (Kw::UnevaluatedProperties, rules.unevaluated.is_some() && rules.additional.is_some()),
+            (Kw::UnevaluatedProperties, rules.says_unevaluated(node)),
         ] {
             if said {
                 self.drop_rule(node, kw);
@@ -282,7 +282,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_object(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
-        let extra = self.extra(rules);
+        let extra = self.extra(node, rules);
         let mut own = self.spare_objects.pop().unwrap_or_else(Declared::new);
         let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
@@ -654,8 +654,11 @@ impl<'d> Lowerer<'d, '_> {
                 self.drop_rule(node, Kw::DependentSchemas);
             }
         }
-        if let (Some(id), Some(_)) = (rules.unevaluated, rules.additional) {
-            let said = if says(self, Kw::UnevaluatedProperties) { self.lower_beside(id) } else { None };
+        if let Some(id) = rules.unevaluated.filter(|_| rules.says_unevaluated(node)) {
+            // Where a word for all others is printed, nothing is left to be unevaluated.
+            let open = sheet.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
+            let taken = says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
+            let said = if taken { self.lower_beside(id) } else { None };
             match said {
                 Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
                 None => self.drop_rule(node, Kw::UnevaluatedProperties),

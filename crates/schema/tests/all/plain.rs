@@ -21,10 +21,9 @@ fn says_plain_words(schema: &Value) -> bool {
     let each =
         |value: &Value| value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(says_plain_words));
     members.iter().all(|(word, value)| match word.as_str() {
-        "type" => match value {
-            Value::Array(names) => !names.is_empty() && names.iter().all(is_type),
-            name => is_type(name),
-        },
+        "type" => {
+            is_type(value) || value.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_type))
+        }
         "properties" | "patternProperties" | "dependentSchemas" | "$defs" => all(value),
         "items"
         | "additionalProperties"

@@ -122,14 +122,14 @@ fn schema() -> BoxedStrategy<Value> {
             1 => (inner.clone(), inner.clone())
                 .prop_map(|(a, b)| json!({"anyOf": [{"oneOf": [a, b]}, a, {"type": "object", "additionalProperties": b}]})),
             1 => inner.clone().prop_map(|value| json!({"anyOf": [value, {"type": "null"}]})),
-            4 => seldom(inner),
+            4 => seldom(&inner),
         ]
     })
     .boxed()
 }
 
 /// Constructs that fewer people write.
-fn seldom(inner: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+fn seldom(inner: &BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     let one = || inner.clone();
     let count = || 0..3_u64;
     let extra = prop_oneof![
