@@ -36,10 +36,48 @@ pub(super) enum Role {
     Inner,
 }
 
+/// A schema made ready for either role.
+pub(super) struct TakenApart {
+    pub(super) outer: Value,
+    pub(super) inner: Value,
+}
+
+impl TakenApart {
+    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+        let schema = numbered(schema);
+        Ok(Self { outer: taken_apart(&schema, Role::Outer)?, inner: taken_apart(&schema, Role::Inner)? })
+    }
+}
+
+/// A document that references lead into, in either role.
+pub(super) struct Document<'s> {
+    pub(super) outer: &'s Value,
+    pub(super) inner: &'s Value,
+    outer_by_number: HashMap<u64, &'s Value>,
+    inner_by_number: HashMap<u64, &'s Value>,
+}
+
+impl<'s> Document<'s> {
+    pub(super) fn of(apart: &'s TakenApart) -> Self {
+        let TakenApart { outer, inner } = apart;
+        Self { outer, inner, outer_by_number: by_number(outer), inner_by_number: by_number(inner) }
+    }
+
+    /// A schema of this document as it is said in a role. What has no number means the same in either.
+    pub(super) fn as_said(&self, schema: &'s Value, role: Role) -> &'s Value {
+        let number = schema.get(NUMBER).and_then(Value::as_u64);
+        let said = match role {
+            Role::Outer => &self.outer_by_number,
+            Role::Inner => &self.inner_by_number,
+        };
+        number.and_then(|number| said.get(&number).copied()).unwrap_or(schema)
+    }
+}
+
 /// A schema in which a union, an intersection and a reference stand alone, and a type is one type. What is referred to by its
 /// place is still there, or is nowhere. An outer one asks its words one group at a time; an inner one also says its
 /// intersections in one piece.
-pub(super) fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
+fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
     let mut apart = schema.clone();
     let mut merger = Merger { root: schema, left: MOST_MERGED };
     let mut is_elsewhere = false;
@@ -107,7 +145,7 @@ fn groups(map: &Map<String, Value>) -> Vec<Map<String, Value>> {
 }
 
 /// The schema with a number for every schema in it.
-pub(super) fn numbered(schema: &Value) -> Value {
+fn numbered(schema: &Value) -> Value {
     let (mut out, mut count) = (schema.clone(), 0_u64);
     let done = each_schema(&mut out, "", &mut |map, _| {
         count += 1;
@@ -118,7 +156,7 @@ pub(super) fn numbered(schema: &Value) -> Value {
 }
 
 /// The schemas of a document by their numbers.
-pub(super) fn by_number(schema: &Value) -> HashMap<u64, &Value> {
+fn by_number(schema: &Value) -> HashMap<u64, &Value> {
     let mut found = HashMap::new();
     let mut open = vec![schema];
     while let Some(one) = open.pop() {

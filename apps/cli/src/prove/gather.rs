@@ -46,7 +46,7 @@ struct Gatherer<'s> {
     copied: usize,
 }
 
-impl<'s> Gatherer<'s> {
+impl Gatherer<'_> {
     fn copy(&mut self, schema: &Value) -> Option<Value> {
         let mut copy = schema.clone();
         let mut is_here = true;

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::apart::{Role, by_number, numbered, refers, taken_apart, with_definitions};
-use super::merge::{Apart, NUMBER, is_never, is_silent, target};
+use super::apart::{Document, Role, TakenApart, refers, with_definitions};
+use super::merge::{Apart, is_never, is_silent, target};
 
 /// How many pairs are looked at.
 const MOST_STEPS: usize = 200_000;
@@ -113,44 +113,6 @@ pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> boo
         heard_left: MOST_HEARD,
     };
     parts.covers(&outer.outer, &inner.inner)
-}
-
-/// A schema made ready for either role.
-struct TakenApart {
-    outer: Value,
-    inner: Value,
-}
-
-impl TakenApart {
-    fn of(schema: &Value) -> Result<Self, String> {
-        let schema = numbered(schema);
-        Ok(Self { outer: taken_apart(&schema, Role::Outer)?, inner: taken_apart(&schema, Role::Inner)? })
-    }
-}
-
-/// A document that references lead into, in either role.
-struct Document<'s> {
-    outer: &'s Value,
-    inner: &'s Value,
-    outer_by_number: HashMap<u64, &'s Value>,
-    inner_by_number: HashMap<u64, &'s Value>,
-}
-
-impl<'s> Document<'s> {
-    fn of(apart: &'s TakenApart) -> Self {
-        let TakenApart { outer, inner } = apart;
-        Self { outer, inner, outer_by_number: by_number(outer), inner_by_number: by_number(inner) }
-    }
-
-    /// A schema of this document as it is said in a role. What has no number means the same in either.
-    fn as_said(&self, schema: &'s Value, role: Role) -> &'s Value {
-        let number = schema.get(NUMBER).and_then(Value::as_u64);
-        let said = match role {
-            Role::Outer => &self.outer_by_number,
-            Role::Inner => &self.inner_by_number,
-        };
-        number.and_then(|number| said.get(&number).copied()).unwrap_or(schema)
-    }
 }
 
 /// Two schemas by where they stand.
