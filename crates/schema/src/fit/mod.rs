@@ -9,6 +9,7 @@ mod guard;
 mod lower;
 mod merge;
 mod names;
+mod null;
 mod object;
 mod options;
 mod reference;

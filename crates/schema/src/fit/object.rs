@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::emit::{Sheet, described};
 use super::names::Names;
+use super::null::accepts_null;
 use super::{Lowered, Lowerer, Open, Pos, Refs};
 use crate::arena::Arena;
 use crate::dialect::Demand;
@@ -787,27 +788,4 @@ impl<'n> Wanted<'n> {
             Self::Many(names) => names.is_empty(),
         }
     }
-}
-
-/// Whether a printed schema already has a way to say `null`.
-pub(super) fn accepts_null(json: &Json<'_>) -> bool {
-    says_null(json, &[])
-}
-
-/// The same, where nothing beside it may exclude `null` again.
-pub(super) fn surely_accepts_null(json: &Json<'_>) -> bool {
-    says_null(json, &[Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf])
-}
-
-fn says_null(json: &Json<'_>, beside: &[Kw]) -> bool {
-    let names_null = |value: &Json<'_>| match value {
-        Json::Str(name) => *name == "null",
-        Json::Arr(names) => names.iter().any(|name| name.as_str() == Some("null")),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
-    };
-    let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
-    let says = json.get(Kw::Type.name()).is_some_and(names_null)
-        || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
-        || branches().iter().any(|branch| says_null(branch, beside));
-    says && beside.iter().all(|kw| json.get(kw.name()).is_none())
 }

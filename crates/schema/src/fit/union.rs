@@ -8,7 +8,7 @@ use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
-use crate::json::{Json, Num};
+use crate::json::Json;
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::report::{Action, Effect};
@@ -543,73 +543,6 @@ impl<'d> Lowerer<'d, '_> {
             || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
     }
 
-    /// Adds `null` to what a schema accepts, or leaves that to the parent.
-    pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let said = self.null_said(lowered);
-        if said.null {
-            return said;
-        }
-        let lens = self.lens.add(Shape::Nullable(said.lens));
-        Lowered { lens, ..said }
-    }
-
-    fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let Lowered { json, lens, null } = lowered;
-        if super::object::surely_accepts_null(&json) {
-            return Lowered { json, lens, null };
-        }
-        if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            let json = if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
-                let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
-                self.arena.with(json, Kw::AnyOf.name(), union)
-            } else {
-                self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&[json, OF_NULL]))])
-            };
-            return Lowered { json, lens, null: false };
-        }
-        let reference = self.refers(&json);
-        if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
-            let code = self.demand_code(Demand::NoNull);
-            self.change(&code, None, Kw::Nullable, Action::Rewritten, Effect::Same, "`null` is said by `nullable`");
-            let beside = self.caps.beside_union.has(Kw::Nullable);
-            return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
-        }
-        if !self.caps.must(Demand::NoNull)
-            && !self.caps.must(Demand::OneType)
-            && let Some(stated) = json.get(Kw::Type.name())
-        {
-            let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
-            let names = Json::Arr(self.arena.extended(names, &[Json::Str("null")]));
-            return Lowered { json: self.arena.with(json, Kw::Type.name(), names), lens, null: false };
-        }
-        Lowered { json, lens, null: true }
-    }
-
-    /// Says `null` right here where the parent cannot be asked: an empty list is `null`.
-    pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        if lowered.null {
-            let code = self.demand_code(Demand::NoNull);
-            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
-            return self.at_most_one(lowered);
-        }
-        lowered
-    }
-
-    /// A list of at most one item.
-    pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("array"));
-        if self.caps.accepts(Kw::Description) {
-            sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
-        }
-        sheet.put(Kw::Items, lowered.json);
-        if self.caps.accepts_count(Kw::MaxItems, 1) {
-            sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
-        }
-        let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
-        Lowered { json: self.sealed(sheet.members), lens, null: false }
-    }
-
     /// Adds facts to the description of what is already printed.
     pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
         let json = lowered.json;
@@ -627,9 +560,6 @@ impl<'d> Lowerer<'d, '_> {
         lowered
     }
 }
-
-/// A schema of `null`.
-const OF_NULL: Json<'static> = Json::Obj(&[("type", Json::Str("null"))]);
 
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
@@ -660,14 +590,4 @@ pub(super) fn with_fact<'d>(json: Json<'d>, fact: &str, arena: &'d Arena) -> Jso
         None => arena.str(fact),
     };
     arena.with(json, Kw::Description.name(), description)
-}
-
-fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Json<'d> {
-    let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).filter(|_| !beside_union);
-    if let Some(branches) = branches {
-        let branches: Vec<Json<'d>> =
-            branches.iter().map(|branch| make_nullable(*branch, beside_union, arena)).collect();
-        return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
-    }
-    if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
 }

@@ -1,0 +1,114 @@
+//! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
+
+use super::{Lowered, Lowerer};
+use crate::arena::Arena;
+use crate::dialect::Demand;
+use crate::json::{Json, Num};
+use crate::keyword::Kw;
+use crate::lens::Shape;
+use crate::report::{Action, Effect};
+
+/// A schema of `null`.
+const OF_NULL: Json<'static> = Json::Obj(&[("type", Json::Str("null"))]);
+
+impl<'d> Lowerer<'d, '_> {
+    /// Adds `null` to what a schema accepts, or leaves that to the parent.
+    pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let said = self.null_said(lowered);
+        if said.null {
+            return said;
+        }
+        let lens = self.lens.add(Shape::Nullable(said.lens));
+        Lowered { lens, ..said }
+    }
+
+    fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let Lowered { json, lens, null } = lowered;
+        if surely_accepts_null(&json) {
+            return Lowered { json, lens, null };
+        }
+        if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
+            let json = if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+                let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
+                self.arena.with(json, Kw::AnyOf.name(), union)
+            } else {
+                self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&[json, OF_NULL]))])
+            };
+            return Lowered { json, lens, null: false };
+        }
+        let reference = self.refers(&json);
+        if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
+            let code = self.demand_code(Demand::NoNull);
+            self.change(&code, None, Kw::Nullable, Action::Rewritten, Effect::Same, "`null` is said by `nullable`");
+            let beside = self.caps.beside_union.has(Kw::Nullable);
+            return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
+        }
+        if !self.caps.must(Demand::NoNull)
+            && !self.caps.must(Demand::OneType)
+            && let Some(stated) = json.get(Kw::Type.name())
+        {
+            let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
+            let names = Json::Arr(self.arena.extended(names, &[Json::Str("null")]));
+            return Lowered { json: self.arena.with(json, Kw::Type.name(), names), lens, null: false };
+        }
+        Lowered { json, lens, null: true }
+    }
+
+    /// Says `null` right here where the parent cannot be asked: an empty list is `null`.
+    pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        if lowered.null {
+            let code = self.demand_code(Demand::NoNull);
+            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
+            return self.at_most_one(lowered);
+        }
+        lowered
+    }
+
+    /// A list of at most one item.
+    pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
+        let mut sheet = self.sheet();
+        sheet.put(Kw::Type, Json::Str("array"));
+        if self.caps.accepts(Kw::Description) {
+            sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
+        }
+        sheet.put(Kw::Items, lowered.json);
+        if self.caps.accepts_count(Kw::MaxItems, 1) {
+            sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
+        }
+        let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
+        Lowered { json: self.sealed(sheet.members), lens, null: false }
+    }
+}
+
+fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Json<'d> {
+    let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).filter(|_| !beside_union);
+    if let Some(branches) = branches {
+        let branches: Vec<Json<'d>> =
+            branches.iter().map(|branch| make_nullable(*branch, beside_union, arena)).collect();
+        return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
+    }
+    if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
+}
+
+/// Whether a printed schema already has a way to say `null`.
+pub(super) fn accepts_null(json: &Json<'_>) -> bool {
+    says_null(json, &[])
+}
+
+/// The same, where nothing beside it may exclude `null` again.
+fn surely_accepts_null(json: &Json<'_>) -> bool {
+    says_null(json, &[Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf])
+}
+
+fn says_null(json: &Json<'_>, beside: &[Kw]) -> bool {
+    let names_null = |value: &Json<'_>| match value {
+        Json::Str(name) => *name == "null",
+        Json::Arr(names) => names.iter().any(|name| name.as_str() == Some("null")),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
+    };
+    let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
+    let says = json.get(Kw::Type.name()).is_some_and(names_null)
+        || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
+        || branches().iter().any(|branch| says_null(branch, beside));
+    says && beside.iter().all(|kw| json.get(kw.name()).is_none())
+}
