@@ -32,7 +32,10 @@ impl<'d> Lowerer<'d, '_> {
         self.guards.insert(id, guard);
         let flat = self.flatten(id);
         let node = self.graph[flat];
-        let filled = self.fill(node, depth);
+        let mut filled = self.fill(node, depth);
+        if flat == id {
+            self.ask_unevaluated(node, &mut filled, depth);
+        }
         self.lens.set_guard(guard, filled);
         guard
     }
@@ -76,6 +79,22 @@ impl<'d> Lowerer<'d, '_> {
         }
         guard.more = asks_more(node).then(|| Box::new(self.more(node, depth)));
         guard
+    }
+
+    /// What is not evaluated is what is not declared where nothing beside declares more. Of parts that were merged nobody knows.
+    fn ask_unevaluated(&mut self, node: &Node<'d>, guard: &mut Guard, depth: usize) {
+        if node.evaluates_beside() {
+            return;
+        }
+        if let Some(rules) = node.array.filter(|rules| rules.contains.is_empty()) {
+            guard.items = rules.items.or(rules.unevaluated).map(|id| self.guard_below(id, depth));
+            guard.unasked = guard.unasked.map(|types| types.without(Types::ARRAY));
+        }
+        if let Some(rules) = node.object {
+            guard.additional = rules.additional.or(rules.unevaluated).map(|id| self.guard_below(id, depth));
+            guard.unasked = guard.unasked.map(|types| types.without(Types::OBJECT));
+        }
+        guard.unasked = guard.unasked.filter(|types| !types.is_none());
     }
 
     fn more(&mut self, node: &'d Node<'d>, depth: usize) -> More {

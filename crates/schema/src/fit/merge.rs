@@ -257,14 +257,21 @@ impl<'d> Lowerer<'d, '_> {
                     if !patterns.iter().any(|(pattern, _)| pattern == key) {
                         patterns.push((*key, self.both(*id, *theirs)));
                     }
-                } else if let (Some(rest), true) = (other.additional, other.patterns.is_empty()) {
-                    patterns.push((*key, self.both(*id, rest)));
-                } else {
-                    if other.additional.is_some() {
-                        let detail = "`patternProperties` on both sides cannot be told apart by key";
-                        self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Merged, detail);
+                    continue;
+                }
+                match other.additional {
+                    // Only what the other side declares is left, of which the pattern was asked above.
+                    Some(rest) if other.patterns.is_empty() && self.is_never(rest) => {}
+                    Some(rest) if other.patterns.is_empty() && !self.matches_any(key, other.properties) => {
+                        patterns.push((*key, self.both(*id, rest)));
                     }
-                    patterns.push((*key, *id));
+                    rest => {
+                        if rest.is_some() {
+                            let detail = "`patternProperties` and the keys of the other side cannot be told apart";
+                            self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Merged, detail);
+                        }
+                        patterns.push((*key, *id));
+                    }
                 }
             }
         }
@@ -288,32 +295,41 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A property under rules that do not declare it: their patterns and their `additionalProperties` hold for it too.
     fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'d>) -> NodeId {
-        let mut id = id;
-        let mut matched = false;
+        match self.matched(key, rules).or(rules.additional) {
+            Some(rest) => self.both(id, rest),
+            None => id,
+        }
+    }
+
+    /// What is asked of a property by the patterns that it matches.
+    pub(super) fn matched(&mut self, key: &str, rules: &ObjectRules<'d>) -> Option<NodeId> {
+        let mut all = None;
         for (pattern, schema) in rules.patterns {
             if self.matches(pattern, key) {
-                matched = true;
-                id = self.both(id, *schema);
+                all = Some(all.map_or(*schema, |own| self.both(own, *schema)));
             }
         }
-        match rules.additional {
-            Some(rest) if !matched => self.both(id, rest),
-            _ => id,
-        }
+        all
     }
 }
 
 impl Lowerer<'_, '_> {
-    /// Whether a text matches a pattern, as far as can be told. Compiling a pattern costs more than all else, so it is
-    /// done once.
+    /// Whether a text matches a pattern; one that cannot be run may.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> bool {
+        self.matcher(pattern).is_none_or(|matcher| matcher.is_match(text))
+    }
+
+    /// Whether one of these properties matches a pattern.
+    fn matches_any(&mut self, pattern: &str, properties: &[(&str, NodeId)]) -> bool {
+        properties.iter().any(|(key, _)| self.matches(pattern, key))
+    }
+
+    /// A pattern to be run, where that can be done. Compiling a pattern costs more than all else, so it is done once.
+    pub(super) fn matcher(&mut self, pattern: &str) -> Option<&regex::Regex> {
         if !self.matchers.contains_key(pattern) {
             self.matchers.insert(pattern.to_owned(), pattern::matcher(pattern));
         }
-        match self.matchers.get(pattern) {
-            Some(Some(matcher)) => matcher.is_match(text),
-            Some(None) | None => true,
-        }
+        self.matchers.get(pattern)?.as_ref()
     }
 }
 

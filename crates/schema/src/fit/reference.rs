@@ -119,11 +119,13 @@ impl<'d> Lowerer<'d, '_> {
         let mut own = *node;
         own.target = None;
         let own = self.lower_merged_plain(self.arena.keep(own), pos);
-        // What stands beside it may be a reference itself by now.
+        // What stands beside it asks of the value what it is, not what it travels as; it may be a reference itself by now.
+        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates());
+        let silent = !own.json.as_obj().unwrap_or_default().iter().any(asks);
         let plain = own.json.get(self.words.reference.name()).is_none()
             && self.keeps_values(own.lens)
             && !own.null
-            && (own.lens.is_same() || self.keeps_values(referred.lens));
+            && (silent || self.keeps_values(referred.lens));
         let (Json::Obj(members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
             self.take_back(mark);
             return None;

@@ -476,11 +476,17 @@ impl<'d> Lowerer<'d, '_> {
         for ((key, id), mut list) in properties.iter_mut().zip(kinds) {
             for node in nodes {
                 let rules = node.object.unwrap_or(&none);
-                match rules.additional {
-                    _ if rules.properties.iter().any(|(own, _)| own == key) => {}
+                if rules.properties.iter().any(|(own, _)| own == key) {
+                    continue;
+                }
+                let matched = self.matched(key, rules);
+                match matched.or(rules.additional) {
                     Some(other) if self.is_never(other) => {}
                     Some(other) if !self.graph[other].is_any() => list.push(other),
                     Some(_) | None => open = open.or(Some(node.place)),
+                }
+                if rules.patterns.iter().any(|(pattern, _)| self.matcher(pattern).is_none()) {
+                    open = open.or(Some(node.place));
                 }
             }
             *id = self.either(list);
