@@ -182,11 +182,12 @@ impl Lens {
             }
             (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
             (Shape::Array { .. }, Value::Array(_)) | (Shape::Text, Value::String(_)) => true,
-            (Shape::Tuple { fields, rest, .. }, Value::Object(map)) => {
+            (Shape::Tuple { fields, rest, object }, Value::Object(map)) => {
                 let least = self.guard(guard).map_or(0, Guard::least_items);
                 let here = |(field, _): (&String, u64)| way == Way::Partial || map.contains_key(field);
                 map.keys().all(|key| fields.contains(key) || rest.as_ref() == Some(key))
                     && fields.iter().zip(0..least).all(here)
+                    && (way == Way::Partial || self.is_whole(*object, map))
             }
             (Shape::Entries(_), Value::Array(entries)) => {
                 entries.first().is_none_or(|entry| entry.get("key").is_some_and(Value::is_string))
@@ -215,6 +216,12 @@ impl Lens {
         }
     }
 
+    /// Whether an object has the keys that are there on the wire whatever the caller's value is.
+    fn is_whole(&self, id: LensId, map: &Map<String, Value>) -> bool {
+        let Shape::Object(shape) = self.shape(id) else { return true };
+        shape.fields.iter().all(|field| !field.absent.has_a_mark() || map.contains_key(field.wire()))
+    }
+
     fn may_be_object(
         &self,
         shape: &ObjectShape,
@@ -227,11 +234,8 @@ impl Lens {
         let mut known = 0;
         for (index, field) in shape.fields.iter().enumerate() {
             let Some(value) = map.get(field.wire()) else {
-                let needed = match field.absent {
-                    Absent::Kept => guard.required.contains(&field.name),
-                    Absent::IsNull | Absent::IsEither => false,
-                    Absent::Null | Absent::NullEither | Absent::EmptyList | Absent::NullMark | Absent::NullList => true,
-                };
+                let kept = field.absent == Absent::Kept && guard.required.contains(&field.name);
+                let needed = kept || field.absent.has_a_mark();
                 if needed && way != Way::Partial {
                     return false;
                 }

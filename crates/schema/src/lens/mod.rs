@@ -283,6 +283,16 @@ impl Uses {
 /// So many shapes are looked at to see whether one changes values.
 const MOST_LOOKS: usize = 64;
 
+impl Absent {
+    /// Whether something travels where the caller's object has nothing.
+    fn has_a_mark(self) -> bool {
+        match self {
+            Self::Kept | Self::IsNull | Self::IsEither => false,
+            Self::Null | Self::NullEither | Self::EmptyList | Self::NullMark | Self::NullList => true,
+        }
+    }
+}
+
 impl LensId {
     /// The shape of what travels as it is.
     pub(crate) const SAME: Self = Self(0);
