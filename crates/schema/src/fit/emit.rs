@@ -430,15 +430,16 @@ impl<'d> Lowerer<'d, '_> {
                 lenses.push((*id, lowered.lens));
                 list.push(lowered.json);
             }
-            if kw == Kw::OneOf && !self.stays_exact(&list, before) {
-                // What lets more through in one branch would shut out what another one takes.
+            if kw == Kw::OneOf && !(self.stays_exact(&list, before) && self.all_keep_values(&lenses)) {
+                // What lets more through in one branch would shut out what another one takes, and values that fit several branches
+                // do so no longer where these travel in different shapes.
                 self.note_one_of(node, union);
                 kw = Kw::AnyOf;
             }
             let alone = node.is_bare() && logic.all.is_empty() && logic.unions.len() == 1;
             if alone {
                 sheet.lens = self.union_lens(&lenses, node.place);
-            } else if !lenses.iter().all(|(_, lens)| self.keeps_values(*lens)) {
+            } else if !self.all_keep_values(&lenses) {
                 self.parts = Wanting::Several;
             }
             let branches = self.arena.arr(&list);
@@ -516,6 +517,10 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(not) = nots.pop() {
             sheet.put(Kw::Not, not);
         }
+    }
+
+    fn all_keep_values(&mut self, lenses: &[(crate::graph::NodeId, LensId)]) -> bool {
+        lenses.iter().all(|(_, lens)| self.keeps_values(*lens))
     }
 
     /// A subschema that says what a value must not be, or when more is asked of it: what lets more through there lets less
