@@ -91,7 +91,7 @@ impl<'d> Lowerer<'d, '_> {
             guard.unasked = guard.unasked.map(|types| types.without(Types::ARRAY));
         }
         if let Some(rules) = node.object {
-            guard.additional = rules.additional.or(rules.unevaluated).map(|id| self.guard_below(id, depth));
+            guard.additional = rules.of_others(node).map(|id| self.guard_below(id, depth));
             guard.unasked = guard.unasked.map(|types| types.without(Types::OBJECT));
         }
         guard.unasked = guard.unasked.filter(|types| !types.is_none());

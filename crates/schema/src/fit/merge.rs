@@ -48,7 +48,8 @@ impl<'d> Lowerer<'d, '_> {
             let flat = self.flatten(part);
             let asked = self.graph[flat];
             let alone = own.is_bare() && usize::from(target.is_some()) + all.len() == 1;
-            if !alone && !self.bases.values().any(|base| *base == part) {
+            let scoped = asked.unevaluated().into_iter().any(|(_, says)| says);
+            if scoped && !alone && !self.bases.values().any(|base| *base == part) {
                 self.tell_of_scope(asked, place);
             }
             parts.push(*asked);
@@ -69,9 +70,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Records that what a part says of what it does not evaluate itself also sees, once merged, what stands beside it.
     fn tell_of_scope(&mut self, part: &Node<'d>, place: Option<Place>) {
-        let objects = part.object.is_some_and(|rules| rules.unevaluated.is_some());
-        let lists = part.array.is_some_and(|rules| rules.unevaluated.is_some());
-        for (kw, says) in [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)] {
+        for (kw, says) in part.unevaluated() {
             if says {
                 self.loosen(Kw::AllOf, place, kw, Action::Merged, "what stands beside it counts as evaluated");
             }
@@ -372,6 +371,13 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl Node<'_> {
+    /// The keywords of what is not evaluated, and whether they are there.
+    pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
+        let objects = self.object.is_some_and(|rules| rules.unevaluated.is_some());
+        let lists = self.array.is_some_and(|rules| rules.unevaluated.is_some());
+        [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)]
+    }
+
     /// Whether properties are evaluated by more than the node's own rules.
     pub(super) fn evaluates_beside(&self) -> bool {
         let logic = self
@@ -382,6 +388,12 @@ impl Node<'_> {
 }
 
 impl ObjectRules<'_> {
+    /// What is asked of properties that are not declared. Those that are not evaluated are the same where nothing beside declares
+    /// more.
+    pub(super) fn of_others(&self, node: &Node<'_>) -> Option<NodeId> {
+        self.additional.or(self.unevaluated.filter(|_| !node.evaluates_beside()))
+    }
+
     /// Whether what is not evaluated is something else than what is not declared.
     pub(super) fn says_unevaluated(&self, node: &Node<'_>) -> bool {
         self.unevaluated.is_some() && (self.additional.is_some() || node.evaluates_beside())

@@ -82,7 +82,7 @@ const ONE_LINE: &str = "^.*$";
 
 impl<'d> Lowerer<'d, '_> {
     fn extra(&mut self, node: &Node<'d>, rules: &ObjectRules<'d>) -> Extra {
-        match rules.additional.or(rules.unevaluated.filter(|_| !node.evaluates_beside())) {
+        match rules.of_others(node) {
             None => Extra::Open,
             Some(id) if self.is_never(id) => Extra::Closed,
             Some(id) => {
