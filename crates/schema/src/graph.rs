@@ -39,7 +39,7 @@ impl<T: Copy> NodeMap<T> {
 }
 
 /// A place in the caller's schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place(u32);
 
 /// The place of the root.
@@ -326,8 +326,34 @@ pub(crate) struct Graph<'d> {
     /// Nodes that several references lead to.
     shared: foldhash::HashSet<NodeId>,
     places: Vec<(Place, Step<'d>)>,
-    /// The place whose pointer was needed last, and that pointer.
-    spelled: (Place, String),
+    spelled: Spelled,
+}
+
+/// The way to a place, spelled out, and how long it is at each place on it: neighbours are often asked for in turn.
+#[derive(Debug, Default)]
+struct Spelled {
+    text: String,
+    places: Vec<(Place, usize)>,
+}
+
+impl Spelled {
+    /// Goes to a place, back over what lies behind the last common one. A place is made after the one around it, so its
+    /// number is greater.
+    fn go_to(&mut self, place: Place, places: &[(Place, Step<'_>)]) {
+        while self.places.pop_if(|(own, _)| *own > place).is_some() {}
+        if let Some((_, length)) = self.places.last().filter(|(own, _)| *own == place) {
+            self.text.truncate(*length);
+            return;
+        }
+        match places.get(place.0 as usize).filter(|_| place != ROOT) {
+            Some((parent, step)) => {
+                self.go_to(*parent, places);
+                step.spell(&mut self.text);
+            }
+            None => self.text.clear(),
+        }
+        self.places.push((place, self.text.len()));
+    }
 }
 
 /// What stands for every node that is not known yet.
@@ -349,7 +375,7 @@ impl<'d> Graph<'d> {
             nodes: Vec::with_capacity(64),
             shared: foldhash::HashSet::default(),
             places,
-            spelled: (ROOT, String::new()),
+            spelled: Spelled::default(),
         }
     }
 
@@ -362,7 +388,7 @@ impl<'d> Graph<'d> {
     pub(crate) fn shrink_to(&mut self, size: Size) {
         self.nodes.truncate(size.nodes);
         self.places.truncate(size.places);
-        self.spelled = (ROOT, String::new());
+        self.spelled = Spelled::default();
         self.shared.retain(|id| (id.0 as usize) < size.nodes);
     }
 
@@ -428,19 +454,15 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// The JSON Pointer of a place. The way to the place around it is kept: neighbours are often asked for in turn.
+    /// The JSON Pointer of a place.
     pub(crate) fn pointer(&mut self, place: Option<Place>) -> String {
         let Some((parent, step)) = place.filter(|own| *own != ROOT).and_then(|own| self.places.get(own.0 as usize))
         else {
             return String::new();
         };
-        if self.spelled.0 != *parent {
-            self.spelled.0 = *parent;
-            self.spelled.1.clear();
-            spell(&self.places, *parent, &mut self.spelled.1);
-        }
-        let mut pointer = String::with_capacity(self.spelled.1.len() + 1 + step.room());
-        pointer.push_str(&self.spelled.1);
+        self.spelled.go_to(*parent, &self.places);
+        let mut pointer = String::with_capacity(self.spelled.text.len() + 1 + step.room());
+        pointer.push_str(&self.spelled.text);
         step.spell(&mut pointer);
         pointer
     }
@@ -457,12 +479,6 @@ impl<'d> Graph<'d> {
         }
         None
     }
-}
-
-fn spell(places: &[(Place, Step<'_>)], place: Place, pointer: &mut String) {
-    let Some((parent, step)) = places.get(place.0 as usize).filter(|_| place != ROOT) else { return };
-    spell(places, *parent, pointer);
-    step.spell(pointer);
 }
 
 impl<'d> Index<NodeId> for Graph<'d> {

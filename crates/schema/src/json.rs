@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -209,36 +210,66 @@ impl<'a> Json<'a> {
 
     /// Compact JSON text.
     pub(crate) fn write(&self, out: &mut String) {
-        match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(true) => out.push_str("true"),
-            Self::Bool(false) => out.push_str("false"),
+        self.write_again("", out);
+    }
+
+    /// Compact JSON text of a value that was read from a text, or made of its parts.
+    pub(crate) fn write_again(&self, text: &str, out: &mut String) {
+        Printer { plain: text.as_bytes().as_ptr_range(), out }.value(self);
+    }
+}
+
+/// Writes JSON text.
+struct Printer<'o> {
+    /// Where the text lies that was read. A string that was borrowed from it had no escape and needs none.
+    plain: Range<*const u8>,
+    out: &'o mut String,
+}
+
+impl Printer<'_> {
+    fn value(&mut self, json: &Json<'_>) {
+        match json {
+            Json::Null => self.out.push_str("null"),
+            Json::Bool(true) => self.out.push_str("true"),
+            Json::Bool(false) => self.out.push_str("false"),
             // Writing to a `String` cannot fail.
-            Self::Num(number) => _ = write!(out, "{number}"),
-            Self::Str(text) => write_str(text, out),
-            Self::Arr(items) => {
-                out.push('[');
+            Json::Num(number) => _ = write!(self.out, "{number}"),
+            Json::Str(text) => self.text(text),
+            Json::Arr(items) => {
+                self.out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
-                        out.push(',');
+                        self.out.push(',');
                     }
-                    item.write(out);
+                    self.value(item);
                 }
-                out.push(']');
+                self.out.push(']');
             }
-            Self::Obj(members) => {
-                out.push('{');
+            Json::Obj(members) => {
+                self.out.push('{');
                 for (index, (key, value)) in members.iter().enumerate() {
                     if index > 0 {
-                        out.push(',');
+                        self.out.push(',');
                     }
-                    write_str(key, out);
-                    out.push(':');
-                    value.write(out);
+                    self.text(key);
+                    self.out.push(':');
+                    self.value(value);
                 }
-                out.push('}');
+                self.out.push('}');
             }
         }
+    }
+
+    fn text(&mut self, text: &str) {
+        let out = &mut *self.out;
+        out.reserve(text.len() + 2);
+        out.push('"');
+        if self.plain.contains(&text.as_ptr()) {
+            out.push_str(text);
+        } else {
+            push_escaped(text, out);
+        }
+        out.push('"');
     }
 }
 
@@ -250,10 +281,8 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// A string as JSON text.
-pub(crate) fn write_str(text: &str, out: &mut String) {
-    out.reserve(text.len() + 2);
-    out.push('"');
+/// What stands between the quotes of a string.
+fn push_escaped(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = first_escaped(rest.as_bytes()) {
         let (clean, from) = rest.split_at(at);
@@ -274,32 +303,41 @@ pub(crate) fn write_str(text: &str, out: &mut String) {
         rest = letters.as_str();
     }
     out.push_str(rest);
-    out.push('"');
 }
 
-/// Where the first byte stands that JSON text writes with a backslash. Eight bytes are looked at in one step.
+/// Where the first byte stands that JSON text writes with a backslash.
 fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    let may_be = |word| below(word, 32) | equal(word, b'"') | equal(word, b'\\');
+    first_of(bytes, may_be, is_escaped)
+}
+
+/// Where the first byte of a kind stands. Eight bytes are looked at in one step: `may_be` sets the high bit of a byte of the
+/// kind, and perhaps of one after it.
+fn first_of(bytes: &[u8], may_be: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut at = 0;
     for word in words {
-        if may_be_escaped(u64::from_ne_bytes(*word))
-            && let Some(found) = word.iter().position(|byte| is_escaped(*byte))
+        if may_be(u64::from_ne_bytes(*word)) & (ONES << 7) != 0
+            && let Some(found) = word.iter().position(|byte| is(*byte))
         {
             return Some(at + found);
         }
         at += 8;
     }
-    rest.iter().position(|byte| is_escaped(*byte)).map(|found| at + found)
+    rest.iter().position(|byte| is(*byte)).map(|found| at + found)
 }
 
-/// Whether one of eight bytes is a quote, a backslash or a control character. A byte after such a one may be taken for
-/// another, never the other way round.
-fn may_be_escaped(word: u64) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
-    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, 32) | equal(b'"') | equal(b'\\')) & HIGH != 0
+/// A one in each byte.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// Marks the bytes that are less than a limit.
+fn below(word: u64, limit: u64) -> u64 {
+    word.wrapping_sub(ONES * limit) & !word
+}
+
+/// Marks the bytes that are that one.
+fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * u64::from(byte)), 1)
 }
 
 fn is_escaped(byte: u8) -> bool {
@@ -339,7 +377,8 @@ pub(crate) fn cut(text: String, letters: usize) -> String {
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    if token.bytes().any(|byte| byte == b'~' || byte == b'/') {
+    let may_be = |word| equal(word, b'~') | equal(word, b'/');
+    if first_of(token.as_bytes(), may_be, |byte| byte == b'~' || byte == b'/').is_some() {
         pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
     } else {
         pointer.push_str(token);
@@ -505,5 +544,35 @@ impl<'de> Visitor<'de> for Key<'de> {
 
     fn visit_str<E>(self, text: &str) -> Result<&'de str, E> {
         Ok(self.0.text(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Json, push_token};
+    use crate::arena::Arena;
+    use crate::read::Limits;
+
+    #[test]
+    fn what_was_read_is_written_again_as_it_was() {
+        let text =
+            r#"{"plain":"é ~ /","with \"quotes\"":["\\","\u0001","long enough, then \n a line"],"n":[1,-2,0.5]}"#;
+        let arena = Arena::default();
+        let json = Json::from_text(text, Limits::default().bounds(), &arena).unwrap();
+        let (mut again, mut anew) = (String::new(), String::new());
+        json.write_again(text, &mut again);
+        json.write(&mut anew);
+        assert_eq!((again.as_str(), anew.as_str()), (text, text));
+    }
+
+    #[test]
+    fn a_token_is_escaped_wherever_it_needs_it() {
+        for (token, pointer) in
+            [("a", "/a"), ("a/b", "/a~1b"), ("seven letters ~", "/seven letters ~0"), ("~/", "/~0~1")]
+        {
+            let mut out = String::new();
+            push_token(&mut out, token);
+            assert_eq!(out, pointer);
+        }
     }
 }

@@ -36,7 +36,12 @@ impl Types {
 
     /// The type of that name, also in upper case as the Google APIs write it.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let exact = match name {
+        Self::spelled(name).or_else(|| Self::named_in_any_case(name))
+    }
+
+    /// The type of just that name.
+    pub(crate) fn spelled(name: &str) -> Option<Self> {
+        match name {
             "string" => Some(Self::STRING),
             "object" => Some(Self::OBJECT),
             "integer" => Some(Self::INTEGER),
@@ -45,8 +50,7 @@ impl Types {
             "number" => Some(Self::NUMBER),
             "null" => Some(Self::NULL),
             _ => None,
-        };
-        exact.or_else(|| Self::named_in_any_case(name))
+        }
     }
 
     /// The types that the keyword `type` names, where it is well formed.

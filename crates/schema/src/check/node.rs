@@ -18,7 +18,8 @@ pub(super) struct Seen<'j> {
     form: Form,
     /// The types that `type` names, where it is well formed.
     types: Option<Types>,
-    values: [Option<&'j Json<'j>>; LOOKED_AT.len()],
+    /// At which member each of [`LOOKED_AT`] stands; past the end where it does not.
+    at: [u32; LOOKED_AT.len()],
 }
 
 /// Whether every keyword holds what it may.
@@ -92,9 +93,9 @@ impl<'j> Seen<'j> {
             unknown: false,
             form: Form::Good,
             types: None,
-            values: [None; LOOKED_AT.len()],
+            at: [u32::MAX; LOOKED_AT.len()],
         };
-        for (key, value) in members {
+        for (index, (key, value)) in (0..).zip(members) {
             let Some(kw) = Kw::of(key) else {
                 seen.unknown = true;
                 continue;
@@ -103,8 +104,8 @@ impl<'j> Seen<'j> {
             if case.is_some_and(|case| !fits(kw, value, case)) {
                 seen.form = Form::Bad;
             }
-            if let Some(own) = seen.values.get_mut(usize::from(place_of(kw))) {
-                *own = Some(value);
+            if let Some(at) = seen.at.get_mut(usize::from(place_of(kw))) {
+                *at = index;
             }
         }
         seen.types = seen.get(Kw::Type).and_then(Types::stated);
@@ -112,7 +113,8 @@ impl<'j> Seen<'j> {
     }
 
     pub(super) fn get(&self, kw: Kw) -> Option<&'j Json<'j>> {
-        self.values.get(usize::from(place_of(kw))).copied().flatten()
+        let at = *self.at.get(usize::from(place_of(kw)))?;
+        self.members.get(at as usize).map(|(_, value)| value)
     }
 
     pub(super) fn subschemas(&self) -> impl Iterator<Item = (Kw, &'j Json<'j>)> + use<'j> {
@@ -457,14 +459,17 @@ fn kind_of(value: &Json<'_>) -> &'static str {
 fn missing_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
     let properties = seen.properties();
     let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
-    // In a schema that is written as this rule wants it, the two lists run in step.
-    let in_step = properties.len() == required.len()
-        && properties.iter().zip(required).all(|((key, _), name)| name.as_str() == Some(key));
-    if in_step {
+    if run_in_step(properties, required) {
         return None;
     }
     let names: foldhash::HashSet<&str> = required.iter().filter_map(Json::as_str).collect();
     properties.iter().map(|(key, _)| key.as_ref()).find(|key| !names.contains(key))
+}
+
+/// Whether just the properties are required, in their order: so a schema is written that means to require all.
+fn run_in_step(properties: &[Member<'_>], required: &[Json<'_>]) -> bool {
+    let same = |((key, _), name): (&Member<'_>, &Json<'_>)| name.as_str() == Some(key);
+    properties.len() == required.len() && properties.iter().zip(required).all(same)
 }
 
 fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
@@ -473,6 +478,9 @@ fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
         return None;
     }
     let properties = seen.properties();
+    if run_in_step(properties, required) {
+        return None;
+    }
     if properties.len() < 16 {
         return required.iter().filter_map(Json::as_str).find(|name| !properties.iter().any(|(key, _)| key == name));
     }

@@ -80,8 +80,11 @@ fn wanted(kw: Kw) -> &'static str {
 }
 
 fn is_type(name: &Json<'_>, case: Case) -> bool {
-    name.as_str()
-        .is_some_and(|name| Types::named(name).is_some() && (case == Case::Any || !name.contains(char::is_uppercase)))
+    let named = match case {
+        Case::Lower => Types::spelled,
+        Case::Any => Types::named,
+    };
+    name.as_str().and_then(named).is_some()
 }
 
 fn is_names(names: &[Json<'_>]) -> bool {

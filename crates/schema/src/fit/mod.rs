@@ -152,7 +152,7 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
     let json = Json::from_text(text, options.limits.bounds(), &arena).map_err(|error| ReadError::json(&error))?;
     let print = |json: &Json<'_>| {
         let mut out = String::with_capacity(text.len() + text.len() / 2);
-        json.write(&mut out);
+        json.write_again(text, &mut out);
         out
     };
     fit_json(json, &arena, dialect, options, print).map(|(schema, out)| FittedText {

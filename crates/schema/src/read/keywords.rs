@@ -577,6 +577,7 @@ fn distinct<'d>(own: &'d [&'d str], more: &'d [Json<'d>], arena: &'d Arena) -> &
     let mut seen: foldhash::HashSet<&'d str> = foldhash::HashSet::default();
     let long = more.len() > FEW_NAMES;
     if long {
+        seen.reserve(own.len() + more.len());
         seen.extend(own);
     }
     for name in more.iter().filter_map(Json::as_str) {
@@ -601,6 +602,9 @@ fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>, are
     let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
     let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
     let long = values.size_hint().0 > FEW_NAMES;
+    if long {
+        texts.reserve(values.size_hint().0);
+    }
     for value in values {
         let new = match value {
             Json::Str(text) if long => texts.insert(text),

@@ -19,7 +19,7 @@ use crate::json::{Bounds, Json, Member};
 use crate::keyword::Kw;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
-use resolve::{Index, Scope};
+use resolve::{Found, Index, Scope};
 
 /// The draft in which a schema is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -141,6 +141,7 @@ pub(crate) fn read<'d>(
         known: HashMap::with_capacity_and_hasher(64, FixedState::default()),
         waiting: Vec::new(),
         index: None,
+        found: HashMap::default(),
         tables: HashMap::default(),
         bases: vec![String::new()],
         changes: Vec::new(),
@@ -168,6 +169,8 @@ struct Reader<'d> {
     /// Targets of references, read after what refers to them so that a long chain needs no stack.
     waiting: Vec<(NodeId, &'d Json<'d>, Place, Scope<'d>)>,
     index: Option<Index<'d>>,
+    /// What references lead to, by their words and the resource and base that they stand in.
+    found: HashMap<(&'d str, usize, usize), Found<'d>, FixedState>,
     /// Positions of keys, by the address of the members they stand among.
     tables: HashMap<usize, HashMap<&'d str, usize, FixedState>, FixedState>,
     bases: Vec<String>,

@@ -22,6 +22,9 @@ pub(super) struct Scope<'d> {
     pub(super) base: usize,
 }
 
+/// A schema and where it stands.
+pub(super) type Found<'d> = Option<(&'d Json<'d>, Place)>;
+
 /// Where things with a name stand in a document. Built when the first reference asks for one.
 #[derive(Debug, Default)]
 pub(super) struct Index<'d> {
@@ -140,7 +143,18 @@ impl<'d> Reader<'d> {
         scope
     }
 
-    fn find(&mut self, reference: &str, scope: Scope<'d>) -> Option<(&'d Json<'d>, Place)> {
+    /// What a reference leads to. Most are said many times.
+    fn find(&mut self, reference: &'d str, scope: Scope<'d>) -> Found<'d> {
+        let said = (reference, std::ptr::from_ref(scope.resource) as usize, scope.base);
+        if let Some(found) = self.found.get(&said) {
+            return *found;
+        }
+        let found = self.look_for(reference, scope);
+        self.found.insert(said, found);
+        found
+    }
+
+    fn look_for(&mut self, reference: &str, scope: Scope<'d>) -> Found<'d> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         // Some generators forget the `#` before a pointer.
         let (uri, fragment) = if uri.starts_with('/') && fragment.is_empty() { ("", uri) } else { (uri, fragment) };
@@ -158,18 +172,22 @@ impl<'d> Reader<'d> {
             .or_else(|| self.nearby(fragment))
     }
 
-    fn point(&mut self, from: &'d Json<'d>, place: Place, pointer: &str) -> Option<(&'d Json<'d>, Place)> {
-        let mut json = from;
+    fn point(&mut self, from: &'d Json<'d>, place: Place, pointer: &str) -> Found<'d> {
+        let (mut json, mut at) = (from, place);
         for token in pointer_tokens(pointer) {
-            json = match json {
-                Json::Obj(members) => &members.get(self.position(members, &token)?)?.1,
-                Json::Arr(items) => items.get(token.parse::<usize>().ok()?)?,
+            let (next, step) = match json {
+                Json::Obj(members) => {
+                    let (key, value) = members.get(self.position(members, &token)?)?;
+                    (value, Step::Word(key))
+                }
+                Json::Arr(items) => {
+                    let index = token.parse().ok()?;
+                    (items.get(index)?, Step::Index(index))
+                }
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
             };
-        }
-        let mut at = place;
-        for token in pointer_tokens(pointer) {
-            at = self.graph.step(at, Step::Word(self.arena.text(&token)));
+            json = next;
+            at = self.graph.step(at, step);
         }
         Some((json, at))
     }
@@ -188,7 +206,7 @@ impl<'d> Reader<'d> {
     }
 
     /// A definition of that name anywhere: `$defs` that stand deeper than the reference believes.
-    fn nearby(&mut self, pointer: &str) -> Option<(&'d Json<'d>, Place)> {
+    fn nearby(&mut self, pointer: &str) -> Found<'d> {
         let mut tokens: Vec<_> = pointer_tokens(pointer).collect();
         let name = tokens.pop()?;
         let map = tokens.pop()?;
