@@ -3,10 +3,10 @@
 use super::text::Blanks;
 use super::well_formed::{Case, fits};
 use super::{Checker, Spot, Stand};
-use crate::dialect::{Demand, RuleRow};
+use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
 use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE};
-use crate::pattern;
+use crate::pattern::{self, Features};
 use crate::types::Types;
 
 /// A node's keywords, found once.
@@ -168,15 +168,21 @@ impl<'j> Checker<'_, 'j> {
         }
         self.totals.add(seen, stand);
         self.links.add(seen, stand, self.told() && spot.is_within(Kw::Properties.name()));
-        if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str)
-            && !pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
-        {
-            self.judge_pattern(pattern, spot);
+        if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str) {
+            let features = pattern::features_among(pattern, self.caps.pattern_refused);
+            if !features.is_empty() {
+                self.judge_pattern(pattern, features, spot);
+            }
         }
         if let Some(case) = self.case.filter(|_| seen.form == Form::Bad) {
             self.judge_form(members, spot, case);
         }
-        if may_break(seen, stand, self) {
+        let may_break = may_break(seen, stand, self);
+        debug_assert!(
+            may_break || !self.rules.iter().any(|row| breaks(row, seen, stand, self)),
+            "a node that breaks a rule is taken for a plain one"
+        );
+        if may_break {
             for row in self.rules {
                 if !breaks(row, seen, stand, self) {
                     continue;
@@ -244,8 +250,7 @@ impl<'j> Checker<'_, 'j> {
         }
     }
 
-    fn judge_pattern(&mut self, text: &str, spot: &Spot<'_>) {
-        let features = pattern::features(text);
+    fn judge_pattern(&mut self, text: &str, features: Features, spot: &Spot<'_>) {
         for row in self.rows(Demand::Patterns) {
             let broken =
                 row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
@@ -258,8 +263,8 @@ impl<'j> Checker<'_, 'j> {
     }
 }
 
-/// Whether a node may break a rule. Most nodes are plain: a scalar type, a list of strings, an array with items, a union or a
-/// reference with nothing beside it. They are recognised here, so that the rows are asked about the others only.
+/// Whether a node may break a rule. Most nodes are plain: a scalar type, a list of strings, an array with items, an object with
+/// properties, a union or a reference with nothing beside it. They are recognised here, so that the rows are asked about the others only.
 fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     let caps = checker.caps;
     let only = |set: KwSet| seen.keywords.without(set).is_empty();
@@ -285,6 +290,12 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
         if types == Some(Types::ARRAY) && only(LIST) && seen.keywords.has(Kw::Items) {
             return seen.keywords.has(Kw::MaxItems) && caps.must(Demand::ObjectListsUnbounded);
         }
+        if types == Some(Types::OBJECT) && only(RECORD) && !seen.properties().is_empty() {
+            let shut = seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
+            let unsaid = !shut && (caps.must(Demand::Closed) || caps.must(Demand::SaysOpen));
+            let deep = caps.limit(Demand::MaxDepth).is_some_and(|limit| stand.depth >= limit);
+            return unsaid || deep || caps.must(Demand::Keys) || may_break_required(seen, caps);
+        }
         return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
     }
     if seen.keywords.has(Kw::AnyOf) {
@@ -297,6 +308,11 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
         return !typed || !seen.reference().is_some_and(|reference| checker.links.defines(reference));
     }
     true
+}
+
+fn may_break_required(seen: &Seen<'_>, caps: &Caps) -> bool {
+    (caps.must(Demand::AllRequired) && missing_required(seen).is_some())
+        || (caps.must(Demand::RequiredKnown) && unknown_required(seen).is_some())
 }
 
 /// Keywords that break no rule by standing on a node of one scalar type.
@@ -316,6 +332,15 @@ const LIST: KwSet = KwSet::NONE
     .with(Kw::Items)
     .with(Kw::MinItems)
     .with(Kw::MaxItems);
+
+/// Keywords that break no rule by standing on an object that has properties, if they hold what they should.
+const RECORD: KwSet = KwSet::NONE
+    .with(Kw::Type)
+    .with(Kw::Title)
+    .with(Kw::Description)
+    .with(Kw::Properties)
+    .with(Kw::Required)
+    .with(Kw::AdditionalProperties);
 
 /// The types whose values have no parts, `null` left out.
 const SCALARS: Types = Types::STRING.or(Types::NUMBER).or(Types::BOOLEAN);

@@ -19,32 +19,41 @@ const FEW_SPOTS: usize = 32;
 
 impl<'p> Parsed<'p> {
     pub(super) fn read(pattern: &'p str) -> Self {
-        let mut reader = Reader {
-            pattern,
-            rest: pattern.chars(),
-            findings: Findings { features: Features::default(), mode: Mode::Either },
-            captures: 0,
-            names: BTreeMap::new(),
-        };
         let mut spots: Vec<Spot<'p>> = Vec::with_capacity(pattern.len().min(FEW_SPOTS));
-        let mut shape = Shape::new();
-        loop {
-            let start = reader.offset();
-            let Some(token) = reader.token() else { break };
-            // Python takes `(?i)` at the very start only, after nothing but its like.
-            let after_flags = spots.last().is_none_or(|spot| matches!(spot.token, Token::Flags(_)));
-            if matches!(token, Token::Flags(_)) && !after_flags {
-                reader.findings.not_python();
-            }
-            shape.add(&token, &mut reader.findings);
-            spots.push(Spot { token, start, end: reader.offset() });
-        }
-        let whole = matches!(spots.as_slice(), [Spot { token: Token::Start, .. }, .., Spot { token: Token::End, .. }]);
-        if !shape.finish(&mut reader.findings) || !whole {
-            reader.findings.note(Feature::Unanchored);
-        }
-        Self { spots, features: reader.findings.features, mode: reader.findings.mode }
+        let Findings { features, mode } = scan(pattern, |spot| spots.push(spot));
+        Self { spots, features, mode }
     }
+}
+
+/// Reads a pattern and hands out its pieces in turn.
+pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(Spot<'p>)) -> Findings {
+    let mut reader = Reader {
+        pattern,
+        rest: pattern.chars(),
+        findings: Findings { features: Features::default(), mode: Mode::Either },
+        captures: 0,
+        names: BTreeMap::new(),
+    };
+    let mut shape = Shape::new();
+    let (mut starts, mut ends, mut after_flags) = (false, false, true);
+    loop {
+        let start = reader.offset();
+        let Some(token) = reader.token() else { break };
+        // Python takes `(?i)` at the very start only, after nothing but its like.
+        let flags = matches!(token, Token::Flags(_));
+        if flags && !after_flags {
+            reader.findings.not_python();
+        }
+        after_flags = flags;
+        starts |= start == 0 && matches!(token, Token::Start);
+        ends = start > 0 && matches!(token, Token::End);
+        shape.add(&token, &mut reader.findings);
+        each(Spot { token, start, end: reader.offset() });
+    }
+    if !shape.finish(&mut reader.findings) || !starts || !ends {
+        reader.findings.note(Feature::Unanchored);
+    }
+    reader.findings
 }
 
 /// Cuts a pattern into tokens and notes what their spelling gives away.

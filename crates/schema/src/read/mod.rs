@@ -6,6 +6,7 @@ mod resolve;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use foldhash::fast::FixedState;
 use serde_json::Value;
@@ -183,12 +184,10 @@ struct Reader<'d> {
 
 impl<'d> Reader<'d> {
     fn read(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
-        let address = std::ptr::from_ref(json) as usize;
-        if let Some(id) = self.known.get(&address) {
-            return Ok(*id);
-        }
-        let id = self.graph.reserve();
-        self.known.insert(address, id);
+        let id = match self.known.entry(std::ptr::from_ref(json) as usize) {
+            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Vacant(new) => *new.insert(self.graph.reserve()),
+        };
         self.read_into(id, json, place, scope)?;
         Ok(id)
     }
