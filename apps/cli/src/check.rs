@@ -4,13 +4,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Severity, ToolList, Violation, check_text, check_tools};
+use polywire::schema::{Dialect, Severity, Violation, check_text, check_tools};
 use serde::Serialize;
 
 use crate::Verdict;
 use crate::args::{SlotArg, read_target};
 use crate::input::Input;
-use crate::locate::line_of;
+use crate::locate::Lines;
 use crate::sarif;
 use crate::style::{Style, Tone};
 
@@ -75,10 +75,9 @@ pub(crate) struct Finding {
 impl Check {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let input = Input::read(&self.file)?;
-        let tools = input.tools();
         let mut findings = Vec::new();
         for id in &self.dialects {
-            findings.extend(self.find(&input, tools.as_ref(), &*read_target(id)?)?);
+            findings.extend(self.find(&input, &*read_target(id)?)?);
         }
         match if self.json { Format::Json } else { self.format } {
             Format::Text => write_text(out, style, &input.name, &self.dialects, &findings)?,
@@ -90,17 +89,19 @@ impl Check {
         Ok(if counts { Verdict::Findings } else { Verdict::Fine })
     }
 
-    fn find(&self, input: &Input, tools: Option<&ToolList>, dialect: &Dialect) -> Result<Vec<Finding>> {
+    fn find(&self, input: &Input, dialect: &Dialect) -> Result<Vec<Finding>> {
+        let tools = input.tools.as_ref();
         let violations = match tools {
             Some(list) => check_tools(list, dialect),
             None => check_text(&input.text, dialect, self.slot.map_or(input.slot, SlotArg::slot))
                 .map_err(|error| input.refused(error))?,
         };
-        let told = violations.into_iter().map(|violation| Finding {
+        let lines = Lines::find(&input.text, violations.iter().map(|violation| violation.at.as_str()));
+        let told = violations.iter().map(|violation| Finding {
             dialect: dialect.id().to_owned(),
             tool: tools.and_then(|list| list.tool_at(&violation.at)).map(|entry| entry.name.clone()),
-            line: line_of(&input.text, &violation.at),
-            violation,
+            line: lines.of(&violation.at),
+            violation: violation.clone(),
         });
         Ok(told.collect())
     }

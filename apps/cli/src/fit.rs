@@ -1,12 +1,18 @@
 //! `polywire fit`: a schema or a tool list, made acceptable to a provider.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use polywire::schema::{Change, Dialect, Effect, FitOptions, StrictMode, ToolList, fit_text, fit_tools};
+use polywire::schema::{
+    Change, Dialect, Effect, FitOptions, FittedText, FittedTools, StrictMode, ToolList, ToolShape, fit_text, fit_tools,
+};
+use serde::Serializer as _;
+use serde::ser::SerializeMap as _;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Verdict;
@@ -64,15 +70,15 @@ pub(crate) struct Fit {
     json: Json,
 }
 
-/// A fitted document and what there is to tell about it.
-struct Outcome {
-    /// `schema` or `tools`.
-    kind: &'static str,
-    document: Value,
-    strict: bool,
-    changes: Vec<Change>,
-    /// Name, before and after of each schema.
-    pairs: Vec<(String, Value, Value)>,
+/// What was fitted.
+enum Fitted<'i> {
+    Schema { input: &'i Input, fitted: FittedText },
+    Tools { list: &'i ToolList, fitted: FittedTools },
+}
+
+/// What there is to tell.
+struct Outcome<'i> {
+    fitted: Fitted<'i>,
     /// What became of the sample values, where there are any.
     trips: Option<Vec<Trip>>,
     /// How what each schema accepts compares, where that was asked for.
@@ -85,104 +91,142 @@ impl Fit {
         let target = read_target(&self.to)?;
         let options = self.how.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;
-        let mut outcome = match input.tools() {
-            Some(list) => fit_list(&list, &target, &options, values),
-            None => fit_schema(&input, &target, &options, values)?,
-        };
+        let fitted = Fitted::of(&input, &target, &options)?;
+        let trips = values.map(|values| fitted.trips(values, target.shape())).transpose()?;
+        let mut outcome = Outcome { fitted, trips, proofs: Vec::new() };
         if self.prove {
             outcome.prove(&target, &options, self.patience.duration());
         }
         match self.output.as_deref() {
-            Some("-") => writeln!(out, "{:#}", outcome.document)?,
+            Some("-") => writeln!(out, "{}", outcome.fitted.pretty()?)?,
             path => {
                 if let Some(path) = path {
-                    fs::write(path, format!("{:#}\n", outcome.document)).map_err(|error| unreadable(&error, path))?;
+                    let text = format!("{}\n", outcome.fitted.pretty()?);
+                    fs::write(path, text).map_err(|error| unreadable(&error, path))?;
                 }
                 if self.json.json {
-                    writeln!(out, "{}", outcome.to_json(target.id()))?;
+                    outcome.write_json(out, target.id())?;
                 } else {
                     outcome.write_text(out, style, target.id())?;
                 }
             }
         }
-        let unmet = options.strict == StrictMode::Require && !outcome.strict;
+        let unmet = options.strict == StrictMode::Require && !outcome.fitted.strict();
         let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
         let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
         Ok(if unmet || lost || unsaid { Verdict::Findings } else { Verdict::Fine })
     }
 }
 
-fn fit_list(list: &ToolList, target: &Dialect, options: &FitOptions, calls: Option<Vec<Value>>) -> Outcome {
-    let fitted = fit_tools(list, target, options);
-    let pairs = list.tools.iter().zip(&fitted.tools);
-    Outcome {
-        kind: "tools",
-        document: fitted.to_json(),
-        strict: fitted.strict(),
-        changes: fitted.all_changes().cloned().collect(),
-        pairs: pairs.map(|(entry, tool)| (tool.name.clone(), entry.schema.clone(), tool.schema.clone())).collect(),
-        trips: calls.map(|calls| call_trips(&fitted, target.shape(), calls)),
-        proofs: Vec::new(),
+impl<'i> Fitted<'i> {
+    fn of(input: &'i Input, target: &Dialect, options: &FitOptions) -> Result<Self> {
+        if let Some(list) = &input.tools {
+            return Ok(Self::Tools { list, fitted: fit_tools(list, target, options) });
+        }
+        let fitted = fit_text(&input.text, target, options).map_err(|error| input.refused(error))?;
+        Ok(Self::Schema { input, fitted })
+    }
+
+    fn strict(&self) -> bool {
+        match self {
+            Self::Schema { fitted, .. } => fitted.strict(),
+            Self::Tools { fitted, .. } => fitted.strict(),
+        }
+    }
+
+    fn changes(&self) -> Vec<&Change> {
+        match self {
+            Self::Schema { fitted, .. } => fitted.changes.iter().collect(),
+            Self::Tools { fitted, .. } => fitted.all_changes().collect(),
+        }
+    }
+
+    /// The name of each schema, and its text before and after.
+    fn pairs(&self) -> Vec<(&str, Cow<'_, str>, Cow<'_, str>)> {
+        match self {
+            Self::Schema { input, fitted } => {
+                vec![(&input.name, Cow::Borrowed(input.text.as_str()), Cow::Borrowed(fitted.schema.as_str()))]
+            }
+            Self::Tools { list, fitted } => {
+                let text = |schema: &Value| Cow::Owned(schema.to_string());
+                let pairs = list.tools.iter().zip(&fitted.tools);
+                pairs.map(|(entry, tool)| (tool.name.as_str(), text(&entry.schema), text(&tool.schema))).collect()
+            }
+        }
+    }
+
+    /// The fitted document for people.
+    fn pretty(&self) -> Result<String> {
+        let document = match self {
+            Self::Schema { fitted, .. } => parse(&fitted.schema)?,
+            Self::Tools { fitted, .. } => fitted.to_json(),
+        };
+        Ok(format!("{document:#}"))
+    }
+
+    fn trips(&self, values: Vec<Value>, shape: ToolShape) -> Result<Vec<Trip>> {
+        match self {
+            Self::Schema { fitted, .. } => {
+                let road = Road::of(fitted.lens(), &parse(&fitted.schema)?, shape);
+                Ok(values.into_iter().map(|value| road.trip(value)).collect())
+            }
+            Self::Tools { fitted, .. } => Ok(call_trips(fitted, shape, values)),
+        }
     }
 }
 
-fn fit_schema(input: &Input, target: &Dialect, options: &FitOptions, values: Option<Vec<Value>>) -> Result<Outcome> {
-    let fitted = fit_text(&input.text, target, options).map_err(|error| input.refused(error))?;
-    let document = parse(&fitted.schema)?;
-    let trips = values.map(|values| {
-        let road = Road::of(fitted.lens(), &document, target.shape());
-        values.into_iter().map(|value| road.trip(value)).collect()
-    });
-    let before = input.document.clone().unwrap_or_default();
-    Ok(Outcome {
-        kind: "schema",
-        document: document.clone(),
-        strict: fitted.strict(),
-        changes: fitted.changes,
-        pairs: vec![(input.name.clone(), before, document)],
-        trips,
-        proofs: Vec::new(),
-    })
-}
-
-impl Outcome {
+impl Outcome<'_> {
     /// Compares what each schema accepts with what was asked for.
     fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) {
         let mut prover = Prover::new(patience);
-        let compare = |(name, before, _): &(String, Value, Value)| {
-            let asked = before.to_string();
+        let compare = |(name, asked, _): (&str, Cow<'_, str>, _)| {
             let fitted = fit_text(&asked, target, options).ok()?;
-            Some((name.clone(), prover.prove(&fitted, &asked, target.shape())))
+            Some((name.to_owned(), prover.prove(&fitted, &asked, target.shape())))
         };
-        self.proofs = self.pairs.iter().filter_map(compare).collect();
+        self.proofs = self.fitted.pairs().into_iter().filter_map(compare).collect();
     }
 
-    fn to_json(&self, target: &str) -> Value {
-        let mut told =
-            json!({ "target": target, self.kind: self.document, "strict": self.strict, "changes": self.changes });
-        if let (Some(trips), Some(told)) = (&self.trips, told.as_object_mut()) {
-            told.insert("values".to_owned(), trips.iter().map(|trip| trip.told.clone()).collect());
+    fn write_json(&self, out: &mut dyn Write, target: &str) -> Result<()> {
+        let mut writer = serde_json::Serializer::new(&mut *out);
+        let mut told = writer.serialize_map(None)?;
+        told.serialize_entry("target", target)?;
+        match &self.fitted {
+            Fitted::Schema { fitted, .. } => {
+                told.serialize_entry("schema", serde_json::from_str::<&RawValue>(&fitted.schema)?)?;
+            }
+            Fitted::Tools { fitted, .. } => told.serialize_entry("tools", &fitted.to_json())?,
         }
-        if let (false, Some(told)) = (self.proofs.is_empty(), told.as_object_mut()) {
+        told.serialize_entry("strict", &self.fitted.strict())?;
+        told.serialize_entry("changes", &self.fitted.changes())?;
+        if let Some(trips) = &self.trips {
+            let values: Vec<&Value> = trips.iter().map(|trip| &trip.told).collect();
+            told.serialize_entry("values", &values)?;
+        }
+        if !self.proofs.is_empty() {
             let proofs = self.proofs.iter().map(|(name, proof)| json!({ "name": name, "proof": proof }));
-            told.insert("proofs".to_owned(), proofs.collect());
+            told.serialize_entry("proofs", &proofs.collect::<Vec<_>>())?;
         }
-        told
+        told.end()?;
+        writeln!(out)?;
+        Ok(())
     }
 
     fn write_text(&self, out: &mut dyn Write, style: Style, target: &str) -> Result<()> {
-        for (name, before, after) in &self.pairs {
+        for (name, before, after) in self.fitted.pairs() {
+            let (before, after) = (parse(&before)?, parse(&after)?);
             let same = if before == after { " (unchanged)" } else { "" };
             writeln!(out, "{}{same}", style.paint(Tone::Strong, name))?;
             write_side_by_side(out, style, &format!("{before:#}\n"), &format!("{after:#}\n"))?;
             writeln!(out)?;
         }
+        let changes = self.fitted.changes();
         for effect in [Effect::Narrower, Effect::Wider, Effect::Same, Effect::Note] {
-            let changes: Vec<&Change> = self.changes.iter().filter(|change| change.effect == effect).collect();
-            if changes.is_empty() {
+            let changes = changes.iter().filter(|change| change.effect == effect);
+            let count = changes.clone().count();
+            if count == 0 {
                 continue;
             }
-            writeln!(out, "{} ({})", style.effect(effect), changes.len())?;
+            writeln!(out, "{} ({count})", style.effect(effect))?;
             for change in changes {
                 let at = if change.at.is_empty() { "/" } else { &change.at };
                 let code = style.paint(Tone::Strong, &change.code);
@@ -196,9 +240,9 @@ impl Outcome {
         for (name, proof) in &self.proofs {
             writeln!(out, "{}: {proof}", style.paint(Tone::Strong, name))?;
         }
-        let strict = if self.strict { "strict" } else { "not strict" };
-        let plural = if self.changes.len() == 1 { "" } else { "s" };
-        writeln!(out, "{target}: {strict}, {} change{plural}", self.changes.len())?;
+        let strict = if self.fitted.strict() { "strict" } else { "not strict" };
+        let plural = if changes.len() == 1 { "" } else { "s" };
+        writeln!(out, "{target}: {strict}, {} change{plural}", changes.len())?;
         Ok(())
     }
 }

@@ -1,13 +1,15 @@
 //! What commands read, and how they say that it is no use.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 
 use anyhow::{Result, anyhow};
-use polywire::schema::{Slot, ToolList, read_output, read_tools};
+use polywire::schema::{Slot, ToolList, is_schema, read_output, read_tools};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Bad input: what is wrong, where, and what to do next.
 #[derive(Debug)]
@@ -31,12 +33,13 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A document, as text and, where it is JSON, as a value.
+/// A schema, or a document that holds one or several.
 pub(crate) struct Input {
     /// The path, or a word for standard input.
     pub(crate) name: String,
     pub(crate) text: String,
-    pub(crate) document: Option<Value>,
+    /// The tools, where the document is a tool list.
+    pub(crate) tools: Option<ToolList>,
     /// Where the schema goes: the body of a structured output says so itself.
     pub(crate) slot: Slot,
 }
@@ -46,25 +49,28 @@ impl Input {
         let text = read_text(path)?;
         let name = if path == "-" { "standard input".to_owned() } else { path.to_owned() };
         // Text that is not JSON is left to the reader of schemas, which says where it goes wrong.
-        let document = parse(&text).ok();
-        let tools = document.as_ref().is_some_and(|document| read_tools(document).is_some());
-        let output = document.as_ref().filter(|_| !tools).and_then(read_output);
+        let document = if says_schema(&text) { None } else { parse(&text).ok() };
+        let tools = document.as_ref().and_then(read_tools);
+        let output = document.as_ref().filter(|_| tools.is_none()).and_then(read_output);
         Ok(match output {
-            Some(output) => {
-                Self { name, text: output.schema.to_string(), document: Some(output.schema), slot: Slot::Output }
-            }
-            None => Self { name, text, document, slot: Slot::Tool },
+            Some(output) => Self { name, text: output.schema.to_string(), tools, slot: Slot::Output },
+            None => Self { name, text, tools, slot: Slot::Tool },
         })
-    }
-
-    /// The tools, where the document is a tool list.
-    pub(crate) fn tools(&self) -> Option<ToolList> {
-        read_tools(self.document.as_ref()?)
     }
 
     pub(crate) fn refused(&self, error: impl fmt::Display) -> anyhow::Error {
         Failure::new(error, &self.name, "expected: one JSON Schema, or a tool list of MCP or of a provider").into()
     }
+}
+
+/// Whether a text is that of a bare schema. Its parts are not read, so that a large one costs little.
+fn says_schema(text: &str) -> bool {
+    let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else { return false };
+    let known = |(key, value): (String, &RawValue)| {
+        let value = if key == "type" { parse(value.get()).unwrap_or_default() } else { Value::Null };
+        (key, value)
+    };
+    is_schema(&members.into_iter().map(known).collect())
 }
 
 pub(crate) fn read_text(path: &str) -> Result<String> {

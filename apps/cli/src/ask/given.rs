@@ -39,7 +39,7 @@ pub(super) fn image(path: &str) -> Result<Block> {
 /// The tools of a list in any shape that is known.
 pub(super) fn tools(path: &str) -> Result<Vec<Tool>> {
     let next = "expected: a tool list of MCP or of a provider";
-    let list = Input::read(path)?.tools().ok_or_else(|| Failure::new("this is no tool list", path, next))?;
+    let list = Input::read(path)?.tools.ok_or_else(|| Failure::new("this is no tool list", path, next))?;
     let function = |entry: ToolEntry| Function {
         name: entry.name,
         description: entry.description,

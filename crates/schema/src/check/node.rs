@@ -187,6 +187,10 @@ impl<'j> Checker<'_, 'j> {
                 if !breaks(row, seen, stand, self) {
                     continue;
                 }
+                if !self.told() {
+                    self.found += 1;
+                    break;
+                }
                 let (key, kind, value) = names_in(row, seen);
                 let count = if row.demand == Demand::MaxDepth {
                     stand.depth + 1

@@ -14,6 +14,7 @@ pub use check::check_tools;
 pub(crate) use fit::fit_tools_by;
 pub use fit::{FittedTool, FittedTools, fit_tools};
 pub use output::{OutputSchema, read_output};
+pub use shapes::is_schema;
 pub use shared::SharedEntry;
 
 use crate::ToolShape;

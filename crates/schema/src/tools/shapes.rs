@@ -270,8 +270,9 @@ fn plain(schema: &Value) -> Value {
     }
 }
 
-/// Whether keywords say that the object is a schema: one that shapes it, or the name of a JSON type.
-fn is_schema(map: &Map<String, Value>) -> bool {
+/// Whether keywords say that the object with these members is a schema: one that shapes it, or the name of a JSON type. Such a
+/// document is no tool, list or request. Only the value of `type` is looked at.
+pub fn is_schema(map: &Map<String, Value>) -> bool {
     map.iter().any(|(key, value)| match Kw::of(key) {
         Some(Kw::Type) => value.is_array() || value.as_str().is_some_and(|name| Types::named(name).is_some()),
         Some(kw) => kw.row().role == Role::Structure,
