@@ -2,6 +2,8 @@
 //! smoke run with mutated seeds on a stable one.
 
 mod answer;
+#[path = "../../crates/schema/tests/all/chance.rs"]
+mod chance;
 mod mutate;
 #[path = "../../crates/schema/tests/all/oracle.rs"]
 #[expect(dead_code, reason = "the tests ask more of it")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use jsonschema::Validator;
+use polywire::answer::{Formats, Judge};
 use polywire::schema::{FittedTools, Lens, ToolShape, as_json_schema};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
 /// The way of one schema: its lens, and who judges on the wire.
 pub(crate) struct Road<'f> {
     lens: &'f Lens,
-    judge: Option<Validator>,
+    judge: Option<Judge>,
 }
 
 /// What became of a value.
@@ -43,7 +43,7 @@ pub(crate) struct Trip {
 impl<'f> Road<'f> {
     pub(crate) fn of(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
         let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema.clone()) } else { schema.clone() };
-        Self { lens, judge: jsonschema::options().should_validate_formats(true).build(&schema).ok() }
+        Self { lens, judge: Judge::new(&schema, Formats::Asserted).ok() }
     }
 
     pub(crate) fn trip(&self, value: Value) -> Trip {
@@ -56,11 +56,8 @@ impl<'f> Road<'f> {
 
     fn there_and_back(&self, value: &Value) -> Result<(Value, Value), String> {
         let wire = self.lens.encode(value.clone()).map_err(|error| error.to_string())?;
-        if let Some(judge) = &self.judge {
-            let refused = |error: jsonschema::ValidationError<'_>| {
-                format!("the fitted schema refuses it: {error} (on the wire, at `{}`)", error.instance_path())
-            };
-            judge.validate(&wire).map_err(refused)?;
+        if let Some(fault) = self.judge.as_ref().and_then(|judge| judge.faults(&wire).into_iter().next()) {
+            return Err(format!("the fitted schema refuses it: {} (on the wire, at `{}`)", fault.detail, fault.at));
         }
         let back = self.lens.decode(wire.clone()).map_err(|error| format!("{error} on the way back"))?;
         if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it comes back as {back} (at ``)")) }

@@ -1,7 +1,7 @@
 //! What becomes of the instances of a schema: sent through the lens, judged by the fitted schema, and brought back. The judge is
 //! the `jsonschema` crate, never our own code.
 
-use jsonschema::Validator;
+use polywire::answer::{Formats, Judge};
 use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, as_json_schema, sample};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) struct Fates {
 pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instances: &[Instance]) -> Fates {
     let mut fates = Fates::default();
     let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return fates };
-    let build = |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).ok();
+    let build = |schema: &Value| Judge::new(schema, Formats::Asserted).ok();
     let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
     let caller = serde_json::from_str::<Value>(asked).ok();
     // A schema that states no draft may be meant as the `OpenAPI` slots mean it.
@@ -85,11 +85,11 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
             counts.valid += 1;
             counts.kept += usize::from(fate != Fate::Refused);
             counts.returned += usize::from(fate == Fate::Returned);
-            (fate != Fate::Returned && !court.narrower.any(&places)).then_some("a valid instance was lost")
+            (fate != Fate::Returned && !accounts(&court.narrower, places)).then_some("a valid instance was lost")
         } else {
             counts.invalid += 1;
             counts.caught += usize::from(fate == Fate::Refused);
-            let passes = fate != Fate::Refused && !court.wider.any(&court.objections(&instance.data));
+            let passes = fate != Fate::Refused && !accounts(&court.wider, court.objections(&instance.data).1);
             passes.then_some("an invalid instance passes")
         };
         fates.tell(loss, &instance.data);
@@ -101,18 +101,10 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         fates.counts.made += 1;
         // An error is no silence: it names the place.
         let Ok(back) = fitted.decode(made.clone()) else { continue };
-        let places = court.objections(&back);
-        fates.counts.sound += usize::from(places.is_empty());
-        let slips = !places.is_empty() && !court.wider.any(&places);
-        let why = || {
-            court
-                .caller
-                .as_ref()?
-                .iter_errors(&back)
-                .next()
-                .map(|error| format!("{} at `{}`", error.masked(), error.instance_path()))
-        };
-        let told = slips.then(|| format!("not what was asked for ({})", why().unwrap_or_default()));
+        let (why, places) = court.objections(&back);
+        fates.counts.sound += usize::from(why.is_none());
+        let told = why.filter(|_| !accounts(&court.wider, places));
+        let told = told.map(|why| format!("not what was asked for ({why})"));
         fates.tell(told.as_deref(), &made);
     }
     fates
@@ -141,42 +133,61 @@ enum Fate {
 /// Who judges, and what is on record.
 struct Court<'f> {
     fitted: &'f FittedText,
-    wire: Option<Validator>,
-    caller: Option<Validator>,
+    wire: Option<Judge>,
+    caller: Option<Judge>,
     narrower: Cover,
     wider: Cover,
 }
 
 impl Court<'_> {
     /// There and back: what became of a value, at which places, and what `--emit` says of it.
-    fn pass(&self, data: &Value) -> (Fate, Vec<Place>, Value) {
+    fn pass(&self, data: &Value) -> (Fate, Places, Value) {
         let wire = match self.fitted.encode(data.clone()) {
             Ok(wire) => wire,
             Err(error) => {
-                return (Fate::Refused, vec![Place::of_caller(error.at())], json!({ "error": error.to_string() }));
+                return (
+                    Fate::Refused,
+                    Some(vec![Place::of_caller(error.at())]),
+                    json!({ "error": error.to_string() }),
+                );
             }
         };
         let back = match self.fitted.decode(wire.clone()) {
             Ok(back) => back,
             Err(error) => {
-                return (Fate::Changed, vec![Place::on_the_wire(error.at())], json!({ "error": error.to_string() }));
+                return (
+                    Fate::Changed,
+                    Some(vec![Place::on_the_wire(error.at())]),
+                    json!({ "error": error.to_string() }),
+                );
             }
         };
-        if let Some(judge) = self.wire.as_ref().filter(|judge| !judge.is_valid(&wire)) {
-            let errors: Vec<_> = judge.iter_errors(&wire).collect();
-            let why = errors.first().map(|error| format!("{error} at `{}`", error.instance_path()));
-            let places = errors.iter().map(|error| Place::on_the_wire(error.instance_path().as_str())).collect();
+        if let (Some(why), places) = objections(self.wire.as_ref(), &wire, Place::on_the_wire) {
             return (Fate::Refused, places, json!({ "wire": wire, "back": back, "refused": why }));
         }
         let fate = if equal(&back, data) { Fate::Returned } else { Fate::Changed };
-        (fate, Vec::new(), json!({ "wire": wire, "back": back }))
+        (fate, Some(Vec::new()), json!({ "wire": wire, "back": back }))
     }
 
-    /// The places where the caller's schema refuses a value.
-    fn objections(&self, value: &Value) -> Vec<Place> {
-        let Some(judge) = &self.caller else { return Vec::new() };
-        judge.iter_errors(value).map(|error| Place::of_caller(error.instance_path().as_str())).collect()
+    /// Why and where the caller's schema refuses a value.
+    fn objections(&self, value: &Value) -> (Option<String>, Places) {
+        objections(self.caller.as_ref(), value, Place::of_caller)
     }
+}
+
+/// Where something was lost; `None` where that took too long to find out.
+type Places = Option<Vec<Place>>;
+
+/// Why and where a judge refuses a value. Who is not there has no objections.
+fn objections(judge: Option<&Judge>, value: &Value, place: fn(&str) -> Place) -> (Option<String>, Places) {
+    let faults = judge.map(|judge| judge.faults(value)).unwrap_or_default();
+    let why = faults.first().map(|fault| format!("{} at `{}`", fault.detail, fault.at));
+    (why, faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at))).collect())
+}
+
+/// Whether a change accounts for a loss; for one without a known place none does.
+fn accounts(cover: &Cover, places: Places) -> bool {
+    places.is_some_and(|places| cover.any(&places))
 }
 
 /// Whether two values are equal, `1` and `1.0` being one number.

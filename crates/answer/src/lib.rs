@@ -36,7 +36,9 @@ mod assert;
 mod calls;
 mod coerce;
 mod fold;
+mod judge;
 mod keyword;
+mod metered;
 mod options;
 mod read;
 mod repair;
@@ -48,6 +50,7 @@ mod tree;
 mod validate;
 
 pub use coerce::{CoerceOptions, Defaults};
+pub use judge::{Formats, Judge};
 pub use options::{BareText, CutKey, CutLiteral, Ellipsis, LeadingZeros, MissingValue, NotANumber, Options, Several};
 pub use read::{Answer, ReadError, ReadOptions, Verdict, coerce, read, read_typed, read_with};
 pub use repair::{CostClass, Repair, RepairKind};

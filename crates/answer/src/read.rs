@@ -119,7 +119,7 @@ pub fn read_with(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> 
     let Some(schema) = schema else { return read_any(text, options) };
     if let Whole::Value(whole) = read_strict(text)
         && !schema.shapes.aliased
-        && schema.validator.is_valid(&whole.value)
+        && schema.judge.is_valid(&whole.value)
     {
         return Answer::judged(whole.value, Vec::new(), schema);
     }
@@ -191,7 +191,7 @@ impl std::error::Error for ReadError {}
 /// ```
 pub fn coerce(value: Value, schema: &Value, options: &CoerceOptions) -> Result<(Value, Vec<Repair>), SchemaError> {
     let schema: Arc<Schema> = Schema::cached(schema)?;
-    if !schema.shapes.aliased && schema.validator.is_valid(&value) {
+    if !schema.shapes.aliased && schema.judge.is_valid(&value) {
         return Ok((value, Vec::new()));
     }
     let mut tree = Tree::default();

@@ -6,9 +6,9 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::FixedState;
-use jsonschema::Validator;
 use serde_json::Value;
 
+use crate::judge::{Formats, Judge};
 use crate::shape::Shapes;
 
 /// How many schemas are remembered.
@@ -20,8 +20,7 @@ type Remembered = VecDeque<(u64, Arc<Schema>)>;
 /// A schema, ready to validate and to coerce.
 #[derive(Debug)]
 pub struct Schema {
-    pub(crate) document: Value,
-    pub(crate) validator: Validator,
+    pub(crate) judge: Judge,
     pub(crate) shapes: Shapes,
 }
 
@@ -33,6 +32,10 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
+    pub(crate) fn of(error: &jsonschema::ValidationError<'_>) -> Self {
+        Self { at: error.instance_path().to_string(), detail: error.to_string() }
+    }
+
     /// The JSON Pointer of the place in the schema.
     pub fn at(&self) -> &str {
         &self.at
@@ -51,9 +54,7 @@ impl std::error::Error for SchemaError {}
 impl Schema {
     /// Makes a schema ready.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let validator = jsonschema::validator_for(schema)
-            .map_err(|error| SchemaError { at: error.instance_path().to_string(), detail: error.to_string() })?;
-        Ok(Self { document: schema.clone(), validator, shapes: Shapes::of(schema) })
+        Ok(Self { judge: Judge::new(schema, Formats::AsTheDraftSays)?, shapes: Shapes::of(schema) })
     }
 
     /// The schema made ready, now or before: the last 128 are remembered, for all threads.
@@ -64,7 +65,7 @@ impl Schema {
         let known = |entries: &Remembered| {
             entries
                 .iter()
-                .find(|(key, ready)| *key == hash && ready.document == *schema)
+                .find(|(key, ready)| *key == hash && ready.judge.document() == schema)
                 .map(|(_, ready)| ready.clone())
         };
         if let Some(ready) = known(&cache.lock().unwrap_or_else(PoisonError::into_inner)) {

@@ -13,7 +13,7 @@ use crate::schema::{Schema, SchemaError};
 pub struct Fault {
     /// The JSON Pointer of the place in the value.
     pub at: String,
-    /// The keyword of the schema.
+    /// The keyword of the schema; empty where the place was not found.
     pub keyword: String,
     /// What the keyword says.
     pub expected: Value,
@@ -24,6 +24,31 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Whether it is known where the schema refuses the value, which may take too long to find out.
+    pub fn has_place(&self) -> bool {
+        !self.keyword.is_empty()
+    }
+
+    pub(crate) fn without_place(value: &Value) -> Self {
+        Self {
+            at: String::new(),
+            keyword: String::new(),
+            expected: Value::Null,
+            got: quoted(value),
+            detail: "the value is refused, at a place that took too long to find".to_owned(),
+        }
+    }
+
+    pub(crate) fn of(error: &jsonschema::ValidationError<'_>, schema: &Value) -> Self {
+        Self {
+            at: error.instance_path().to_string(),
+            keyword: error.kind().keyword().to_owned(),
+            expected: schema.pointer(error.schema_path().as_str()).cloned().unwrap_or(Value::Null),
+            got: quoted(error.instance()),
+            detail: error.masked_with("the value").to_string(),
+        }
+    }
+
     pub(crate) fn assertion(at: String, assertion: &str, value: &Value) -> Self {
         Self {
             at,
@@ -66,17 +91,7 @@ pub fn validate(value: &Value, schema: &Value) -> Result<Vec<Fault>, SchemaError
 }
 
 pub(crate) fn faults(value: &Value, schema: &Schema) -> Vec<Fault> {
-    let fault = |error: jsonschema::ValidationError<'_>| {
-        let path = error.schema_path().to_string();
-        Fault {
-            at: error.instance_path().to_string(),
-            keyword: error.kind().keyword().to_owned(),
-            expected: schema.document.pointer(&path).cloned().unwrap_or(Value::Null),
-            got: quoted(error.instance()),
-            detail: error.masked_with("the value").to_string(),
-        }
-    };
-    schema.validator.iter_errors(value).take(MAX_FAULTS).map(fault).collect()
+    schema.judge.faults_up_to(MAX_FAULTS, value)
 }
 
 fn quoted(value: &Value) -> String {
@@ -95,11 +110,15 @@ pub fn feedback(faults: &[Fault]) -> String {
     for fault in faults {
         let at = if fault.at.is_empty() { "the whole answer" } else { &fault.at };
         // Writing to a text cannot fail.
-        let _ = write!(text, "- {at}: {} (`{}`", fault.detail, fault.keyword);
-        if !fault.expected.is_null() {
-            let _ = write!(text, " must meet {}", quoted(&fault.expected));
+        let _ = write!(text, "- {at}: {} (", fault.detail);
+        if fault.has_place() {
+            let _ = write!(text, "`{}`", fault.keyword);
+            if !fault.expected.is_null() {
+                let _ = write!(text, " must meet {}", quoted(&fault.expected));
+            }
+            text.push_str("; ");
         }
-        let _ = writeln!(text, "; got {})", fault.got);
+        let _ = writeln!(text, "got {})", fault.got);
     }
     text
 }

@@ -10,6 +10,7 @@ use jsonschema::{Draft, Validator};
 use polywire::schema::{Lens, as_json_schema, sample};
 use serde_json::{Value, json};
 
+use super::merge::listed;
 use super::parts::{self, Judge, Stuck};
 use super::plain::{plain, with_lengths};
 use super::witness::{Search, along};
@@ -252,7 +253,7 @@ impl Leaves {
     }
 
     fn judged(&mut self, outer: &Value, inner: &Value) -> bool {
-        if let Some(values) = listed(inner) {
+        if let Some(values) = inner.as_object().and_then(listed) {
             let judges = validator(outer).ok().zip(validator(inner).ok());
             return judges.is_some_and(|(outer, inner)| {
                 values.iter().all(|value| outer.is_valid(value) || !inner.is_valid(value))
@@ -301,15 +302,5 @@ impl Judge for Leaves {
             judges.as_ref().is_none_or(|(outer, inner)| inner.is_valid(value) && !outer.is_valid(value))
         };
         self.values.extend(along(stuck, tells));
-    }
-}
-
-/// The values of a schema that lists them, and perhaps more than it accepts.
-fn listed(schema: &Value) -> Option<Vec<Value>> {
-    let map = schema.as_object()?;
-    match (map.get("const"), map.get("enum")) {
-        (Some(only), _) => Some(vec![only.clone()]),
-        (None, Some(Value::Array(values))) => Some(values.clone()),
-        (None, _) => None,
     }
 }

@@ -74,10 +74,9 @@ impl Gatherer<'_> {
         let is_plain = |letter: &char| letter.is_alphanumeric() || ['-', '_', '.'].contains(letter);
         let own: String = reference.rsplit('/').next()?.chars().filter(is_plain).collect();
         let own = if own.is_empty() { WHOLE.to_owned() } else { own };
-        let mut name = own.clone();
-        while !self.taken.insert(name.clone()) {
-            name = format!("{own}-{}", self.taken.len());
-        }
+        let others = (self.taken.len()..).map(|number| format!("{own}-{number}"));
+        let name = std::iter::once(own.clone()).chain(others).find(|name| !self.taken.contains(name))?;
+        self.taken.insert(name.clone());
         self.names.insert(reference.to_owned(), name.clone());
         self.open.push((name.clone(), target));
         Some(name)

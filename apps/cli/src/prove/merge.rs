@@ -117,8 +117,8 @@ fn both(one: &Words, other: &Words) -> Option<Words> {
     items(one, other, &mut out);
     for (word, asked) in other {
         let Some(own) = one.get(word) else {
-            let is_alone = TOGETHER.iter().filter(|words| words.contains(&word.as_str()));
-            if !is_alone.into_iter().flat_map(|words| words.iter()).any(|word| one.contains_key(*word)) {
+            let mut with_it = TOGETHER.iter().filter(|words| words.contains(&word.as_str())).copied().flatten();
+            if !with_it.any(|word| one.contains_key(*word)) {
                 out.entry(word.clone()).or_insert_with(|| asked.clone());
             }
             continue;
@@ -289,8 +289,8 @@ impl<'s> Apart<'s> {
     }
 }
 
-/// The values that a schema lists.
-fn listed(words: &Words) -> Option<&[Value]> {
+/// The values that a schema lists, and perhaps more than it accepts.
+pub(super) fn listed(words: &Words) -> Option<&[Value]> {
     match (words.get("const"), words.get("enum")) {
         (Some(only), _) => Some(std::slice::from_ref(only)),
         (None, Some(Value::Array(values))) => Some(values),

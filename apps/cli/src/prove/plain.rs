@@ -103,6 +103,10 @@ const EVERY_KEY: [&str; 6] = ["", ".*", "^.*", ".*$", "^", "$"];
 /// Words that stay beside a reference of an older draft: others may be referred to in there.
 const KEPT_BESIDE_REF: [&str; 3] = ["$ref", "$defs", "definitions"];
 
+/// Words that hold a count.
+const COUNTS: [&str; 8] =
+    ["maxContains", "maxItems", "maxLength", "maxProperties", "minContains", "minItems", "minLength", "minProperties"];
+
 /// Formats that have a meaning. Others accept everything.
 const FORMATS: [&str; 19] = [
     "date",
@@ -417,10 +421,27 @@ fn newer_words(map: &mut Map<String, Value>, keys: Keys) {
         map.remove("format");
     }
     every_key(map, keys);
-    // A pattern of any letters asks for a length and nothing else.
-    if map.get("pattern").and_then(Value::as_str).is_some_and(|pattern| pattern.starts_with("^[\\s\\S]{")) {
-        with_lengths(map);
+    for word in COUNTS {
+        if let Some(count) = map.get_mut(word) {
+            *count = whole(count);
+        }
+    }
+    if map.get("pattern").and_then(Value::as_str).is_some_and(is_length) && with_lengths(map).is_some() {
         map.remove("pattern");
+    }
+}
+
+/// Whether a pattern of any letters asks for a length and nothing else.
+fn is_length(pattern: &str) -> bool {
+    let counted = pattern.strip_prefix("^[\\s\\S]{").and_then(|rest| rest.strip_suffix("}$"));
+    counted.is_some_and(|counted| counted.bytes().all(|byte| byte == b',' || byte.is_ascii_digit()))
+}
+
+/// A count without a fraction, as `2` for `2.0`.
+fn whole(count: &Value) -> Value {
+    match count.as_f64().filter(|_| count.is_f64()).map(|count| format!("{count:.0}").parse::<u64>()) {
+        Some(Ok(whole)) if json!(whole).as_f64() == count.as_f64() => whole.into(),
+        Some(_) | None => count.clone(),
     }
 }
 

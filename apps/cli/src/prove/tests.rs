@@ -303,6 +303,11 @@ fn older_drafts_are_put_into_plain_words() {
             json!({"$ref": "#/$defs/a", "type": "null", "$defs": {"a": {}}}),
         ),
         (json!({"pattern": "^[\\s\\S]{2,}$", "minLength": 3, "x-note": 1}), json!({"minLength": 3})),
+        (json!({"pattern": "^[\\s\\S]{2}x$"}), json!({"pattern": "^[\\s\\S]{2}x$"})),
+        (
+            json!({"minItems": 2.0, "maxLength": 1e3, "minimum": 1.5}),
+            json!({"minItems": 2, "maxLength": 1000, "minimum": 1.5}),
+        ),
         (
             json!({"enum": [{"title": "kept"}], "properties": {"title": {"format": "acme"}}}),
             json!({"enum": [{"title": "kept"}], "properties": {"title": {}}}),
@@ -312,6 +317,12 @@ fn older_drafts_are_put_into_plain_words() {
             json!({"$ref": "#/mine/a", "mine": {"a": {"format": "acme", "items": {"$ref": "#/$defs/a"}}},
                 "$defs": {"a": {"type": "null", "$defs": {"b": {}}}, "c": {}}}),
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a-1"}}, "a-1": {"type": "null"}}}),
+        ),
+        (
+            json!({"prefixItems": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a-2"}, {"$ref": "#/b/a"}],
+                "$defs": {"a": {}, "a-2": {}}, "b": {"a": {}}}),
+            json!({"prefixItems": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a-2"}, {"$ref": "#/$defs/a-3"}],
+                "$defs": {"a-3": {}, "a-2": {}, "a": {}}}),
         ),
         (
             json!({"items": {"$ref": "#"}}),

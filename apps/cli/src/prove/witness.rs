@@ -238,11 +238,10 @@ impl Hints {
         let mut open = vec![schema];
         while let Some(one) = open.pop() {
             match one {
-                Value::Object(map) => map.iter().for_each(|(key, value)| self.note(key, value)),
-                Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-            }
-            match one {
-                Value::Object(map) => open.extend(map.values()),
+                Value::Object(map) => {
+                    map.iter().for_each(|(key, value)| self.note(key, value));
+                    open.extend(map.values());
+                }
                 Value::Array(items) => open.extend(items),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
@@ -252,15 +251,21 @@ impl Hints {
     fn note(&mut self, word: &str, value: &Value) {
         let number = value.as_u64();
         match (word, value) {
-            ("maxLength", _) => add(&mut self.lengths, number.map(|most| most + 1).filter(|most| *most <= LONGEST)),
+            ("maxLength", _) => {
+                add(&mut self.lengths, number.and_then(|most| most.checked_add(1)).filter(|most| *most <= LONGEST));
+            }
             ("minLength", _) => add(&mut self.lengths, number.and_then(|least| least.checked_sub(1))),
             ("maxItems" | "maxProperties", _) => {
-                add(&mut self.counts, number.map(|most| most + 1).filter(|most| *most <= MOST_ITEMS));
+                add(&mut self.counts, number.and_then(|most| most.checked_add(1)).filter(|most| *most <= MOST_ITEMS));
             }
             ("minItems" | "minProperties", _) => add(&mut self.counts, number.and_then(|least| least.checked_sub(1))),
             ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Value::Number(bound)) => {
                 let steps = [0.0, 1.0, -1.0, 0.5].into_iter();
-                let whole = bound.as_i64().into_iter().flat_map(|bound| [bound - 1, bound, bound + 1]).map(Value::from);
+                let whole = bound
+                    .as_i64()
+                    .into_iter()
+                    .flat_map(|bound| [bound.saturating_sub(1), bound, bound.saturating_add(1)])
+                    .map(Value::from);
                 let near = bound.as_f64().into_iter().flat_map(|bound| {
                     steps.clone().map(move |step| bound + step).chain([bound.next_up(), bound.next_down()])
                 });

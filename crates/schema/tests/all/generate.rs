@@ -101,7 +101,7 @@ const FORMATS: [&str; 8] = ["date-time", "email", "uuid", "int32", "uri", "regex
 const PATTERNS: [&str; 12] =
     ["^a+$", "a", "", "(?=a)b", "(a)\\1", "^(", "[a-z]{2,5}", "\\p{L}+", "\\d", "^x-", "(?<n>a)", "[\\w\\-.]+@a"];
 
-/// Keywords that hold neither a schema nor a value of a kind of their own, and keys that are no keywords.
+/// Keywords that get any value, whatever they can hold, and keys that are no keywords.
 const ODD: [&str; 34] = [
     "$ref",
     "$defs",
@@ -215,7 +215,6 @@ fn leaf_member(care: Care) -> BoxedStrategy<(String, Value)> {
         1 => member("$recursiveRef", Just(json!("#"))),
     ];
     let odd = (select(ODD.to_vec()), data()).prop_map(|(keyword, value)| (keyword.to_owned(), value));
-    let weight = u32::from(care == Care::Careless);
     let well_typed = prop_oneof![
         5 => types(),
         3 => annotation,
@@ -224,9 +223,9 @@ fn leaf_member(care: Care) -> BoxedStrategy<(String, Value)> {
         4 => counts,
         1 => reference,
     ];
-    match weight {
-        0 => well_typed.boxed(),
-        _ => prop_oneof![12 => well_typed, 1 => odd].boxed(),
+    match care {
+        Care::Careful => well_typed.boxed(),
+        Care::Careless => prop_oneof![12 => well_typed, 1 => odd].boxed(),
     }
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod chance;
 mod corpus;
 mod generate;
 mod judge;

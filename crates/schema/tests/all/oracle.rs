@@ -1,14 +1,16 @@
 //! Laws 3 and 4 of one fitted schema, over made-up values and values near them, with the `jsonschema` crate as judge. The fuzz
 //! target takes this file in by its path, so that there is one judge.
 
-use jsonschema::Validator;
+use polywire_answer::{Fault, Formats, Judge};
 use polywire_schema::{Cover, Dialect, Effect, Fitted, Place, Root, ToolShape, as_json_schema, sample};
 use serde_json::{Value, json};
 
+use crate::chance::{Chance, has_children};
+
 /// The caller's schema and what became of it, as the judge reads them.
 pub(crate) struct Court {
-    caller: Validator,
-    wire: Validator,
+    caller: Judge,
+    wire: Judge,
     /// The fitted schema in the words of JSON Schema.
     said: Value,
 }
@@ -19,7 +21,7 @@ const NEAR: u64 = 8;
 impl Court {
     /// `None` where the judge cannot read one of the schemas.
     pub(crate) fn new(schema: &Value, fitted: &Fitted, dialect: &Dialect) -> Option<Self> {
-        let build = |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).ok();
+        let build = |schema: &Value| Judge::new(schema, Formats::Asserted).ok();
         let said = fitted.schema.clone();
         let said = if dialect.shape() == ToolShape::GeminiOpenapi { as_json_schema(said) } else { said };
         Some(Self { caller: build(schema)?, wire: build(&said)?, said })
@@ -35,14 +37,14 @@ impl Court {
         for seed in 0..values {
             for value in with_neighbours(sample(schema, seed), seed).filter(|value| self.caller.is_valid(value)) {
                 if let Err(Loss { places, reason }) = self.law_3_at(fitted, &value)
-                    && !narrower.any(&places)
+                    && !places.is_some_and(|places| narrower.any(&places))
                 {
                     return Err(format!("law 3: {value}: {reason}\n  {}", about()));
                 }
             }
             for value in with_neighbours(sample(&self.said, seed), seed) {
                 if let Err(Loss { places, reason }) = self.law_4_at(fitted, &value)
-                    && !wider.any(&places)
+                    && !places.is_some_and(|places| wider.any(&places))
                 {
                     return Err(format!("law 4: {value} {reason}\n  {}", about()));
                 }
@@ -58,18 +60,19 @@ impl Court {
 
     fn law_3_at(&self, fitted: &Fitted, value: &Value) -> Result<(), Loss> {
         let sent = fitted.encode(value.clone()).map_err(|error| {
-            let places = vec![Place::of_caller(error.at())];
+            let places = Some(vec![Place::of_caller(error.at())]);
             Loss { places, reason: error.to_string() }
         })?;
         if !self.wire.is_valid(&sent) {
-            let places = pointers(&self.wire, &sent).iter().map(|pointer| Place::on_the_wire(pointer)).collect();
-            return Err(Loss { places, reason: format!("{sent} is refused: {}", why(&self.wire, &sent)) });
+            let faults = self.wire.faults(&sent);
+            let reason = format!("{sent} is refused: {}", first(&faults));
+            return Err(Loss { places: places(&faults, Place::on_the_wire), reason });
         }
         let back = fitted.decode(sent.clone()).map_err(|error| {
-            let places = vec![Place::on_the_wire(error.at())];
+            let places = Some(vec![Place::on_the_wire(error.at())]);
             Loss { places, reason: format!("{sent}: {error}") }
         })?;
-        let lost = || Loss { places: Vec::new(), reason: format!("{sent} comes back as {back}") };
+        let lost = || Loss { places: Some(Vec::new()), reason: format!("{sent} comes back as {back}") };
         if back == *value { Ok(()) } else { Err(lost()) }
     }
 
@@ -87,23 +90,24 @@ impl Court {
         if self.caller.is_valid(&back) {
             return Ok(());
         }
-        let places = pointers(&self.caller, &back).iter().map(|pointer| Place::of_caller(pointer)).collect();
-        Err(Loss { places, reason: format!("comes back as {back}: {}", why(&self.caller, &back)) })
+        let faults = self.caller.faults(&back);
+        let reason = format!("comes back as {back}: {}", first(&faults));
+        Err(Loss { places: places(&faults, Place::of_caller), reason })
     }
 }
 
-/// What broke a law, and where.
+/// What broke a law, and where; at a place that is not known no change accounts for it.
 struct Loss {
-    places: Vec<Place>,
+    places: Option<Vec<Place>>,
     reason: String,
 }
 
-fn pointers(judge: &Validator, value: &Value) -> Vec<String> {
-    judge.iter_errors(value).map(|error| error.instance_path().as_str().to_owned()).collect()
+fn places(faults: &[Fault], place: fn(&str) -> Place) -> Option<Vec<Place>> {
+    faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at))).collect()
 }
 
-fn why(judge: &Validator, value: &Value) -> String {
-    judge.validate(value).err().map(|error| error.to_string()).unwrap_or_default()
+fn first(faults: &[Fault]) -> String {
+    faults.first().map(|fault| format!("{} (at `{}`)", fault.detail, fault.at)).unwrap_or_default()
 }
 
 /// A value and what lies near it: a part of it is exchanged, left out, added or repeated, as a sampler that follows the schema
@@ -112,7 +116,7 @@ fn with_neighbours(value: Option<Value>, seed: u64) -> impl Iterator<Item = Valu
     let near = value.clone().into_iter().flat_map(move |value| {
         (0..NEAR).map(move |index| {
             let mut other = value.clone();
-            let mut chance = Chance(seed.wrapping_mul(NEAR).wrapping_add(index).wrapping_mul(2).wrapping_add(1));
+            let mut chance = Chance::new(seed.wrapping_mul(NEAR).wrapping_add(index));
             // The first draws of the generator are much alike.
             (0..8).for_each(|_| _ = chance.below(2));
             for _ in 0..=chance.below(3) {
@@ -126,21 +130,11 @@ fn with_neighbours(value: Option<Value>, seed: u64) -> impl Iterator<Item = Valu
 
 /// Changes something at a place of a value.
 fn nudge(value: &mut Value, whole: &Value, chance: &mut Chance) {
-    let children = match value {
-        Value::Object(members) => members.len(),
-        Value::Array(items) => items.len(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    };
-    if children > 0 && chance.below(4) > 0 {
-        let index = chance.below(children);
-        let child = match value {
-            Value::Object(members) => members.values_mut().nth(index),
-            Value::Array(items) => items.get_mut(index),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-        };
-        if let Some(child) = child {
-            return nudge(child, whole, chance);
-        }
+    if has_children(value)
+        && !chance.one_in(4)
+        && let Some(child) = chance.child_mut(value)
+    {
+        return nudge(child, whole, chance);
     }
     match (chance.below(5), value) {
         (0 | 1, Value::Object(members)) => {
@@ -148,7 +142,7 @@ fn nudge(value: &mut Value, whole: &Value, chance: &mut Chance) {
             members.insert(key.to_owned(), part(whole, chance));
         }
         (2, Value::Object(members)) => {
-            let key = members.keys().nth(chance.below(children.max(1))).cloned();
+            let key = members.keys().nth(chance.below(members.len())).cloned();
             _ = key.and_then(|key| members.shift_remove(&key));
         }
         (0 | 1, Value::Array(items)) => items.push(part(whole, chance)),
@@ -181,23 +175,5 @@ fn part(whole: &Value, chance: &mut Chance) -> Value {
 }
 
 fn within<'v>(value: &'v Value, chance: &mut Chance) -> &'v Value {
-    let child = match value {
-        Value::Object(members) => members.values().nth(chance.below(members.len().max(1))),
-        Value::Array(items) => items.get(chance.below(items.len().max(1))),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    };
-    child.filter(|_| chance.below(3) > 0).map_or(value, |child| within(child, chance))
-}
-
-/// The xorshift generator: enough to wander with, and the same everywhere.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        let count = count.max(1) as u64;
-        usize::try_from((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) % count).unwrap_or(0)
-    }
+    chance.child(value).filter(|_| !chance.one_in(3)).map_or(value, |child| within(child, chance))
 }
