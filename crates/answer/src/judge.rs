@@ -278,6 +278,7 @@ mod tests {
         let faults: Vec<_> = judge.faults(&json!([{"a": null}, deep])).into_iter().map(|fault| fault.at).collect();
         assert_eq!(faults, ["/1"]);
     }
+
     #[test]
     fn members_that_two_keywords_lead_to_do_not_multiply() {
         let node = json!({"$ref": "#"});
@@ -289,6 +290,7 @@ mod tests {
         let place = "/next".repeat(60);
         assert!(!faults.is_empty() && faults.iter().all(|fault| fault.at == place), "{faults:?}");
     }
+
     #[test]
     fn a_refused_value_has_a_fault_even_where_no_place_is_found() {
         let node = json!({"$ref": "#/$defs/node"});
