@@ -1,5 +1,6 @@
 //! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
 
+use super::union::plain_union;
 use super::{Lowered, Lowerer};
 use crate::arena::Arena;
 use crate::dialect::Demand;
@@ -28,7 +29,7 @@ impl<'d> Lowerer<'d, '_> {
             return Lowered { json, lens, null };
         }
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            let json = if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+            let json = if let Some(branches) = plain_union(&json) {
                 let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
                 self.arena.with(json, Kw::AnyOf.name(), union)
             } else {
@@ -107,8 +108,9 @@ fn says_null(json: &Json<'_>, beside: &[Kw]) -> bool {
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
     };
     let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
-    let says = json.get(Kw::Type.name()).is_some_and(names_null)
-        || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
-        || branches().iter().any(|branch| says_null(branch, beside));
+    // A type beside a union holds for all of its branches.
+    let typed = json.get(Kw::Type.name()).map(names_null);
+    let says = json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
+        || typed.unwrap_or_else(|| branches().iter().any(|branch| says_null(branch, beside)));
     says && beside.iter().all(|kw| json.get(kw.name()).is_none())
 }
