@@ -93,6 +93,11 @@ impl Passage<'_> {
         }
     }
 
+    /// An object that was made up for the wire has no more keys than it was given.
+    pub(super) fn doubt_unless_empty(&mut self, left: &Map<String, Value>) {
+        self.doubts += usize::from(!left.is_empty());
+    }
+
     pub(super) fn choice(&mut self, branches: &[(String, GuardId)], object: LensId, value: Value) -> Passed {
         if self.way == Way::Encode {
             let lens = self.lens;
