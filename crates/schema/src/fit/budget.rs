@@ -100,8 +100,10 @@ pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
 /// What the caller's values are, as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RootKind {
-    /// Nothing but objects, or nothing else is spoken of.
+    /// Nothing but objects.
     Object,
+    /// Values of any type, of which only objects are spoken of.
+    Spoken,
     /// Values of other types too.
     Any,
 }
@@ -113,8 +115,9 @@ pub(super) fn last_resort<'d>(
     caps: &Caps,
     root: RootKind,
     arena: &'d Arena,
-) -> (Json<'d>, Lens, Change) {
+) -> (Json<'d>, Lens, Vec<Change>) {
     let mut lens = Lens::identity();
+    let mut changes = Vec::new();
     let (json, detail) = if caps.must(Demand::Closed) || root == RootKind::Any {
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
@@ -139,17 +142,27 @@ pub(super) fn last_resort<'d>(
         if caps.must(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
+        if root == RootKind::Spoken {
+            changes.push(Change {
+                code: stuck.code.as_str().into(),
+                at: String::new(),
+                keyword: Kw::Type.name().into(),
+                action: Action::Added,
+                effect: Effect::Narrower,
+                detail: "taken to be object, which its keywords speak of".into(),
+            });
+        }
         (arena.obj(&members), "nothing else would be taken: an object of any form")
     };
-    let change = Change {
+    changes.push(Change {
         code: stuck.code.as_str().into(),
         at: String::new(),
         keyword: stuck.keyword.clone().into(),
         action: Action::FellBack,
         effect: Effect::Wider,
         detail: format!("{detail} (at `{}`)", stuck.at).into(),
-    };
-    (json, lens, change)
+    });
+    (json, lens, changes)
 }
 
 /// Moves objects that are nested too deeply among the definitions, where the count starts anew.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Lowered, Lowerer, Pos, SoFar, Spill, Trust, Wanting};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{Bound, Node, NoteKey, Place, Side};
+use crate::graph::{Bound, Logic, Node, NoteKey, Place, Side};
 use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
@@ -436,7 +436,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.note_one_of(node, union);
                 kw = Kw::AnyOf;
             }
-            let alone = node.is_bare() && logic.all.is_empty() && logic.unions.len() == 1;
+            let alone = node.is_bare() && matches!(logic, Logic { all: [], unions: [_], nots: [], conditions: [] });
             if alone {
                 sheet.lens = self.union_lens(&lenses, node.place);
             } else if !self.all_keep_values(&lenses) {

@@ -55,12 +55,13 @@ impl<'d> Lowerer<'d, '_> {
         if node.target.is_some() {
             return self.lower_reference(id, node, pos);
         }
-        let all = node.logic.is_some_and(|logic| !logic.all.is_empty());
-        if !all {
+        let all = node.logic.map_or(&[][..], |logic| logic.all);
+        if all.is_empty() {
             return self.lower_merged(id, node, pos);
         }
         if self.says(Kw::AllOf, pos)
             && !self.wants_type(pos)
+            && !self.must_see_branches(all)
             && let Some(lowered) = self.in_one_shape(|own| own.lower_merged(id, node, pos))
         {
             return lowered;

@@ -48,8 +48,7 @@ impl<'d> Lowerer<'d, '_> {
             let flat = self.flatten(part);
             let asked = self.graph[flat];
             let alone = own.is_bare() && usize::from(target.is_some()) + all.len() == 1;
-            let scoped = asked.unevaluated().into_iter().any(|(_, says)| says);
-            if scoped && !alone && !self.bases.values().any(|base| *base == part) {
+            if asked.says_unevaluated() && !alone && !self.is_base(part) {
                 self.tell_of_scope(asked, place);
             }
             parts.push(*asked);
@@ -66,6 +65,19 @@ impl<'d> Lowerer<'d, '_> {
         self.flattening.pop();
         self.keep_flat(id, merged, before);
         merged
+    }
+
+    /// Whether a node is what stood beside a union.
+    fn is_base(&self, id: NodeId) -> bool {
+        self.bases.values().any(|base| *base == id)
+    }
+
+    /// Whether the first of these parts is what stood beside a union, or begins with it, and speaks of what the branches do not
+    /// evaluate: it sees them only when it is merged with them.
+    pub(super) fn must_see_branches(&self, parts: &[NodeId]) -> bool {
+        let below = |id: &NodeId| self.graph[*id].logic.and_then(|logic| logic.all.first().copied());
+        let mut first = std::iter::successors(parts.first().copied(), below).take(MAX_CHAIN);
+        first.any(|id| self.graph[id].says_unevaluated() && self.is_base(id))
     }
 
     /// Records that what a part says of what it does not evaluate itself also sees, once merged, what stands beside it.
@@ -376,6 +388,11 @@ impl Node<'_> {
         let objects = self.object.is_some_and(|rules| rules.unevaluated.is_some());
         let lists = self.array.is_some_and(|rules| rules.unevaluated.is_some());
         [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)]
+    }
+
+    /// Whether the node speaks of what is not evaluated.
+    fn says_unevaluated(&self) -> bool {
+        self.unevaluated().into_iter().any(|(_, says)| says)
     }
 
     /// Whether properties are evaluated by more than the node's own rules.

@@ -214,8 +214,8 @@ fn fit_json<'d, T>(
                 fell.append(&mut tried.changes);
             }
             if let Some(stuck) = &tried.stuck {
-                let (last, lens, change) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, arena);
-                fell.push(change);
+                let (last, lens, mut changes) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, arena);
+                fell.append(&mut changes);
                 let strict = strict && is_clean(&last, rung, options.slot);
                 return Ok((print(&last), Outcome { changes: fell, strict, lens }));
             }

@@ -1,5 +1,6 @@
 //! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
 
+use super::union::plain_union;
 use super::{Lowered, Lowerer};
 use crate::arena::Arena;
 use crate::dialect::Demand;
@@ -9,7 +10,10 @@ use crate::lens::Shape;
 use crate::report::{Action, Effect};
 
 /// A schema of `null`.
-const OF_NULL: Json<'static> = Json::Obj(&[("type", Json::Str("null"))]);
+const OF_NULL: Json<'static> = Json::Obj(&[("type", NULL_NAME)]);
+
+/// The name of its type.
+const NULL_NAME: Json<'static> = Json::Str("null");
 
 impl<'d> Lowerer<'d, '_> {
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
@@ -24,11 +28,11 @@ impl<'d> Lowerer<'d, '_> {
 
     fn null_said(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let Lowered { json, lens, null } = lowered;
-        if surely_accepts_null(&json) {
+        if lets_null_by(&json) {
             return Lowered { json, lens, null };
         }
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            let json = if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+            let json = if let Some(branches) = plain_union(&json) {
                 let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
                 self.arena.with(json, Kw::AnyOf.name(), union)
             } else {
@@ -90,25 +94,29 @@ fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Js
     if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
 }
 
-/// Whether a printed schema already has a way to say `null`.
+/// Whether a printed schema has a way to say `null`, which something beside may exclude again.
 pub(super) fn accepts_null(json: &Json<'_>) -> bool {
-    says_null(json, &[])
-}
-
-/// The same, where nothing beside it may exclude `null` again.
-fn surely_accepts_null(json: &Json<'_>) -> bool {
-    says_null(json, &[Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf])
-}
-
-fn says_null(json: &Json<'_>, beside: &[Kw]) -> bool {
-    let names_null = |value: &Json<'_>| match value {
-        Json::Str(name) => *name == "null",
-        Json::Arr(names) => names.iter().any(|name| name.as_str() == Some("null")),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
-    };
     let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
-    let says = json.get(Kw::Type.name()).is_some_and(names_null)
-        || json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
-        || branches().iter().any(|branch| says_null(branch, beside));
-    says && beside.iter().all(|kw| json.get(kw.name()).is_none())
+    is_nullable(json)
+        || json.get(Kw::Type.name()).map_or_else(|| branches().iter().any(accepts_null), |own| names(own, &NULL_NAME))
+}
+
+/// Whether everything that a printed schema says lets `null` by.
+fn lets_null_by(json: &Json<'_>) -> bool {
+    let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::OpenRef, Kw::Const];
+    let by = |kw: Kw, lets: &dyn Fn(&Json<'_>) -> bool| json.get(kw.name()).is_none_or(lets);
+    is_nullable(json)
+        || by(Kw::Type, &|own| names(own, &NULL_NAME))
+            && by(Kw::Enum, &|own| names(own, &Json::Null))
+            && by(Kw::AnyOf, &|own| own.as_arr().unwrap_or_default().iter().any(lets_null_by))
+            && untold.iter().all(|kw| json.get(kw.name()).is_none())
+}
+
+fn is_nullable(json: &Json<'_>) -> bool {
+    json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
+}
+
+/// Whether something is a value, or a list with it.
+fn names(own: &Json<'_>, value: &Json<'_>) -> bool {
+    own.same(value) || own.as_arr().unwrap_or_default().iter().any(|other| other.same(value))
 }

@@ -549,23 +549,30 @@ impl<'d> Lowerer<'d, '_> {
         }
         if !rules.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.patterns.len());
+            let any = self.any();
             for (pattern, id) in rules.patterns {
                 let lowered = self.lower(*id, Pos::Other);
-                let lowered = self.null_here(lowered);
-                let keeps = self.keeps_values(lowered.lens);
-                if (rules.patterns.len() > 1 && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
+                let Lowered { mut json, mut lens, .. } = self.null_here(lowered);
+                let keeps = self.keeps_values(lens);
+                let blind = self.matcher(pattern).is_none();
+                let several = rules.patterns.len() > 1 || blind;
+                if (several && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
                     // A key may match several patterns, or be declared, and its value travel in one shape only.
                     let code = self.refusal_code(Kw::PatternProperties);
                     let detail = format!("anything may stand under `{pattern}`, which would travel in another shape");
                     self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Wider, detail);
-                    let any = self.any();
-                    map.push((*pattern, self.lower_here(any)));
-                    continue;
+                    (json, lens) = (self.lower_here(any), LensId::SAME);
                 }
-                if !lowered.lens.is_same() {
-                    out.matching.push((Pattern::new(pattern), lowered.lens));
+                if blind && !out.others.is_same() {
+                    let code = self.refusal_code(Kw::PatternProperties);
+                    let detail = format!("anything may stand under keys that may match `{pattern}`");
+                    self.change(&code, node.place, Kw::AdditionalProperties, Action::Rewritten, Effect::Wider, detail);
+                    (out.additional, out.others) = (Some(self.lower_here(any)), LensId::SAME);
                 }
-                map.push((*pattern, lowered.json));
+                if !lens.is_same() || !out.others.is_same() {
+                    out.matching.push((Pattern::new(pattern), lens));
+                }
+                map.push((*pattern, json));
             }
             out.patterns = Some(self.arena.obj(&map));
         }

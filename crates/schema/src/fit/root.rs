@@ -47,7 +47,13 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(self.root);
         let node = self.graph[flat];
         let spoken = node.types.is_none() && node.object.is_some() && node.unions().is_empty();
-        if spoken || self.types_of(self.root) == Types::OBJECT { RootKind::Object } else { RootKind::Any }
+        if self.types_of(self.root) == Types::OBJECT {
+            RootKind::Object
+        } else if spoken {
+            RootKind::Spoken
+        } else {
+            RootKind::Any
+        }
     }
 
     /// Whether what is referred to may stand beside a printed root.

@@ -570,15 +570,19 @@ impl<'d> Lowerer<'d, '_> {
 /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
 /// branch: a union stands in no union.
 pub(super) fn spliced<'d>(json: Json<'d>, arena: &'d Arena) -> Vec<Json<'d>> {
-    let Json::Obj(members) = json else { return vec![json] };
-    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
-    let annotated = members.iter().all(|(key, _)| tells(key));
-    let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
-    let Some(branches) = union.filter(|_| annotated) else { return vec![json] };
+    let Some(branches) = plain_union(&json) else { return vec![json] };
     match json.get(Kw::Description.name()) {
         Some(description) => branches.iter().map(|branch| describe(*branch, *description, arena)).collect(),
         None => branches.to_vec(),
     }
+}
+
+/// The branches of a printed schema that is a union and nothing else but annotations.
+pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
+    let Json::Obj(members) = json else { return None };
+    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
+    let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
+    union.filter(|_| members.iter().all(|(key, _)| tells(key)))
 }
 
 /// Gives a printed schema a description unless it has one or is a reference.

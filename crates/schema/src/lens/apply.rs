@@ -190,7 +190,10 @@ impl Passage<'_> {
                 Ok(Value::Object(Map::from_iter([(key.clone(), self.through(*inner, value)?)])))
             }
             (Shape::Wrapped(key, inner), Value::Object(mut map)) => match map.remove(key) {
-                Some(inside) => below(self.through(*inner, inside), key),
+                Some(inside) => {
+                    self.doubt_unless_empty(&map);
+                    below(self.through(*inner, inside), key)
+                }
                 None => fail("the wrapped value is missing"),
             },
             (Shape::Wrapped(..), _) => fail("a wrapped value is an object"),
@@ -375,6 +378,7 @@ impl Passage<'_> {
         let Value::Object(mut entry) = entry else { return fail("an entry is an object") };
         let Some(Value::String(key)) = entry.swap_remove(ENTRY.0) else { return fail("an entry has a key") };
         let value = entry.swap_remove(ENTRY.1).unwrap_or(Value::Null);
+        self.doubt_unless_empty(&entry);
         let value = below(self.through(inner, value), ENTRY.1)?;
         if out.contains_key(&key) {
             return fail(format!("the key `{key}` appears twice"));
@@ -406,6 +410,7 @@ impl Passage<'_> {
             Some(Value::Array(more)) => more,
             Some(_) | None => Vec::new(),
         };
+        self.doubt_unless_empty(&map);
         let behind = !more.is_empty() || fields.iter().skip(items.len()).any(|field| map.contains_key(field));
         if !whole && behind && self.way == Way::Decode {
             return fail("a place of the tuple is empty, and a later one is not");

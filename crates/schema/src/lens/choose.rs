@@ -93,6 +93,11 @@ impl Passage<'_> {
         }
     }
 
+    /// An object that was made up for the wire has no more keys than it was given.
+    pub(super) fn doubt_unless_empty(&mut self, left: &Map<String, Value>) {
+        self.doubts += usize::from(!left.is_empty());
+    }
+
     pub(super) fn choice(&mut self, branches: &[(String, GuardId)], object: LensId, value: Value) -> Passed {
         if self.way == Way::Encode {
             let lens = self.lens;
@@ -182,6 +187,11 @@ impl Lens {
             }
             (Shape::Object(shape), Value::Object(map)) => self.may_be_object(shape, guard, map, way, depth),
             (Shape::Array { .. }, Value::Array(_)) | (Shape::Text, Value::String(_)) => true,
+            // What is no object, or no list, travels as it is.
+            (Shape::Object(_) | Shape::Array { .. }, value) => match way {
+                Way::Partial => self.guard(guard).is_none_or(|own| own.takes_type_of(value)),
+                Way::Encode | Way::Decode => self.admits(guard, value, Reach::Near),
+            },
             (Shape::Tuple { fields, rest, object }, Value::Object(map)) => {
                 let least = self.guard(guard).map_or(0, Guard::least_items);
                 let here = |(field, _): (&String, u64)| way == Way::Partial || map.contains_key(field);
@@ -202,9 +212,7 @@ impl Lens {
                 branches.iter().any(|(name, _)| map.contains_key(name))
             }
             (
-                Shape::Object(_)
-                | Shape::Array { .. }
-                | Shape::Tuple { .. }
+                Shape::Tuple { .. }
                 | Shape::Entries(_)
                 | Shape::Wrapped(..)
                 | Shape::AtMostOne(_)

@@ -234,6 +234,11 @@ impl Guard {
         self.sizes.iter().find(|(what, ..)| *what == Sized::Array).map_or(0, |(_, least, _)| *least)
     }
 
+    /// Whether values of a value's type are not refused.
+    pub(super) fn takes_type_of(&self, value: &Value) -> bool {
+        self.types.is_none_or(|types| types.meets(Types::of_value(value)))
+    }
+
     /// Lists of which one must hold, whatever else.
     pub(super) fn all_unions(&self) -> impl Iterator<Item = &Vec<GuardId>> {
         self.unions.iter().chain(&self.one_of)
@@ -306,7 +311,7 @@ impl<'l, 'v> Look<'l, 'v> {
         if !self.may_ask() {
             return Verdict::Perhaps;
         }
-        let outside = guard.types.is_none_or(|types| types.meets(Types::of_value(value)))
+        let outside = guard.takes_type_of(value)
             && guard.values.as_ref().is_none_or(|values| values.iter().any(|own| same(own, value)))
             && sizes_hold(guard, value);
         if !outside {
