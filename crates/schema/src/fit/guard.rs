@@ -1,6 +1,7 @@
 //! What the lens needs to tell the branches of a union apart: the caller's schema, as far as a guard can ask it.
 
 use super::Lowerer;
+use super::merge::MAX_CHAIN;
 use crate::graph::{Node, NodeId};
 use crate::lens::{Guard, GuardId, More, Pattern, Sized};
 use crate::types::Types;
@@ -33,11 +34,21 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let mut filled = self.fill(node, depth);
-        if flat == id {
+        let said = self.said_by(id);
+        if self.flatten(said) == said {
             self.ask_unevaluated(node, &mut filled, depth);
         }
         self.lens.set_guard(guard, filled);
         guard
+    }
+
+    /// The schema that a reference with nothing but annotations beside it leads to; the schema itself where it is none.
+    fn said_by(&self, id: NodeId) -> NodeId {
+        let next = |id: &NodeId| {
+            let node = self.graph[*id];
+            node.target.filter(|_| node.is_bare() && node.logic.is_none())
+        };
+        std::iter::successors(Some(id), next).take(MAX_CHAIN).last().unwrap_or(id)
     }
 
     fn fill(&mut self, node: &'d Node<'d>, depth: usize) -> Guard {

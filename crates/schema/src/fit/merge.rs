@@ -345,7 +345,7 @@ impl Lowerer<'_, '_> {
 }
 
 /// References and `allOf` within one another beyond this depth ask nothing more.
-const MAX_CHAIN: usize = 200;
+pub(super) const MAX_CHAIN: usize = 200;
 
 fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T, &'d T) -> &'d T) -> Option<&'d T> {
     match (a, b) {

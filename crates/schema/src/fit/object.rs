@@ -554,7 +554,8 @@ impl<'d> Lowerer<'d, '_> {
                 let lowered = self.lower(*id, Pos::Other);
                 let Lowered { mut json, mut lens, .. } = self.null_here(lowered);
                 let keeps = self.keeps_values(lens);
-                let blind = self.matcher(pattern).is_none();
+                // Which keys match matters only where not everything travels as it is.
+                let blind = (!keeps || !out.others.is_same()) && self.matcher(pattern).is_none();
                 let several = rules.patterns.len() > 1 || blind;
                 if (several && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
                     // A key may match several patterns, or be declared, and its value travel in one shape only.
