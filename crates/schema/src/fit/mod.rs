@@ -305,6 +305,7 @@ fn again_strictly<T>(
         read(&first.json, arena, &[], &reading).ok().map(|mut read| try_rung(&mut read, arena, dialect, options));
     match second.filter(|second| second.stuck.is_none()) {
         Some(mut second) => {
+            second.changes.iter_mut().for_each(|change| root::rebase(change, &first.lens));
             changes.append(&mut second.changes);
             let lens = first.lens.then(second.lens);
             (print(&second.json), Outcome { changes, strict: true, lens })

@@ -5,8 +5,8 @@ use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Logic, Node, Union};
 use crate::keyword::Kw;
-use crate::lens::Shape;
-use crate::report::{Action, Effect};
+use crate::lens::{Lens, Shape};
+use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 
 /// The key of a wrapped root.
@@ -154,6 +154,20 @@ impl<'d> Lowerer<'d, '_> {
                 || (natural_union && !union_refused && self.unions_are_free(node, Pos::Root))
                 || joined_union)
     }
+}
+
+/// A change to what was printed of the caller's schema, as one to the caller's schema: within a wrapped root the rest of the place
+/// is the caller's; where values travel in other shapes nobody knows, and the whole schema is named.
+pub(super) fn rebase(change: &mut Change, lens: &Lens) {
+    if lens.is_identity() {
+        return;
+    }
+    let wrapper = format!("/{}/{VALUE}", Kw::Properties.name());
+    let inside = change.at.strip_prefix(&wrapper).filter(|_| lens.only_wraps()).map(str::to_owned);
+    if inside.is_none() && !change.at.is_empty() {
+        change.detail = format!("{} (at `{}` of what was fitted first)", change.detail, change.at).into();
+    }
+    change.at = inside.unwrap_or_default();
 }
 
 impl Node<'_> {

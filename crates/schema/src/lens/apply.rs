@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Map, Value};
 
 use super::guard::same;
-use super::{Absent, Field, Lens, LensId, ObjectShape, Shape};
+use super::{Absent, Field, Lens, LensId, ObjectShape, Shape, Undeclared};
 use crate::arena::Arena;
 use crate::json::{Bounds, Json, push_token};
 
@@ -308,6 +308,9 @@ impl Passage<'_> {
                 Some(Value::Null) | None => {}
                 Some(_) => return below(fail("entries are a list"), &rest.wire),
             }
+        }
+        if shape.rest.is_some() || self.lens.undeclared == Undeclared::Refused {
+            self.doubt_unless_empty(&map);
         }
         let others = if map.is_empty() { &[][..] } else { &shape.fields };
         let renamed: Vec<&Field> = others.iter().filter(|field| field.renamed.is_some()).collect();

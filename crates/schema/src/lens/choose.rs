@@ -93,7 +93,7 @@ impl Passage<'_> {
         }
     }
 
-    /// An object that was made up for the wire has no more keys than it was given.
+    /// An object that was made up for the wire, or is closed there, has no more keys than it was given.
     pub(super) fn doubt_unless_empty(&mut self, left: &Map<String, Value>) {
         self.doubts += usize::from(!left.is_empty());
     }

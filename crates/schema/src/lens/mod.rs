@@ -308,6 +308,11 @@ impl Lens {
         self.root.is_same() && self.next.is_none()
     }
 
+    /// Whether values travel in an object of their own, and as they are otherwise.
+    pub(crate) fn only_wraps(&self) -> bool {
+        matches!(self.shape(self.root), Shape::Wrapped(_, inner) if self.keeps(*inner))
+    }
+
     /// This lens, and another one after it.
     pub(crate) fn then(mut self, next: Self) -> Self {
         self.next = Some(Box::new(next));
