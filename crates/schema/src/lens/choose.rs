@@ -44,9 +44,7 @@ impl Passage<'_> {
         let any_looks_right = !looks_right.is_empty();
         let mut tried = if any_looks_right { looks_right } else { branches.iter().collect() };
         tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
-        let mut likely: Option<(Verdict, Value)> = None;
-        let mut readable = None;
-        let mut fault = None;
+        let (mut likely, mut readable, mut fault) = (None, None, None);
         for branch in tried {
             let Some(left) = self.tries_left.checked_sub(1) else { break };
             self.tries_left = left;
@@ -55,16 +53,14 @@ impl Passage<'_> {
             let passed = self.through(branch.lens, value.clone());
             self.trying -= 1;
             match passed {
-                Ok(back) if self.doubts == doubts => match lens.verdict(branch.guard, &back) {
-                    Verdict::Yes => return Ok(back),
-                    Verdict::No => readable = readable.or(Some(back)),
-                    verdict @ (Verdict::Unlikely | Verdict::Perhaps) => {
-                        if likely.as_ref().is_none_or(|(most, _)| verdict > *most) {
-                            likely = Some((verdict, back));
-                        }
+                Ok(back) => {
+                    let (sure, verdict) = (self.doubts == doubts, lens.verdict(branch.guard, &back));
+                    if sure && verdict == Verdict::Yes {
+                        return Ok(back);
                     }
-                },
-                Ok(back) => readable = readable.or(Some(back)),
+                    let best = if sure && verdict != Verdict::No { &mut likely } else { &mut readable };
+                    keep_best(best, verdict, back);
+                }
                 Err(error) => fault = fault.or(Some(error)),
             }
             self.doubts = doubts;
@@ -76,7 +72,7 @@ impl Passage<'_> {
         match (readable, fault) {
             // What looks right and cannot be read is not taken for something else that does not fit.
             (_, Some(fault)) if any_looks_right && way == Way::Decode => Err(fault),
-            (Some(back), _) => Ok(back),
+            (Some((_, back)), _) => Ok(back),
             (None, Some(fault)) => Err(fault),
             (None, None) => fail("no branch of the union fits"),
         }
@@ -116,6 +112,13 @@ impl Passage<'_> {
             (Some(_), Some(_)) => fail("more than one choice was made"),
             (None, _) => fail("no choice was made"),
         }
+    }
+}
+
+/// Keeps the value that most likely is right, the first of several.
+fn keep_best(best: &mut Option<(Verdict, Value)>, verdict: Verdict, value: Value) {
+    if best.as_ref().is_none_or(|(most, _)| verdict > *most) {
+        *best = Some((verdict, value));
     }
 }
 
