@@ -97,11 +97,12 @@ impl Check {
                 .map_err(|error| input.refused(error))?,
         };
         let lines = Lines::find(&input.text, violations.iter().map(|violation| violation.at.as_str()));
-        let told = violations.iter().map(|violation| Finding {
+        let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();
+        let told = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
             dialect: dialect.id().to_owned(),
             tool: tools.and_then(|list| list.tool_at(&violation.at)).map(|entry| entry.name.clone()),
-            line: lines.of(&violation.at),
-            violation: violation.clone(),
+            line,
+            violation,
         });
         Ok(told.collect())
     }

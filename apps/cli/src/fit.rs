@@ -76,6 +76,9 @@ enum Fitted<'i> {
     Tools { list: &'i ToolList, fitted: FittedTools },
 }
 
+/// A name, and a schema before and after.
+type Pair<'f> = (&'f str, Cow<'f, Value>, Cow<'f, Value>);
+
 /// What there is to tell.
 struct Outcome<'i> {
     fitted: Fitted<'i>,
@@ -95,7 +98,7 @@ impl Fit {
         let trips = values.map(|values| fitted.trips(values, target.shape())).transpose()?;
         let mut outcome = Outcome { fitted, trips, proofs: Vec::new() };
         if self.prove {
-            outcome.prove(&target, &options, self.patience.duration());
+            outcome.prove(&target, &options, self.patience.duration())?;
         }
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{}", outcome.fitted.pretty()?)?,
@@ -141,18 +144,21 @@ impl<'i> Fitted<'i> {
         }
     }
 
-    /// The name of each schema, and its text before and after.
-    fn pairs(&self) -> Vec<(&str, Cow<'_, str>, Cow<'_, str>)> {
-        match self {
+    /// The name of each schema, and what it was before and after.
+    fn pairs(&self) -> Result<Vec<Pair<'_>>> {
+        Ok(match self {
             Self::Schema { input, fitted } => {
-                vec![(&input.name, Cow::Borrowed(input.text.as_str()), Cow::Borrowed(fitted.schema.as_str()))]
+                vec![(&input.name, Cow::Owned(parse(&input.text)?), Cow::Owned(parse(&fitted.schema)?))]
             }
             Self::Tools { list, fitted } => {
-                let text = |schema: &Value| Cow::Owned(schema.to_string());
                 let pairs = list.tools.iter().zip(&fitted.tools);
-                pairs.map(|(entry, tool)| (tool.name.as_str(), text(&entry.schema), text(&tool.schema))).collect()
+                pairs
+                    .map(|(entry, tool)| {
+                        (tool.name.as_str(), Cow::Borrowed(&entry.schema), Cow::Borrowed(&tool.schema))
+                    })
+                    .collect()
             }
-        }
+        })
     }
 
     /// The fitted document for people.
@@ -177,13 +183,15 @@ impl<'i> Fitted<'i> {
 
 impl Outcome<'_> {
     /// Compares what each schema accepts with what was asked for.
-    fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) {
+    fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) -> Result<()> {
         let mut prover = Prover::new(patience);
-        let compare = |(name, asked, _): (&str, Cow<'_, str>, _)| {
+        let compare = |(name, before, _): Pair<'_>| {
+            let asked = before.to_string();
             let fitted = fit_text(&asked, target, options).ok()?;
             Some((name.to_owned(), prover.prove(&fitted, &asked, target.shape())))
         };
-        self.proofs = self.fitted.pairs().into_iter().filter_map(compare).collect();
+        self.proofs = self.fitted.pairs()?.into_iter().filter_map(compare).collect();
+        Ok(())
     }
 
     fn write_json(&self, out: &mut dyn Write, target: &str) -> Result<()> {
@@ -212,8 +220,7 @@ impl Outcome<'_> {
     }
 
     fn write_text(&self, out: &mut dyn Write, style: Style, target: &str) -> Result<()> {
-        for (name, before, after) in self.fitted.pairs() {
-            let (before, after) = (parse(&before)?, parse(&after)?);
+        for (name, before, after) in self.fitted.pairs()? {
             let same = if before == after { " (unchanged)" } else { "" };
             writeln!(out, "{}{same}", style.paint(Tone::Strong, name))?;
             write_side_by_side(out, style, &format!("{before:#}\n"), &format!("{after:#}\n"))?;

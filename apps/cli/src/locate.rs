@@ -36,6 +36,11 @@ impl<'p> Lines<'p> {
     }
 }
 
+/// A key as it stands in a pointer.
+pub(crate) fn token(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 /// Steps over JSON text. It trusts the text to be JSON: a wrong text gives a wrong line, nothing worse.
 struct Scanner<'a, 'p> {
     text: &'a str,
@@ -130,7 +135,7 @@ impl Scanner<'_, '_> {
         let raw = self.text.get(start..self.at)?;
         let plain = raw.trim_matches('"');
         let key = if raw.contains('\\') { Cow::Owned(serde_json::from_str(raw).ok()?) } else { Cow::Borrowed(plain) };
-        self.pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        self.pointer.push_str(&token(&key));
         self.skip_space();
         if self.peek()? != b':' {
             return None;

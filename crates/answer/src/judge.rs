@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::keyword::{ANY_OF, ONE_OF, REF};
 use crate::metered::{Meter, Metered, Part};
 use crate::schema::SchemaError;
+use crate::tree::push_step;
 use crate::validate::Fault;
 
 /// A schema made ready to judge values by.
@@ -141,8 +142,9 @@ fn pointers(document: &Value) -> BTreeMap<usize, String> {
     while let Some((value, at)) = open.pop() {
         match value {
             Value::Object(members) => open.extend(members.iter().map(|(key, member)| {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                (member, format!("{at}/{}", in_fragment(&key)))
+                let mut step = String::new();
+                push_step(&mut step, key);
+                (member, format!("{at}/{}", in_fragment(&step)))
             })),
             Value::Array(items) => {
                 open.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{at}/{index}"))));

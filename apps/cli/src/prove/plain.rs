@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::gather::gathered;
 use super::lengths::lengths;
+use crate::locate::token;
 
 /// Schemas within schemas beyond this depth are given up.
 const DEEPEST: usize = 256;
@@ -208,7 +209,7 @@ fn below(
     let Value::Object(map) = schema else { return Ok(()) };
     visit(map, at);
     for (key, value) in map.iter_mut() {
-        let at = format!("{at}/{}", escaped(key));
+        let at = format!("{at}/{}", token(key));
         let (is_inside, is_named) = (INSIDE.contains(&key.as_str()), NAMED.contains(&key.as_str()));
         if let (true, Value::Array(items)) = (is_inside, &mut *value) {
             for (index, item) in items.iter_mut().enumerate() {
@@ -216,7 +217,7 @@ fn below(
             }
         } else if let (true, Value::Object(named)) = (is_named, &mut *value) {
             for (name, item) in named.iter_mut() {
-                below(item, &format!("{at}/{}", escaped(name)), visit, depth)?;
+                below(item, &format!("{at}/{}", token(name)), visit, depth)?;
             }
         } else if is_inside {
             below(value, &at, visit, depth)?;
@@ -316,7 +317,7 @@ impl Words {
         let is_referred =
             ["properties", "patternProperties"].iter().any(|word| self.on_the_way.contains(&format!("{at}/{word}")));
         newer_words(map, if is_referred { Keys::Referred } else { Keys::Own });
-        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", escaped(key))));
+        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", token(key))));
         self.seen.insert(at.to_owned());
     }
 
@@ -467,9 +468,4 @@ fn without_root_references(mut schema: Value) -> Result<Value, String> {
         }
     })?;
     Ok(json!({ "$ref": format!("#/$defs/{WHOLE}"), "$defs": { WHOLE: schema } }))
-}
-
-/// A key as it stands in a pointer.
-pub(super) fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }

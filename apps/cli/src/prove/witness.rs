@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::algebra::Side;
 use super::parts::{Step, Stuck};
-use super::plain::{each_schema, escaped};
+use super::plain::each_schema;
 use super::{Reason, Undecided};
+use crate::locate::token;
 use crate::values::shortened;
 
 /// How many values are made up of each schema.
@@ -388,7 +389,7 @@ fn places(value: &Value) -> Vec<String> {
     while let Some(place) = places.get(next).cloned().filter(|_| places.len() < MOST_PLACES) {
         next += 1;
         match value.pointer(&place) {
-            Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", escaped(key)))),
+            Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", token(key)))),
             Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
             _ => {}
         }

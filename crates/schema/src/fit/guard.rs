@@ -34,9 +34,11 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let mut filled = self.fill(node, depth);
-        let said = self.said_by(id);
-        if self.flatten(said) == said {
-            self.ask_unevaluated(node, &mut filled, depth);
+        if filled.unasked.is_some() {
+            let said = self.said_by(id);
+            if self.flatten(said) == said {
+                self.ask_unevaluated(node, &mut filled, depth);
+            }
         }
         self.lens.set_guard(guard, filled);
         guard
@@ -146,9 +148,7 @@ fn asks_more(node: &Node<'_>) -> bool {
 
 /// The types of values of which a schema asks more than a guard can.
 fn unasked(node: &Node<'_>) -> Option<Types> {
-    let list = node.array.is_some_and(|rules| rules.unevaluated.is_some());
-    let object = node.object.is_some_and(|rules| rules.unevaluated.is_some());
-    let types = [(list, Types::ARRAY), (object, Types::OBJECT)];
-    let types = types.into_iter().filter(|(asks, _)| *asks).fold(Types::NONE, |all, (_, own)| all.or(own));
+    let says = node.unevaluated().into_iter().filter(|(_, says)| *says);
+    let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.row().speaks_of));
     Some(types).filter(|types| !types.is_none())
 }

@@ -52,7 +52,7 @@ impl<'d> Lowerer<'d, '_> {
             && let Some(stated) = json.get(Kw::Type.name())
         {
             let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
-            let names = Json::Arr(self.arena.extended(names, &[Json::Str("null")]));
+            let names = Json::Arr(self.arena.extended(names, &[NULL_NAME]));
             return Lowered { json: self.arena.with(json, Kw::Type.name(), names), lens, null: false };
         }
         Lowered { json, lens, null: true }

@@ -210,10 +210,8 @@ impl Lens {
     }
 
     fn reads_object(&self, shape: &ObjectShape, guard: &Guard, read: &Read<'_>) -> bool {
-        let needs = |absent: Absent, name: &str| match absent {
-            Absent::Kept => guard.required.iter().any(|own| own == name),
-            Absent::IsNull | Absent::IsEither => false,
-            Absent::Null | Absent::NullEither | Absent::EmptyList | Absent::NullMark | Absent::NullList => true,
+        let needs = |absent: Absent, name: &str| {
+            absent.has_a_mark() || (absent == Absent::Kept && guard.required.iter().any(|own| own == name))
         };
         let is_closed = self.is_closed(guard) || shape.rest.is_some() || self.undeclared == Undeclared::Refused;
         let is_known = |name: &str| {
