@@ -112,7 +112,7 @@ pub fn fit(data: &[u8]) -> Result<(), String> {
 /// The dialect, the options and the text that some bytes stand for.
 fn chosen(data: &[u8]) -> Option<(&'static Dialect, FitOptions, &str)> {
     let (&[which, how], text) = data.split_first_chunk::<2>()?;
-    let dialect = dialects().get(usize::from(which) % dialects().len())?;
+    let dialect = dialects().nth(usize::from(which) % dialects().len())?;
     let bit = |index: u8| how >> index & 1 == 1;
     let options = FitOptions::default()
         .with_strict(if bit(0) { StrictMode::Off } else { StrictMode::Auto })

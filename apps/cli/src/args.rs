@@ -198,7 +198,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
 }
 
 fn unknown(what: &str, name: &str) -> anyhow::Error {
-    let ids: Vec<&str> = polywire::schema::dialects().iter().map(Dialect::id).collect();
+    let ids: Vec<&str> = polywire::schema::dialects().map(Dialect::id).collect();
     let near = similar::get_close_matches(name, &ids, 3, 0.5);
     let next = match near.as_slice() {
         [] => format!("known are: {}", ids.join(", ")),

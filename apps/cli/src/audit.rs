@@ -128,7 +128,7 @@ impl Audit {
         let mut targets = Vec::new();
         for name in &self.to {
             if name == "all" {
-                targets.extend(dialects().iter().map(Cow::Borrowed));
+                targets.extend(dialects().map(Cow::Borrowed));
             } else {
                 targets.push(read_target(name)?);
             }

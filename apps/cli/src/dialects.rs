@@ -34,7 +34,7 @@ pub(crate) struct Dialects {
 impl Dialects {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         match &self.id {
-            _ if self.markdown => markdown::write_matrix(out, dialects())?,
+            _ if self.markdown => markdown::write_matrix(out, &dialects().collect::<Vec<_>>())?,
             Some(id) => {
                 let dialect = read_target(id)?;
                 if self.json.json {
@@ -47,7 +47,7 @@ impl Dialects {
                 }
             }
             None if self.json.json => {
-                let all: Vec<Value> = dialects().iter().map(summary).collect();
+                let all: Vec<Value> = dialects().map(summary).collect();
                 writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
             }
             None => write_table(out, style)?,
@@ -69,7 +69,7 @@ fn summary(dialect: &Dialect) -> Value {
 }
 
 fn write_table(out: &mut dyn Write, style: Style) -> Result<()> {
-    let width = dialects().iter().map(|dialect| dialect.id().len()).max().unwrap_or_default();
+    let width = dialects().map(|dialect| dialect.id().len()).max().unwrap_or_default();
     for dialect in dialects() {
         let strict = if dialect.strict() { "strict" } else { "" };
         let rules = dialect.rules().count();

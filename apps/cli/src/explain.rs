@@ -52,7 +52,7 @@ impl Explain {
 }
 
 fn near(code: &str) -> String {
-    let mut codes: Vec<&str> = dialects().iter().flat_map(|dialect| dialect.rules().map(|rule| rule.code)).collect();
+    let mut codes: Vec<&str> = dialects().flat_map(|dialect| dialect.rules().map(|rule| rule.code)).collect();
     codes.sort_unstable();
     codes.dedup();
     match similar::get_close_matches(code.to_ascii_uppercase().as_str(), &codes, 5, 0.6).as_slice() {

@@ -2,7 +2,7 @@
 //! corpus, by size, and for many references to one definition. `cargo bench -p polywire-schema` first prints the ratios that
 //! matter, then every figure.
 //!
-//! The corpus is made up here, and every tenth real schema is added where `../shared` is beside the repository.
+//! What does not depend on how busy a machine is, instructions and memory, is told by the benchmark `cost`.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -10,43 +10,24 @@
     reason = "a benchmark fails loudly and prints what it finds"
 )]
 
+mod material;
+
 use std::fmt;
-use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use flate2::read::MultiGzDecoder;
-use polywire_schema::{Dialect, FitOptions, dialect, fit_text};
+use polywire_schema::{Dialect, FitOptions, fit_text};
 use serde_json::{Map, Value, json};
 
-const MAIN: [&str; 12] = [
-    "anthropic",
-    "anthropic-strict",
-    "azure-strict",
-    "bedrock",
-    "cca",
-    "gemini",
-    "gemini-openapi",
-    "mcp",
-    "openai",
-    "openai-responses",
-    "openai-strict",
-    "vertex-openapi",
-];
+use material::{MAIN, made_up, named};
 
 /// From 1 KB to 10 MB.
 const SIZES: [usize; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-static CORPUS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut corpus: Vec<String> = (0..200).map(|number| made_up(200 + number * 47).to_string()).collect();
-    corpus.extend(shared_schemas());
-    corpus
-});
+static CORPUS: LazyLock<Vec<String>> = LazyLock::new(material::corpus);
 
 fn main() {
     print_ratios();
@@ -133,10 +114,6 @@ fn references_fit(bencher: Bencher<'_, '_>, count: usize) {
     bencher.counter(BytesCount::new(text.len())).bench(|| fit_one(&text, target));
 }
 
-fn named(id: &str) -> &'static Dialect {
-    dialect(id).expect("a built-in dialect")
-}
-
 fn parse_and_print_all() {
     CORPUS.iter().for_each(|text| parse_and_print(text));
 }
@@ -152,72 +129,6 @@ fn fit_all(target: &Dialect) {
 
 fn fit_one(text: &str, target: &Dialect) {
     black_box(fit_text(black_box(text), target, &FitOptions::default()).expect("a fit"));
-}
-
-/// Every tenth schema of the corpus beside the repository.
-fn shared_schemas() -> Vec<String> {
-    let path = [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "corpus", "schemas.jsonl.gz"];
-    let Ok(file) = File::open(path.iter().collect::<PathBuf>()) else { return Vec::new() };
-    let lines = BufReader::new(MultiGzDecoder::new(file)).lines().map_while(Result::ok).step_by(10);
-    let samples = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-    samples.filter_map(|sample| Some(sample.get("schema")?.to_string())).collect()
-}
-
-/// An object schema of about so many bytes, with what real tools have: nested objects, lists, enums, unions, references,
-/// descriptions and bounds.
-fn made_up(bytes: usize) -> Value {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    let mut written = 150;
-    let mut index = 0;
-    while written < bytes {
-        let property = kind_of_property(index);
-        written += property.to_string().len() + 16;
-        let name = format!("field_{index}");
-        if index % 3 == 0 {
-            required.push(name.clone());
-        }
-        properties.insert(name, property);
-        index += 1;
-    }
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "definitions": {"Money": {
-            "type": "object",
-            "properties": {"amount": {"type": "number", "minimum": 0}, "currency": {"type": "string", "pattern": "^[A-Z]{3}$"}},
-            "required": ["amount", "currency"]
-        }}
-    })
-}
-
-fn kind_of_property(index: usize) -> Value {
-    match index % 9 {
-        0 => {
-            json!({"type": "string", "description": "The name of the thing, as people know it.", "minLength": 1, "maxLength": 200})
-        }
-        1 => {
-            json!({"type": "integer", "description": "How many of them.", "minimum": 0, "maximum": 1_000, "default": 10})
-        }
-        2 => json!({"$ref": "#/definitions/Money"}),
-        3 => {
-            json!({"type": "array", "items": {"type": "string", "enum": ["red", "green", "blue", "black"]}, "uniqueItems": true, "minItems": 1})
-        }
-        4 => json!({"type": "object", "properties": {
-            "street": {"type": "string"}, "city": {"type": "string"}, "zip": {"type": "string", "pattern": "^[0-9]{5}$"},
-            "country": {"type": "string", "const": "CH"}
-        }, "required": ["street", "city"], "additionalProperties": false}),
-        5 => {
-            json!({"oneOf": [{"type": "string", "format": "date-time"}, {"type": "integer"}, {"type": "null"}], "description": "When."})
-        }
-        6 => json!({"type": ["string", "null"], "format": "uri", "title": "Link"}),
-        7 => json!({"type": "array", "items": {"type": "object", "properties": {
-            "key": {"type": "string"}, "score": {"type": "number", "exclusiveMinimum": 0}, "flag": {"type": "boolean", "default": false}
-        }, "required": ["key"]}}),
-        _ => json!({"allOf": [{"$ref": "#/definitions/Money"}, {"description": "What it costs."}]}),
-    }
 }
 
 /// An object with so many references to one definition.

@@ -1,5 +1,5 @@
-//! Owns the memory of one fitting: what is read, the graph and what is printed lie side by side and are given back in one
-//! piece. Nothing in it owns memory of its own, so nothing has to be dropped.
+//! Owns the memory of fitting: what is read and its graph lie side by side, what is printed in an attempt too, and each are
+//! given back in one piece. Nothing in it owns memory of its own, so nothing has to be dropped.
 
 use bumpalo::Bump;
 
@@ -16,9 +16,18 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// An arena for a document of about so many bytes and what becomes of it.
+    /// An arena for a document of so many bytes and the graph that is read from it.
     pub(crate) fn for_text(bytes: usize) -> Self {
-        Self(Bump::with_capacity(bytes.saturating_mul(ROOM_PER_BYTE).clamp(SMALLEST, LARGEST)))
+        Self::with_room(bytes.saturating_mul(ROOM_PER_BYTE))
+    }
+
+    /// An arena for what is printed of so many nodes.
+    pub(crate) fn for_nodes(nodes: usize) -> Self {
+        Self::with_room(nodes.saturating_mul(ROOM_PER_NODE))
+    }
+
+    fn with_room(bytes: usize) -> Self {
+        Self(Bump::with_capacity(bytes.clamp(SMALLEST, LARGEST)))
     }
 
     /// A copy of a text.
@@ -52,6 +61,22 @@ impl Arena {
         }
         let kept: Vec<T> = own.iter().filter(|item| stays(item)).copied().collect();
         self.list(&kept)
+    }
+
+    /// A list in which a function makes others of some items; nothing where all stay.
+    pub(crate) fn replaced<'a, T: Copy>(
+        &'a self,
+        own: &[T],
+        mut made: impl FnMut(usize, &T) -> Option<T>,
+    ) -> Option<&'a [T]> {
+        let mut copy: Option<&'a mut [T]> = None;
+        for (index, item) in own.iter().enumerate() {
+            let Some(new) = made(index, item) else { continue };
+            if let Some(slot) = copy.get_or_insert_with(|| self.0.alloc_slice_copy(own)).get_mut(index) {
+                *slot = new;
+            }
+        }
+        copy.map(|copy| &*copy)
     }
 
     /// A text as JSON.
@@ -94,8 +119,11 @@ impl Arena {
     }
 }
 
-/// A document takes about as many bytes for each of its text's.
+/// A document and its graph take about as many bytes for each of its text's.
 const ROOM_PER_BYTE: usize = 5;
+
+/// What is printed of a node takes about as many bytes.
+const ROOM_PER_NODE: usize = 128;
 
 /// The first piece of room is at least so large.
 const SMALLEST: usize = 1024;

@@ -1,17 +1,18 @@
 //! Owns the schema as a graph of typed nodes: a reference is an edge, so sharing and cycles are natural. A node is the
 //! conjunction of everything it holds. Nothing here knows a dialect.
 
-use std::fmt::Write;
+use std::num::NonZeroU32;
 use std::ops::Index;
 
 use crate::arena::Arena;
-use crate::json::{Json, Num, push_token};
+use crate::json::{Json, Num};
 use crate::keyword::Kw;
+use crate::place::{Place, index, nth};
 use crate::types::Types;
 
-/// A node of a [`Graph`].
+/// A node of a [`Graph`]: its number, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct NodeId(u32);
+pub(crate) struct NodeId(NonZeroU32);
 
 /// Something for nodes, of which most have it.
 #[derive(Debug)]
@@ -25,12 +26,12 @@ impl<T> Default for NodeMap<T> {
 
 impl<T: Copy> NodeMap<T> {
     pub(crate) fn get(&self, id: NodeId) -> Option<T> {
-        self.0.get(id.0 as usize).copied().flatten()
+        self.0.get(index(id.0)).copied().flatten()
     }
 
     /// Sets what a node has, and returns what it had.
     pub(crate) fn insert(&mut self, id: NodeId, value: T) -> Option<T> {
-        let index = id.0 as usize;
+        let index = index(id.0);
         if index >= self.0.len() {
             self.0.resize(index.next_power_of_two().max(index + 1), None);
         }
@@ -38,58 +39,32 @@ impl<T: Copy> NodeMap<T> {
     }
 }
 
-/// A place in the caller's schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place(u32);
-
-/// The place of the root.
-pub(crate) const ROOT: Place = Place(0);
-
-/// One step of the way to a place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<'d> {
-    Word(&'d str),
-    Index(usize),
-}
-
-impl Step<'_> {
-    fn spell(&self, pointer: &mut String) {
-        match self {
-            Self::Word(word) => push_token(pointer, word),
-            // Writing to a text cannot fail.
-            Self::Index(index) => drop(write!(pointer, "/{index}")),
-        }
-    }
-
-    /// About how many bytes the step takes.
-    fn room(&self) -> usize {
-        match self {
-            Self::Word(word) => word.len(),
-            Self::Index(_) => 4,
-        }
-    }
-}
-
 /// A schema, read. It lies in the arena with everything it holds, so that a copy of it is cheap and is changed by giving it
 /// other lists.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'d> {
     pub(crate) place: Option<Place>,
     /// What the node was read from. It may have been changed since.
     pub(crate) source: Option<&'d Json<'d>>,
     pub(crate) types: Option<Types>,
-    pub(crate) values: Option<&'d [&'d Json<'d>]>,
     /// Whether the one value was written as `const`.
     pub(crate) constant: bool,
     /// The schema that this one refers to.
     pub(crate) target: Option<NodeId>,
+    pub(crate) rules: &'d Rules<'d>,
+    pub(crate) notes: &'d [Note<'d>],
+}
+
+/// What a node asks beside types: many nodes ask nothing, and share that.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules<'d> {
+    pub(crate) values: Option<&'d [&'d Json<'d>]>,
     pub(crate) formats: &'d [&'d str],
     pub(crate) number: Option<&'d NumberRules<'d>>,
     pub(crate) text: Option<&'d TextRules<'d>>,
     pub(crate) array: Option<&'d ArrayRules<'d>>,
     pub(crate) object: Option<&'d ObjectRules<'d>>,
     pub(crate) logic: Option<&'d Logic<'d>>,
-    pub(crate) notes: &'d [Note<'d>],
 }
 
 /// A lower or upper bound.
@@ -217,23 +192,54 @@ pub(crate) enum NoteKey<'d> {
     Unknown(&'d str),
 }
 
+impl<'d> Rules<'d> {
+    const NONE: Self =
+        Self { values: None, formats: &[], number: None, text: None, array: None, object: None, logic: None };
+
+    /// The same in the arena.
+    pub(crate) fn kept(self, arena: &'d Arena) -> &'d Self {
+        if self.are_none_of_one_type() && self.values.is_none() && self.logic.is_none() {
+            &Self::NONE
+        } else {
+            arena.keep(self)
+        }
+    }
+
+    /// Whether nothing is asked that speaks of values of some types only.
+    fn are_none_of_one_type(&self) -> bool {
+        self.formats.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.object.is_none()
+    }
+}
+
+impl Default for Node<'_> {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl<'d> Node<'d> {
     /// A node that asks nothing.
-    const NONE: Self = Self {
-        place: None,
-        source: None,
-        types: None,
-        values: None,
-        constant: false,
-        target: None,
-        formats: &[],
-        number: None,
-        text: None,
-        array: None,
-        object: None,
-        logic: None,
-        notes: &[],
-    };
+    const NONE: Self =
+        Self { place: None, source: None, types: None, constant: false, target: None, rules: &Rules::NONE, notes: &[] };
+
+    /// The same with other rules.
+    pub(crate) fn asking(self, rules: Rules<'d>, arena: &'d Arena) -> Self {
+        Self { rules: rules.kept(arena), ..self }
+    }
+
+    /// The same with other logic.
+    pub(crate) fn with_logic(self, logic: Logic<'d>, arena: &'d Arena) -> Self {
+        self.asking(Rules { logic: logic.kept(arena), ..*self.rules }, arena)
+    }
+
+    /// The same without its unions.
+    pub(crate) fn without_unions(self, arena: &'d Arena) -> Self {
+        self.rules.logic.map_or(self, |logic| self.with_logic(Logic { unions: &[], ..*logic }, arena))
+    }
 
     /// The types a value may have, as far as this node itself says.
     pub(crate) fn types(&self) -> Types {
@@ -247,7 +253,7 @@ impl<'d> Node<'d> {
 
     /// Whether the node asks nothing but a type.
     pub(crate) fn asks_only_types(&self) -> bool {
-        self.target.is_none() && self.logic.is_none() && self.has_no_rules()
+        self.target.is_none() && self.rules.logic.is_none() && self.has_no_rules()
     }
 
     /// Whether the node holds nothing but annotations beside its reference or logic.
@@ -256,21 +262,17 @@ impl<'d> Node<'d> {
     }
 
     fn has_no_rules(&self) -> bool {
-        self.values.is_none() && self.has_no_rules_beside_values()
+        self.rules.values.is_none() && self.has_no_rules_beside_values()
     }
 
     /// Whether nothing is asked of values but which they are and what types they have, as far as this node itself says.
     pub(crate) fn has_no_rules_beside_values(&self) -> bool {
-        self.formats.is_empty()
-            && self.number.is_none()
-            && self.text.is_none()
-            && self.array.is_none()
-            && self.object.is_none()
+        self.rules.are_none_of_one_type()
     }
 
     /// Whether the node is a reference and nothing else.
     pub(crate) fn is_alias(&self) -> bool {
-        self.target.is_some() && self.is_bare() && self.logic.is_none() && self.notes.is_empty()
+        self.target.is_some() && self.is_bare() && self.rules.logic.is_none() && self.notes.is_empty()
     }
 
     pub(crate) fn note(&self, kw: Kw) -> Option<&'d Json<'d>> {
@@ -278,7 +280,7 @@ impl<'d> Node<'d> {
     }
 
     pub(crate) fn unions(&self) -> &'d [Union<'d>] {
-        self.logic.map_or(&[], |logic| logic.unions)
+        self.rules.logic.map_or(&[], |logic| logic.unions)
     }
 
     /// The node as it was written, where it is still that: one type of values without parts, and annotations.
@@ -298,154 +300,95 @@ impl<'d> Node<'d> {
     /// Restricts the node to types, dropping the rules that then speak of nothing.
     pub(crate) fn restrict(&mut self, types: Types, arena: &'d Arena) {
         let types = self.types().and(types);
+        let mut rules = *self.rules;
         self.types = Some(types);
         if !types.meets(Types::NUMBER) {
-            self.number = None;
+            rules.number = None;
         }
         if !types.meets(Types::STRING) {
-            self.text = None;
+            rules.text = None;
             if !types.meets(Types::NUMBER) {
-                self.formats = &[];
+                rules.formats = &[];
             }
         }
         if !types.meets(Types::ARRAY) {
-            self.array = None;
+            rules.array = None;
         }
         if !types.meets(Types::OBJECT) {
-            self.object = None;
+            rules.object = None;
         }
-        self.values = self.values.map(|values| arena.filtered(values, |value| types.meets(Types::of(value))));
+        rules.values = rules.values.map(|values| arena.filtered(values, |value| types.meets(Types::of(value))));
+        self.rules = rules.kept(arena);
     }
 }
 
-/// The nodes of a schema and the places they come from.
+/// The nodes of a schema.
 #[derive(Debug)]
-pub(crate) struct Graph<'d> {
+pub(crate) struct Graph<'d, 'b> {
     arena: &'d Arena,
+    /// The nodes of the graph that this one goes on from.
+    below: &'b [&'d Node<'d>],
     nodes: Vec<&'d Node<'d>>,
-    /// Nodes that several references lead to.
-    shared: foldhash::HashSet<NodeId>,
-    places: Vec<(Place, Step<'d>)>,
-    spelled: Spelled,
-}
-
-/// The way to a place, spelled out, and how long it is at each place on it: neighbours are often asked for in turn.
-#[derive(Debug, Default)]
-struct Spelled {
-    text: String,
-    places: Vec<(Place, usize)>,
-}
-
-impl Spelled {
-    /// Goes to a place, back over what lies behind the last common one. A place is made after the one around it, so its
-    /// number is greater.
-    fn go_to(&mut self, place: Place, places: &[(Place, Step<'_>)]) {
-        while self.places.pop_if(|(own, _)| *own > place).is_some() {}
-        if let Some((_, length)) = self.places.last().filter(|(own, _)| *own == place) {
-            self.text.truncate(*length);
-            return;
-        }
-        match places.get(place.0 as usize).filter(|_| place != ROOT) {
-            Some((parent, step)) => {
-                self.go_to(*parent, places);
-                step.spell(&mut self.text);
-            }
-            None => self.text.clear(),
-        }
-        self.places.push((place, self.text.len()));
-    }
 }
 
 /// What stands for every node that is not known yet.
 static UNKNOWN: Node<'static> = Node::NONE;
 
-/// A size that a graph had.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    nodes: usize,
-    places: usize,
-}
-
-impl<'d> Graph<'d> {
+impl<'d> Graph<'d, '_> {
     pub(crate) fn new(arena: &'d Arena) -> Self {
-        let mut places = Vec::with_capacity(128);
-        places.push((ROOT, Step::Index(0)));
-        Self {
-            arena,
-            nodes: Vec::with_capacity(64),
-            shared: foldhash::HashSet::default(),
-            places,
-            spelled: Spelled::default(),
-        }
+        Self { arena, below: &[], nodes: Vec::with_capacity(64) }
     }
 
-    /// How large the graph is, for [`Graph::shrink_to`].
-    pub(crate) fn size(&self) -> Size {
-        Size { nodes: self.nodes.len(), places: self.places.len() }
-    }
-
-    /// Forgets what was added since the graph had that size.
-    pub(crate) fn shrink_to(&mut self, size: Size) {
-        self.nodes.truncate(size.nodes);
-        self.places.truncate(size.places);
-        self.spelled = Spelled::default();
-        self.shared.retain(|id| (id.0 as usize) < size.nodes);
+    /// A graph that begins as this one is. What it adds lies in an arena of its own and goes with it.
+    pub(crate) fn layer<'p>(&self, arena: &'p Arena) -> Graph<'p, '_>
+    where
+        'd: 'p,
+    {
+        debug_assert!(self.below.is_empty(), "one layer above what was read is all there is");
+        Graph { arena, below: &self.nodes, nodes: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
+        self.below.len() + self.nodes.len()
     }
 
     pub(crate) fn add(&mut self, node: Node<'d>) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(self.arena.keep(node));
-        id
+        let node = self.arena.keep(node);
+        self.push(node)
     }
 
     /// A node that is not known yet.
     pub(crate) fn reserve(&mut self) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(&UNKNOWN);
-        id
+        self.push(&UNKNOWN)
     }
 
-    /// Notes that one more reference leads to a node that is known already.
-    pub(crate) fn share(&mut self, id: NodeId) {
-        self.shared.insert(id);
+    fn push(&mut self, node: &'d Node<'d>) -> NodeId {
+        self.nodes.push(node);
+        NodeId(nth(self.len()))
     }
 
-    /// Whether several references may lead to a node.
-    pub(crate) fn is_shared(&self, id: NodeId) -> bool {
-        self.shared.contains(&id)
-    }
-
+    /// Sets a node that was reserved.
     pub(crate) fn set(&mut self, id: NodeId, node: Node<'d>) {
-        if let Some(slot) = self.nodes.get_mut(id.0 as usize) {
+        if let Some(slot) = index(id.0).checked_sub(self.below.len()).and_then(|own| self.nodes.get_mut(own)) {
             *slot = self.arena.keep(node);
         }
-    }
-
-    pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
-        let place = Place(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
-        self.places.push((parent, step));
-        place
     }
 
     /// Calls a function for every node that a node refers to.
     pub(crate) fn each_child(&self, id: NodeId, visit: &mut dyn FnMut(NodeId)) {
         let node = self[id];
         node.target.into_iter().for_each(&mut *visit);
-        if let Some(rules) = node.array {
+        if let Some(rules) = node.rules.array {
             let contains = rules.contains.iter().map(|contains| contains.node);
             let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.unevaluated);
             items.chain(contains).for_each(&mut *visit);
         }
-        if let Some(rules) = node.object {
+        if let Some(rules) = node.rules.object {
             let named = rules.properties.iter().chain(rules.patterns).chain(rules.dependents).map(|(_, id)| *id);
             let others = rules.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
             named.chain(others).for_each(&mut *visit);
         }
-        if let Some(logic) = node.logic {
+        if let Some(logic) = node.rules.logic {
             let branches = logic.unions.iter().flat_map(|union| union.branches.iter().copied());
             logic.all.iter().chain(logic.nots).copied().chain(branches).for_each(&mut *visit);
             for condition in logic.conditions {
@@ -453,39 +396,14 @@ impl<'d> Graph<'d> {
             }
         }
     }
-
-    /// The JSON Pointer of a place.
-    pub(crate) fn pointer(&mut self, place: Option<Place>) -> String {
-        let Some((parent, step)) = place.filter(|own| *own != ROOT).and_then(|own| self.places.get(own.0 as usize))
-        else {
-            return String::new();
-        };
-        self.spelled.go_to(*parent, &self.places);
-        let mut pointer = String::with_capacity(self.spelled.text.len() + 1 + step.room());
-        pointer.push_str(&self.spelled.text);
-        step.spell(&mut pointer);
-        pointer
-    }
-
-    /// The last word on the way to a place: the name of a definition or property.
-    pub(crate) fn name(&self, place: Option<Place>) -> Option<&str> {
-        let mut at = place?;
-        while at != ROOT {
-            let (parent, step) = self.places.get(at.0 as usize)?;
-            if let Step::Word(word) = step {
-                return Some(word);
-            }
-            at = *parent;
-        }
-        None
-    }
 }
 
-impl<'d> Index<NodeId> for Graph<'d> {
+impl<'d> Index<NodeId> for Graph<'d, '_> {
     type Output = &'d Node<'d>;
 
-    #[expect(clippy::indexing_slicing, reason = "an id is made by the graph that holds the node")]
+    #[expect(clippy::indexing_slicing, reason = "an id is made by the graph that holds the node, or the one below")]
     fn index(&self, id: NodeId) -> &&'d Node<'d> {
-        &self.nodes[id.0 as usize]
+        let index = index(id.0);
+        self.below.get(index).unwrap_or_else(|| &self.nodes[index - self.below.len()])
     }
 }

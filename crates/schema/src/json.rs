@@ -424,7 +424,7 @@ struct Desk<'de> {
 
 impl<'de> Desk<'de> {
     fn new(bounds: Bounds, arena: &'de Arena) -> Self {
-        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(32), arena }
+        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(24), arena }
     }
 }
 

@@ -46,6 +46,7 @@ mod keyword;
 mod lens;
 mod openapi;
 mod pattern;
+mod place;
 mod read;
 mod report;
 mod sample;

@@ -64,7 +64,7 @@ mod tests {
     /// R-A3.
     #[test]
     fn r_a3_every_built_in_dialect_has_an_entry_point() {
-        let built_in: Vec<&str> = dialects().iter().map(crate::Dialect::id).collect();
+        let built_in: Vec<&str> = dialects().map(crate::Dialect::id).collect();
         assert_eq!(IDS, built_in);
     }
 }

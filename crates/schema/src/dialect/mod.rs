@@ -7,7 +7,7 @@ mod rows;
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::FixedState;
 use regex::Regex;
@@ -78,13 +78,14 @@ impl fmt::Display for DialectError {
 impl std::error::Error for DialectError {}
 
 /// The dialects that come with the crate, sorted by id.
-pub fn dialects() -> &'static [Dialect] {
-    &BUILT_IN
+pub fn dialects() -> impl ExactSizeIterator<Item = &'static Dialect> {
+    BUILT_IN.iter().map(BuiltIn::dialect)
 }
 
-/// The built-in dialect of that id.
+/// The built-in dialect of that id. Each is read when it is first asked for.
 pub fn dialect(id: &str) -> Option<&'static Dialect> {
-    BUILT_IN.binary_search_by(|dialect| dialect.id().cmp(id)).ok().and_then(|index| BUILT_IN.get(index))
+    let index = BUILT_IN.binary_search_by(|own| own.id.cmp(id)).ok()?;
+    BUILT_IN.get(index).map(BuiltIn::dialect)
 }
 
 /// The dialect that a comma-separated list of ids names: one dialect, or the meet of several.
@@ -102,7 +103,6 @@ pub fn target(ids: &str) -> Result<Cow<'static, Dialect>, DialectError> {
 /// Every row of a built-in dialect that has this code, whatever its case.
 pub fn explain(code: &str) -> Vec<(&'static Dialect, RuleView<'static>)> {
     dialects()
-        .iter()
         .flat_map(|dialect| dialect.rules().map(move |rule| (dialect, rule)))
         .filter(|(_, rule)| rule.code.eq_ignore_ascii_case(code))
         .collect()
@@ -482,33 +482,35 @@ fn missing_parameter(row: &RuleRow) -> Option<&'static str> {
     }
 }
 
-macro_rules! built_in {
-    ($($id:literal)*) => { &[$(include_str!(concat!("../../data/", $id, ".toml"))),*] };
+/// A dialect that comes with the crate.
+struct BuiltIn {
+    id: &'static str,
+    text: &'static str,
+    read: OnceLock<Dialect>,
 }
 
-/// The files of `data/`; a dialect stands after those it extends or meets.
-const FILES: &[&str] = built_in! {
-    "openai" "openai-strict" "openai-responses" "azure-strict"
-    "gemini" "gemini-openapi" "vertex-openapi" "cca"
-    "anthropic" "anthropic-strict" "bedrock" "mcp"
-    "xai" "groq-strict" "mistral" "deepseek-strict" "cerebras-strict" "fireworks" "together" "openrouter"
-    "ollama" "vllm" "llamacpp" "lmstudio" "moonshot"
-    "portable"
-};
-
-static BUILT_IN: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
-    let mut built: Vec<Dialect> = Vec::with_capacity(FILES.len());
-    for text in FILES {
-        #[expect(clippy::expect_used, reason = "the files are part of this crate and a test reads them all")]
-        let file: File = toml::from_str(text).expect("a built-in dialect file is valid");
-        let find = |id: &str| built.iter().find(|dialect| dialect.id() == id).cloned();
-        #[expect(clippy::expect_used, reason = "the files are part of this crate and a test reads them all")]
-        let dialect = Dialect::build(file, &find).expect("a built-in dialect is sound");
-        built.push(dialect);
+impl BuiltIn {
+    fn dialect(&self) -> &Dialect {
+        self.read.get_or_init(|| {
+            #[expect(clippy::expect_used, reason = "the files are part of this crate and a test reads them all")]
+            Dialect::from_toml(self.text).expect("a built-in dialect is sound")
+        })
     }
-    built.sort_by(|a, b| a.id().cmp(b.id()));
-    built
-});
+}
+
+macro_rules! built_in {
+    ($($id:literal)*) => {
+        [$(BuiltIn { id: $id, text: include_str!(concat!("../../data/", $id, ".toml")), read: OnceLock::new() }),*]
+    };
+}
+
+/// The files of `data/`, sorted by id. None extends or meets one that leads back to it.
+static BUILT_IN: [BuiltIn; 26] = built_in! {
+    "anthropic" "anthropic-strict" "azure-strict" "bedrock" "cca" "cerebras-strict" "deepseek-strict"
+    "fireworks" "gemini" "gemini-openapi" "groq-strict" "llamacpp" "lmstudio" "mcp" "mistral" "moonshot"
+    "ollama" "openai" "openai-responses" "openai-strict" "openrouter" "portable" "together" "vertex-openapi"
+    "vllm" "xai"
+};
 
 #[cfg(test)]
 mod tests {
@@ -516,8 +518,9 @@ mod tests {
 
     #[test]
     fn every_built_in_dialect_is_sound_and_names_its_fallback() {
-        assert_eq!(dialects().len(), super::FILES.len());
-        for one in dialects() {
+        assert!(super::BUILT_IN.is_sorted_by_key(|own| own.id));
+        for (own, one) in super::BUILT_IN.iter().zip(dialects()) {
+            assert_eq!(own.id, one.id());
             assert!(!one.source().is_empty() && !one.serves().is_empty(), "{}", one.id());
             if let Some(id) = one.fallback() {
                 assert!(dialect(id).is_some(), "{id}");

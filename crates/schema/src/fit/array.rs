@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Node, NodeId, ObjectRules};
+use crate::graph::{ArrayRules, Node, NodeId, ObjectRules, Rules};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -20,7 +20,7 @@ pub(super) fn is_object(json: &Json<'_>) -> bool {
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn put_array(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
-        let rules = node.array.unwrap_or(&silent);
+        let rules = node.rules.array.unwrap_or(&silent);
         let mut items = rules.items;
         let mut prefix = Vec::new();
         if !rules.prefix.is_empty() {
@@ -159,7 +159,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
     pub(super) fn carried_tuple(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
-        let rules = node.array?;
+        let rules = node.rules.array?;
         if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
             return None;
         }
@@ -179,9 +179,8 @@ impl<'d> Lowerer<'d, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let mut evened = *node;
-                evened.array = Some(self.arena.keep(rules));
-                return Some(self.emit(self.arena.keep(evened), pos));
+                let rules = Rules { array: Some(self.arena.keep(rules)), ..*node.rules };
+                return Some(self.emit(self.arena.keep(node.asking(rules, self.arena)), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
@@ -203,8 +202,9 @@ impl<'d> Lowerer<'d, '_> {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
                 let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
-                let list = Node { types: Some(Types::ARRAY), array: Some(self.arena.keep(list)), ..Node::default() };
-                let list = self.graph.add(list);
+                let rules = Rules { array: Some(self.arena.keep(list)), ..Rules::default() };
+                let list = Node { types: Some(Types::ARRAY), ..Node::default() };
+                let list = self.graph.add(list.asking(rules, self.arena));
                 properties.push(("rest", list));
                 if min > 0 {
                     required.push("rest");
@@ -235,14 +235,7 @@ impl<'d> Lowerer<'d, '_> {
             additional: Some(self.nothing()),
             ..ObjectRules::default()
         };
-        let carried = Node {
-            place: node.place,
-            types: Some(Types::OBJECT),
-            object: Some(self.arena.keep(object)),
-            notes: node.notes,
-            ..Node::default()
-        };
-        let lowered = self.emit(self.arena.keep(carried), Pos::Other);
+        let lowered = self.emit(self.made_object(object, node), Pos::Other);
         let lens = self.lens.add(Shape::Tuple { fields, rest, object: lowered.lens });
         Some(Lowered { lens, ..lowered })
     }
@@ -271,8 +264,8 @@ impl<'d> Lowerer<'d, '_> {
     /// What was lost since there were so many changes, wherever it was.
     fn losses_since(&self, changes: usize) -> Vec<(Cow<'static, str>, Effect)> {
         let since = self.changes.get(changes..).unwrap_or_default();
-        let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
-        lost.map(|edit| (edit.keyword.clone(), edit.effect)).collect()
+        let lost = since.iter().filter(|edit| matches!(edit.change.effect, Effect::Wider | Effect::Narrower));
+        lost.map(|edit| (edit.change.keyword.clone(), edit.change.effect)).collect()
     }
 
     /// A node that accepts nothing.
@@ -282,8 +275,8 @@ impl<'d> Lowerer<'d, '_> {
 
     pub(super) fn is_never(&mut self, id: NodeId) -> bool {
         let node = &self.graph[id];
-        if node.target.is_none() && node.logic.is_none() {
-            return node.types().is_none() || node.values.is_some_and(<[_]>::is_empty);
+        if node.target.is_none() && node.rules.logic.is_none() {
+            return node.types().is_none() || node.rules.values.is_some_and(<[_]>::is_empty);
         }
         // Definitions that accept nothing are not worth the search that would find them.
         node.target.is_none() && self.types_of(id).is_none()

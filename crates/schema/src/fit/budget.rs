@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Printed;
+use super::names::Names;
 use super::union::with_fact;
 use crate::arena::Arena;
 use crate::check::{Subject, Violation, check_json};
@@ -33,22 +34,24 @@ pub(super) fn meet_budgets<'d>(
     };
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
-        let mut hoist = Hoist { limit, deep: Vec::new(), arena, code: code(Demand::MaxDepth), changes };
-        json = hoist.run(json);
+        let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
+        let names = Names::of(defs.iter().map(|(name, _)| (*name).to_owned()));
+        let code = code(Demand::MaxDepth);
+        json = Hoist { limit, deep: Vec::new(), names, arena, code, changes }.run(json, defs);
     }
     if let Some(limit) = caps.limit(Demand::MaxItemsSum)
         && sum_of_max_items(&json) > limit
     {
         let code = code(Demand::MaxItemsSum);
         let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
-        json = strip.run(json, &|json| without_max_items(json, caps, arena));
+        json = strip.run(json, &|json| without_max_items(json, caps, arena)).unwrap_or(json);
     }
     if dialect.fallback().is_none()
         && let Some(cut) = long_enums(&json, caps)
     {
         let code = code(Demand::MaxEnumValues);
         let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
-        json = strip.run(json, &|json| without_long_enum(json, cut, arena));
+        json = strip.run(json, &|json| without_long_enum(json, cut, arena)).unwrap_or(json);
     }
     json
 }
@@ -169,34 +172,31 @@ pub(super) fn last_resort<'d>(
 struct Hoist<'d, 'h> {
     limit: u64,
     deep: Vec<Member<'d>>,
+    names: Names,
     arena: &'d Arena,
     code: Arc<str>,
     changes: &'h mut Vec<Change>,
 }
 
 impl<'d> Hoist<'d, '_> {
-    fn run(&mut self, json: Json<'d>) -> Json<'d> {
-        let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
-        let root = self.descend(self.arena.without(json, Kw::Defs.name()), 0, defs);
-        let mut all: Vec<Member<'d>> =
-            defs.iter().map(|(name, definition)| (*name, self.descend(*definition, 0, defs))).collect();
+    fn run(&mut self, json: Json<'d>, defs: &[Member<'d>]) -> Json<'d> {
+        let root = self.arena.without(json, Kw::Defs.name());
+        let root = self.descend(root, 0).unwrap_or(root);
+        let mut whole = |definition: Json<'d>| self.descend(definition, 0).unwrap_or(definition);
+        let mut all: Vec<Member<'d>> = defs.iter().map(|(name, definition)| (*name, whole(*definition))).collect();
         all.append(&mut self.deep);
         if all.is_empty() { root } else { self.arena.with(root, Kw::Defs.name(), self.arena.obj(&all)) }
     }
 
-    fn descend(&mut self, json: Json<'d>, depth: u64, taken: &[Member<'d>]) -> Json<'d> {
+    /// What becomes of a schema below so many objects, where something does.
+    fn descend(&mut self, json: Json<'d>, depth: u64) -> Option<Json<'d>> {
         let object = json.get(Kw::Properties.name()).is_some() || names_object(&json);
         let below = depth + u64::from(object);
         if below > self.limit {
-            let mut count = self.deep.len() + 1;
-            let mut name = format!("deep_{count}");
-            while taken.iter().chain(&self.deep).any(|(own, _)| *own == name) {
-                count += 1;
-                name = format!("deep_{count}");
-            }
+            let name = self.names.unique("deep".to_owned());
             let pointer = format!("#/{}/{name}", Kw::Defs.name());
             let slot = self.deep.len();
-            self.deep.push((self.arena.text(&name), Json::Null));
+            self.deep.push((self.arena.text(&name), json));
             self.changes.push(Change {
                 code: Arc::clone(&self.code),
                 at: String::new(),
@@ -205,13 +205,14 @@ impl<'d> Hoist<'d, '_> {
                 effect: Effect::Same,
                 detail: "an object that is nested too deeply became a definition".into(),
             });
-            let moved = self.descend(json, 0, taken);
-            if let Some((_, place)) = self.deep.get_mut(slot) {
+            if let Some(moved) = self.descend(json, 0)
+                && let Some((_, place)) = self.deep.get_mut(slot)
+            {
                 *place = moved;
             }
-            return self.arena.obj(&[(Kw::Ref.name(), self.arena.str(&pointer))]);
+            return Some(self.arena.obj(&[(Kw::Ref.name(), self.arena.str(&pointer))]));
         }
-        with_subschemas(json, self.arena, &mut |_, child| self.descend(child, below, taken))
+        with_subschemas(json, self.arena, &mut |_, child| self.descend(child, below))
     }
 }
 
@@ -223,32 +224,28 @@ fn names_object(json: &Json<'_>) -> bool {
     }
 }
 
-/// The same schema with what a function makes of each of its subschemas, given the way to it.
+/// The same schema with what a function makes of some of its subschemas, given the way to them; nothing where all stay.
 fn with_subschemas<'d>(
     json: Json<'d>,
     arena: &'d Arena,
-    made: &mut dyn FnMut(&[&str], Json<'d>) -> Json<'d>,
-) -> Json<'d> {
-    let Json::Obj(members) = json else { return json };
-    let mut own = members.to_vec();
-    for (key, value) in &mut own {
-        let Some(kw) = Kw::of(key) else { continue };
-        match (kw.row().holds, *value) {
-            (Holds::Schema, child @ Json::Obj(_)) => *value = made(&[kw.name()], child),
+    made: &mut dyn FnMut(&[&str], Json<'d>) -> Option<Json<'d>>,
+) -> Option<Json<'d>> {
+    let Json::Obj(members) = json else { return None };
+    let replaced = arena.replaced(members, |_, (key, value)| {
+        let kw = Kw::of(key)?;
+        let value = match (kw.row().holds, *value) {
+            (Holds::Schema, child @ Json::Obj(_)) => made(&[kw.name()], child)?,
             (Holds::SchemaList, Json::Arr(items)) => {
-                let item = |(index, item): (usize, &Json<'d>)| made(&[kw.name(), &index.to_string()], *item);
-                let items: Vec<Json<'d>> = items.iter().enumerate().map(item).collect();
-                *value = arena.arr(&items);
+                Json::Arr(arena.replaced(items, |index, item| made(&[kw.name(), &index.to_string()], *item))?)
             }
             (Holds::SchemaMap, Json::Obj(map)) => {
-                let map: Vec<Member<'d>> =
-                    map.iter().map(|(name, item)| (*name, made(&[kw.name(), name], *item))).collect();
-                *value = arena.obj(&map);
+                Json::Obj(arena.replaced(map, |_, (name, item)| Some((*name, made(&[kw.name(), name], *item)?)))?)
             }
-            _ => {}
-        }
-    }
-    arena.obj(&own)
+            _ => return None,
+        };
+        Some((*key, value))
+    });
+    replaced.map(Json::Obj)
 }
 
 /// Calls a function for every subschema of a printed schema, to be looked at only.
@@ -279,10 +276,10 @@ struct Strip<'d, 's> {
 }
 
 impl<'d> Strip<'d, '_> {
-    fn run(&mut self, json: Json<'d>, strip: &dyn Fn(Json<'d>) -> Option<(Json<'d>, Dropped)>) -> Json<'d> {
-        let mut own = json;
+    fn run(&mut self, json: Json<'d>, strip: &dyn Fn(Json<'d>) -> Option<(Json<'d>, Dropped)>) -> Option<Json<'d>> {
+        let mut own = None;
         if let Some((stripped, dropped)) = strip(json) {
-            own = stripped;
+            own = Some(stripped);
             self.changes.push(Change {
                 code: Arc::clone(self.code),
                 at: self.pointer.clone(),
@@ -292,7 +289,7 @@ impl<'d> Strip<'d, '_> {
                 detail: dropped.why.into(),
             });
         }
-        with_subschemas(own, self.arena, &mut |way, child| {
+        let below = with_subschemas(own.unwrap_or(json), self.arena, &mut |way, child| {
             let end = self.pointer.len();
             for token in way {
                 crate::json::push_token(&mut self.pointer, token);
@@ -300,7 +297,8 @@ impl<'d> Strip<'d, '_> {
             let child = self.run(child, strip);
             self.pointer.truncate(end);
             child
-        })
+        });
+        below.or(own)
     }
 }
 

@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use super::{Lowered, Lowerer, Pos, SoFar, Spill, Trust, Wanting};
+use super::{Lowered, Lowerer, Pos, SPARE_ROOM, SoFar, Spill, Trust, Wanting};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{Bound, Logic, Node, NoteKey, Place, Side};
+use crate::graph::{Bound, Logic, Node, NoteKey, Side};
 use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
 use crate::pattern;
+use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -44,20 +45,20 @@ impl<'d> Lowerer<'d, '_> {
         let mut sheet = self.sheet();
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
-        let numeric = types.meets(Types::NUMBER) && node.number.is_some();
+        let numeric = types.meets(Types::NUMBER) && node.rules.number.is_some();
         self.put_formats(node, &mut sheet);
-        if let (Some(rules), true) = (node.text, types.meets(Types::STRING)) {
+        if let (Some(rules), true) = (node.rules.text, types.meets(Types::STRING)) {
             self.put_text(node, rules, &mut sheet);
         }
-        if let (Some(rules), true) = (node.number, numeric) {
+        if let (Some(rules), true) = (node.rules.number, numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
         if types.meets(Types::ARRAY)
-            && (node.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
+            && (node.rules.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
         {
             self.put_array(node, &mut sheet);
         }
-        if types.meets(Types::OBJECT) && (node.object.is_some() || node.types.is_some()) {
+        if types.meets(Types::OBJECT) && (node.rules.object.is_some() || node.types.is_some()) {
             let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
             sheet.lens = self.by_type(lists, sheet.lens, node.place);
@@ -96,8 +97,10 @@ impl<'d> Lowerer<'d, '_> {
     /// An object with the members of a sheet.
     pub(super) fn sealed(&mut self, mut members: Vec<Member<'d>>) -> Json<'d> {
         let json = self.arena.obj(&members);
-        members.clear();
-        self.spare.push(members);
+        if members.len() <= SPARE_ROOM {
+            members.clear();
+            self.spare.push(members);
+        }
         json
     }
 
@@ -252,10 +255,10 @@ impl<'d> Lowerer<'d, '_> {
 
     fn put_formats(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
-        for format in node.formats {
+        for format in node.rules.formats {
             let taken = self.caps.accepts(Kw::Format)
                 && self.caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| own == format))
-                && (*format != "enum" || node.values.is_some())
+                && (*format != "enum" || node.rules.values.is_some())
                 && (self.caps.formats.is_none() || Types::of_format(format).has(node.types().without(Types::NULL)));
             if taken && !stated {
                 stated = true;
@@ -401,7 +404,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
     fn put_logic(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
-        let Some(logic) = node.logic else { return };
+        let Some(logic) = node.rules.logic else { return };
         // What is said here is said of the caller's value.
         let kept = self.keeps_values(sheet.lens);
         let speaks = !logic.all.is_empty() || !logic.unions.is_empty();
@@ -491,7 +494,7 @@ impl<'d> Lowerer<'d, '_> {
     /// What a value must not be; it is said of values that travel as they are.
     fn put_nots(&mut self, node: &'d Node<'d>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
-        for not in node.logic.map_or(&[][..], |logic| logic.nots) {
+        for not in node.rules.logic.map_or(&[][..], |logic| logic.nots) {
             if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);

@@ -2,7 +2,7 @@
 
 use super::Lowerer;
 use super::merge::MAX_CHAIN;
-use crate::graph::{Node, NodeId};
+use crate::graph::{Node, NodeId, Rules};
 use crate::lens::{Guard, GuardId, More, Pattern, Sized};
 use crate::types::Types;
 
@@ -17,7 +17,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The guard of what a node asks besides its listed values.
     pub(super) fn rules_guard(&mut self, node: &'d Node<'d>) -> GuardId {
-        let rules = Node { values: None, ..*node };
+        let rules = node.asking(Rules { values: None, ..*node.rules }, self.arena);
         let filled = self.fill(self.arena.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }
@@ -26,13 +26,16 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(guard) = self.guards.get(&id) {
             return *guard;
         }
+        let flat = self.flatten(id);
+        let node = self.graph[flat];
+        if node.asks_only_types() {
+            return self.guard_of_types(node.types);
+        }
         let Some(depth) = depth.checked_sub(1) else {
             return self.lens.add_guard(Guard { unasked: Some(Types::ANY), ..Guard::default() });
         };
         let guard = self.lens.add_guard(Guard::default());
         self.guards.insert(id, guard);
-        let flat = self.flatten(id);
-        let node = self.graph[flat];
         let mut filled = self.fill(node, depth);
         if filled.unasked.is_some() {
             let said = self.said_by(id);
@@ -44,11 +47,17 @@ impl<'d> Lowerer<'d, '_> {
         guard
     }
 
+    /// The guard of all schemas that ask for these types and nothing else.
+    fn guard_of_types(&mut self, types: Option<Types>) -> GuardId {
+        let lens = &mut self.lens;
+        *self.type_guards.entry(types).or_insert_with(|| lens.add_guard(Guard { types, ..Guard::default() }))
+    }
+
     /// The schema that a reference with nothing but annotations beside it leads to; the schema itself where it is none.
     fn said_by(&self, id: NodeId) -> NodeId {
         let next = |id: &NodeId| {
             let node = self.graph[*id];
-            node.target.filter(|_| node.is_bare() && node.logic.is_none())
+            node.target.filter(|_| node.is_bare() && node.rules.logic.is_none())
         };
         std::iter::successors(Some(id), next).take(MAX_CHAIN).last().unwrap_or(id)
     }
@@ -56,26 +65,26 @@ impl<'d> Lowerer<'d, '_> {
     fn fill(&mut self, node: &'d Node<'d>, depth: usize) -> Guard {
         let mut guard = Guard {
             types: node.types,
-            values: node.values.map(|values| values.iter().map(|value| value.to_value()).collect()),
+            values: node.rules.values.map(|values| values.iter().map(|value| value.to_value()).collect()),
             unasked: unasked(node),
             ..Guard::default()
         };
-        if let Some(rules) = node.number {
+        if let Some(rules) = node.rules.number {
             let bound = |bound: &Option<crate::graph::Bound>| {
                 bound.as_ref().map(|bound| (bound.value.as_f64(), bound.exclusive))
             };
             (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
         }
-        if let Some(rules) = node.text {
+        if let Some(rules) = node.rules.text {
             guard.bound(Sized::Text, rules.min, rules.max);
             guard.patterns = rules.patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
         }
-        if let Some(rules) = node.array {
+        if let Some(rules) = node.rules.array {
             guard.bound(Sized::Array, rules.min, rules.max);
             guard.prefix = rules.prefix.iter().map(|id| self.guard_below(*id, depth)).collect();
             guard.items = rules.items.map(|id| self.guard_below(id, depth));
         }
-        if let Some(rules) = node.object {
+        if let Some(rules) = node.rules.object {
             guard.bound(Sized::Object, rules.min, rules.max);
             guard.required = rules.required.iter().map(|name| (*name).to_owned()).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
@@ -83,7 +92,7 @@ impl<'d> Lowerer<'d, '_> {
             guard.pattern_properties = rules.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }
-        if let Some(logic) = node.logic {
+        if let Some(logic) = node.rules.logic {
             for union in logic.unions {
                 let branches = union.branches.iter().map(|id| self.guard_below(*id, depth)).collect();
                 if union.exactly_one { &mut guard.one_of } else { &mut guard.unions }.push(branches);
@@ -99,11 +108,11 @@ impl<'d> Lowerer<'d, '_> {
         if node.evaluates_beside() {
             return;
         }
-        if let Some(rules) = node.array.filter(|rules| rules.contains.is_empty()) {
+        if let Some(rules) = node.rules.array.filter(|rules| rules.contains.is_empty()) {
             guard.items = rules.items.or(rules.unevaluated).map(|id| self.guard_below(id, depth));
             guard.unasked = guard.unasked.map(|types| types.without(Types::ARRAY));
         }
-        if let Some(rules) = node.object {
+        if let Some(rules) = node.rules.object {
             guard.additional = rules.of_others(node).map(|id| self.guard_below(id, depth));
             guard.unasked = guard.unasked.map(|types| types.without(Types::OBJECT));
         }
@@ -112,23 +121,23 @@ impl<'d> Lowerer<'d, '_> {
 
     fn more(&mut self, node: &'d Node<'d>, depth: usize) -> More {
         let mut more =
-            More { formats: node.formats.iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
+            More { formats: node.rules.formats.iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
         let mut below = |id: NodeId| self.guard_below(id, depth);
-        if let Some(rules) = node.number {
+        if let Some(rules) = node.rules.number {
             more.multiples = rules.multiples.iter().filter_map(|step| step.as_f64()).collect();
         }
-        if let Some(rules) = node.array {
+        if let Some(rules) = node.rules.array {
             let contains = rules.contains.iter();
             more.unique = rules.unique;
             more.contains = contains.map(|own| (below(own.node), own.min.unwrap_or(1), own.max)).collect();
         }
-        if let Some(rules) = node.object {
+        if let Some(rules) = node.rules.object {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             more.names = rules.names.iter().map(|id| below(*id)).collect();
             more.needs = rules.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
             more.dependents = rules.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
         }
-        for own in node.logic.map_or(&[][..], |logic| logic.conditions) {
+        for own in node.rules.logic.map_or(&[][..], |logic| logic.conditions) {
             more.conditions.push((below(own.when), own.then.map(&mut below), own.otherwise.map(&mut below)));
         }
         more
@@ -137,13 +146,14 @@ impl<'d> Lowerer<'d, '_> {
 
 /// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_>) -> bool {
-    let list = node.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
+    let list = node.rules.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
     let object = node
+        .rules
         .object
         .is_some_and(|rules| !rules.names.is_empty() || !rules.needs.is_empty() || !rules.dependents.is_empty());
-    let number = node.number.is_some_and(|rules| !rules.multiples.is_empty());
-    let logic = node.logic.is_some_and(|logic| !logic.conditions.is_empty());
-    list || object || number || logic || !node.formats.is_empty()
+    let number = node.rules.number.is_some_and(|rules| !rules.multiples.is_empty());
+    let logic = node.rules.logic.is_some_and(|logic| !logic.conditions.is_empty());
+    list || object || number || logic || !node.rules.formats.is_empty()
 }
 
 /// The types of values of which a schema asks more than a guard can.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Condition, Node, NodeId, Union};
+use crate::graph::{Condition, Node, NodeId, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape, Verdict};
@@ -26,8 +26,7 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
-        if self.relied.mistaken || self.hopeless().is_some() {
-            // The next rung will be taken, or all be printed again, whatever else is printed.
+        if self.is_given_up() {
             return Lowered { json: Json::EMPTY, lens: LensId::SAME, null: false };
         }
         let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
@@ -39,6 +38,11 @@ impl<'d> Lowerer<'d, '_> {
         };
         self.depth -= 1;
         lowered
+    }
+
+    /// Whether the next rung will be taken, or all be printed again, whatever else is printed.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.relied.mistaken || self.hopeless().is_some()
     }
 
     /// The budget that is overdrawn and cannot be mended, where another rung of the ladder is left, and the count so far.
@@ -55,7 +59,7 @@ impl<'d> Lowerer<'d, '_> {
         if node.target.is_some() {
             return self.lower_reference(id, node, pos);
         }
-        let all = node.logic.map_or(&[][..], |logic| logic.all);
+        let all = node.rules.logic.map_or(&[][..], |logic| logic.all);
         if all.is_empty() {
             return self.lower_merged(id, node, pos);
         }
@@ -115,7 +119,7 @@ impl<'d> Lowerer<'d, '_> {
 
     fn lower_plain(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
         let node = self.with_types(node, pos);
-        if node.types().is_none() || node.values.is_some_and(<[_]>::is_empty) {
+        if node.types().is_none() || node.rules.values.is_some_and(<[_]>::is_empty) {
             return self.never(node);
         }
         if node.is_any() {
@@ -134,7 +138,7 @@ impl<'d> Lowerer<'d, '_> {
             self.joining.pop();
             return lowered;
         }
-        if node.values.is_some() {
+        if node.rules.values.is_some() {
             return self.lower_values(node, pos);
         }
         self.lower_types(node, pos)
@@ -143,10 +147,10 @@ impl<'d> Lowerer<'d, '_> {
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
     fn with_types(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
         let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
-        let silent = node.types.is_none() && node.values.is_none() && node.unions().is_empty();
+        let silent = node.types.is_none() && node.rules.values.is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
-        if silent && wanted && spoken.is_none() && node.logic.is_some() {
+        if silent && wanted && spoken.is_none() && node.rules.logic.is_some() {
             // What is only said by exclusion is said of values of every type.
             let mut typed = *node;
             typed.types = Some(Types::ANY);
@@ -181,9 +185,8 @@ impl<'d> Lowerer<'d, '_> {
             return self.emit(node, pos);
         }
         if null_only {
-            let mut null = *node;
-            null.values = Some(&[&Json::Null]);
-            return self.lower_values(self.arena.keep(null), pos);
+            let null = Rules { values: Some(&[&Json::Null]), ..*node.rules };
+            return self.lower_values(self.arena.keep(node.asking(null, self.arena)), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
         let notes = node.notes;
@@ -196,13 +199,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         if types.meets(Types::NULL) {
             // An exclusion may be one of `null`.
-            let logic = node.logic;
-            variants.push(self.graph.add(Node {
-                place: node.place,
-                types: Some(Types::NULL),
-                logic,
-                ..Node::default()
-            }));
+            let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
+            let rules = Rules { logic: node.rules.logic, ..Rules::default() };
+            variants.push(self.graph.add(null.asking(rules, self.arena)));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
@@ -244,7 +243,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// What is said of the caller's value cannot be said of one that travels in another shape.
     fn drop_logic(&mut self, node: &'d Node<'d>) {
-        let Some(logic) = node.logic else { return };
+        let Some(logic) = node.rules.logic else { return };
         if !logic.all.is_empty() || !logic.unions.is_empty() {
             self.parts = Wanting::Several;
         }
@@ -302,7 +301,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
     pub(super) fn without_negations(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
-        let Some(logic) = node.logic else { return node };
+        let Some(logic) = node.rules.logic else { return node };
         let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
         let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
         if !drop_nots && !drop_conditions {
@@ -323,8 +322,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
         }
-        node.logic = logic.kept(self.arena);
-        self.arena.keep(node)
+        self.arena.keep(node.with_logic(logic, self.arena))
     }
 
     /// Leaves a short condition to the description of the node that is printed next.
@@ -360,11 +358,12 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Not, Action::Rewritten, effect, "said by `type`");
             return;
         }
-        if let (Some(values), Some(own)) = (refused.values, node.values)
+        if let (Some(values), Some(own)) = (refused.rules.values, node.rules.values)
             && refused.types.is_none()
-            && refused.logic.is_none()
+            && refused.rules.logic.is_none()
         {
-            node.values = Some(self.arena.filtered(own, |value| !values.iter().any(|other| other.same(value))));
+            let left = self.arena.filtered(own, |value| !values.iter().any(|other| other.same(value)));
+            *node = node.asking(Rules { values: Some(left), ..*node.rules }, self.arena);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
@@ -385,7 +384,7 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let mut types = node.types();
-        if let Some(values) = node.values {
+        if let Some(values) = node.rules.values {
             let of_values = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
             types = types.and(widened(of_values));
         }
@@ -411,7 +410,7 @@ impl<'d> Lowerer<'d, '_> {
 impl<'d> Lowerer<'d, '_> {
     /// Whether `null` may be out although the types have it: by an exclusion, or because two branches of a `oneOf` take it.
     fn may_exclude_null(&mut self, node: &'d Node<'d>) -> bool {
-        let Some(logic) = node.logic else { return false };
+        let Some(logic) = node.rules.logic else { return false };
         let twice = |own: &mut Self, union: &Union| {
             let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
             union.exactly_one && union.branches.iter().filter(takes).count() > 1

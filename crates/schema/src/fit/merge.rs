@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::{Edit, Lowerer};
 use crate::arena::Arena;
-use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Place, Side, TextRules};
+use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Rules, Side, TextRules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::pattern;
+use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -15,7 +16,7 @@ impl<'d> Lowerer<'d, '_> {
     /// The node with its reference and its `allOf` merged into it.
     pub(super) fn flatten(&mut self, id: NodeId) -> NodeId {
         let node = self.graph[id];
-        if node.target.is_none() && node.logic.is_none_or(|logic| logic.all.is_empty()) {
+        if node.target.is_none() && node.rules.logic.is_none_or(|logic| logic.all.is_empty()) {
             return id;
         }
         if let Some(flat) = self.flat.get(&id) {
@@ -39,8 +40,10 @@ impl<'d> Lowerer<'d, '_> {
         self.flattening.push(id);
         let mut own = *node;
         let target = own.target.take();
-        let all = own.logic.map_or(&[][..], |logic| logic.all);
-        own.logic = own.logic.and_then(|logic| Logic { all: &[], ..*logic }.kept(self.arena));
+        let all = own.rules.logic.map_or(&[][..], |logic| logic.all);
+        if let Some(logic) = own.rules.logic {
+            own = own.with_logic(Logic { all: &[], ..*logic }, self.arena);
+        }
         let single = target.is_none() && all.len() == 1;
         let place = own.place;
         let mut parts = Vec::with_capacity(all.len() + 1);
@@ -75,7 +78,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Whether the first of these parts is what stood beside a union, or begins with it, and speaks of what the branches do not
     /// evaluate: it sees them only when it is merged with them.
     pub(super) fn must_see_branches(&self, parts: &[NodeId]) -> bool {
-        let below = |id: &NodeId| self.graph[*id].logic.and_then(|logic| logic.all.first().copied());
+        let below = |id: &NodeId| self.graph[*id].rules.logic.and_then(|logic| logic.all.first().copied());
         let mut first = std::iter::successors(parts.first().copied(), below).take(MAX_CHAIN);
         first.any(|id| self.graph[id].says_unevaluated() && self.is_base(id))
     }
@@ -102,7 +105,7 @@ impl<'d> Lowerer<'d, '_> {
         let code = self.refusal_code(cause);
         let (keyword, detail) = (Cow::Borrowed(kw.name()), Cow::Borrowed(detail));
         self.loosened += 1;
-        self.merges.push(Edit { code, place, keyword, action, effect: Effect::Wider, detail });
+        self.merges.push(Edit::new(code, place, keyword, action, Effect::Wider, detail));
     }
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
@@ -145,7 +148,7 @@ impl<'d> Lowerer<'d, '_> {
             return a;
         }
         let logic = Logic { all: self.arena.list(&[a, b]), ..Logic::default() };
-        let id = self.graph.add(Node { place, logic: Some(self.arena.keep(logic)), ..Node::default() });
+        let id = self.graph.add(Node { place, ..Node::default() }.with_logic(logic, self.arena));
         self.pairs.insert((a, b), id);
         id
     }
@@ -153,13 +156,17 @@ impl<'d> Lowerer<'d, '_> {
     /// What a reference means with siblings beside it. Siblings that close an object they declare nothing of are meant for the
     /// target's properties (R-A12), although they say that none of them may be there.
     fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
-        let closing = own.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
-        let declares = own.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
+        let closing =
+            own.rules.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
+        let declares = own.rules.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
         if let (Some(closing), false) = (closing, declares)
-            && let (Some(siblings), Some(rules)) = (own.object, target.object)
+            && let (Some(siblings), Some(rules)) = (own.rules.object, target.rules.object)
         {
-            own.object = Some(self.arena.keep(ObjectRules { additional: None, ..*siblings }));
-            target.object = Some(self.arena.keep(ObjectRules { additional: Some(closing), ..*rules }));
+            let objects = [(&mut own, siblings, None), (&mut target, rules, Some(closing))];
+            for (node, rules, additional) in objects {
+                let object = self.arena.keep(ObjectRules { additional, ..*rules });
+                *node = node.asking(Rules { object: Some(object), ..*node.rules }, self.arena);
+            }
             let detail = "closes the properties of what it refers to";
             self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
         }
@@ -172,20 +179,21 @@ impl<'d> Lowerer<'d, '_> {
             (x, y) => x.or(y),
         };
         let arena = self.arena;
-        a.values = match (a.values, b.values) {
+        let (mut own, other) = (*a.rules, b.rules);
+        own.values = match (own.values, other.values) {
             (Some(x), Some(y)) => Some(arena.filtered(x, |value| y.iter().any(|other| other.same(value)))),
             (x, y) => x.or(y),
         };
-        a.formats = self.joined(a.formats, b.formats, |x, y| x == y);
-        a.number = join_rules(a.number, b.number, |x, y| arena.keep(meet_numbers(x, y, arena)));
-        a.text = join_rules(a.text, b.text, |x, y| {
+        own.formats = self.joined(own.formats, other.formats, |x, y| x == y);
+        own.number = join_rules(own.number, other.number, |x, y| arena.keep(meet_numbers(x, y, arena)));
+        own.text = join_rules(own.text, other.text, |x, y| {
             let patterns = self.joined(x.patterns, y.patterns, |x, y| x == y);
             arena.keep(TextRules { min: x.min.max(y.min), max: least(x.max, y.max), patterns })
         });
-        a.array = join_rules(a.array, b.array, |x, y| arena.keep(self.meet_arrays(x, y)));
+        own.array = join_rules(own.array, other.array, |x, y| arena.keep(self.meet_arrays(x, y)));
         let place = a.place;
-        a.object = join_rules(a.object, b.object, |x, y| arena.keep(self.meet_objects(x, y, place)));
-        a.logic = join_rules(a.logic, b.logic, |x, y| {
+        own.object = join_rules(own.object, other.object, |x, y| arena.keep(self.meet_objects(x, y, place)));
+        own.logic = join_rules(own.logic, other.logic, |x, y| {
             arena.keep(Logic {
                 all: self.joined(x.all, y.all, |x, y| x == y),
                 unions: self.joined(x.unions, y.unions, |x, y| x == y),
@@ -193,6 +201,7 @@ impl<'d> Lowerer<'d, '_> {
                 conditions: self.joined(x.conditions, y.conditions, |x, y| x.when == y.when && x.then == y.then),
             })
         });
+        a.rules = own.kept(arena);
         a.notes = self.joined(a.notes, b.notes, |x, y| x.key == y.key);
         if let Some(types) = a.types {
             a.restrict(types, arena);
@@ -385,8 +394,8 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl Node<'_> {
     /// The keywords of what is not evaluated, and whether they are there.
     pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
-        let objects = self.object.is_some_and(|rules| rules.unevaluated.is_some());
-        let lists = self.array.is_some_and(|rules| rules.unevaluated.is_some());
+        let objects = self.rules.object.is_some_and(|rules| rules.unevaluated.is_some());
+        let lists = self.rules.array.is_some_and(|rules| rules.unevaluated.is_some());
         [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)]
     }
 
@@ -398,9 +407,10 @@ impl Node<'_> {
     /// Whether properties are evaluated by more than the node's own rules.
     pub(super) fn evaluates_beside(&self) -> bool {
         let logic = self
+            .rules
             .logic
             .is_some_and(|logic| !logic.all.is_empty() || !logic.unions.is_empty() || !logic.conditions.is_empty());
-        logic || self.object.is_some_and(|rules| !rules.dependents.is_empty())
+        logic || self.rules.object.is_some_and(|rules| !rules.dependents.is_empty())
     }
 }
 
@@ -420,16 +430,16 @@ impl ObjectRules<'_> {
 /// The types of a merged node that says nothing of types.
 pub(super) fn spoken_types(node: &Node<'_>) -> Types {
     let mut types = Types::NONE;
-    if node.object.is_some() {
+    if node.rules.object.is_some() {
         types = types.or(Types::OBJECT);
     }
-    if node.array.is_some() {
+    if node.rules.array.is_some() {
         types = types.or(Types::ARRAY);
     }
-    if node.text.is_some() || (!node.formats.is_empty() && node.number.is_none()) {
+    if node.rules.text.is_some() || (!node.rules.formats.is_empty() && node.rules.number.is_none()) {
         types = types.or(Types::STRING);
     }
-    if node.number.is_some() {
+    if node.rules.number.is_some() {
         types = types.or(Types::NUMBER);
     }
     types

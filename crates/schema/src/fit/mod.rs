@@ -5,7 +5,9 @@ mod array;
 mod budget;
 mod disjoint;
 mod emit;
+mod entries;
 mod guard;
+mod ladder;
 mod lower;
 mod merge;
 mod names;
@@ -27,18 +29,17 @@ use serde_json::Value;
 pub use options::{FitOptions, Open, Spill, StrictMode};
 
 use crate::arena::Arena;
-use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
-use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Graph, Node, NodeId, NodeMap, Place};
+use crate::error::ReadError;
+use crate::graph::{Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
-use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
+use crate::place::{Place, Spelled};
+use crate::read::Read;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
-use crate::zod;
-use budget::RootKind;
+use ladder::{Way, fit_json};
 use names::Names;
 use object::Declared;
 use reference::Definition;
@@ -163,175 +164,6 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
     })
 }
 
-struct Outcome {
-    changes: Vec<Change>,
-    strict: bool,
-    lens: Lens,
-}
-
-fn fit_json<'d, T>(
-    json: Json<'d>,
-    arena: &'d Arena,
-    dialect: &Dialect,
-    options: &FitOptions,
-    print: impl Fn(&Json<'_>) -> T,
-) -> Result<(T, Outcome), ReadError> {
-    let json = zod::plain(arena.keep(json), arena).unwrap_or(json);
-    if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
-        return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
-    }
-    let mut rung = dialect;
-    let mut fell = Vec::new();
-    let wants_strict = dialect.strict();
-    if wants_strict
-        && options.strict == StrictMode::Off
-        && let Some(next) = rung.next_rung()
-    {
-        rung = next;
-    }
-    let mut strict = wants_strict && options.strict != StrictMode::Off;
-    let remote = fetch(&json, arena, options)?;
-    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
-    if options.unresolved == Unresolved::Refuse {
-        read(&json, arena, &remote, &reading)?;
-    }
-    // What already fits is left alone, to the byte: the first law then implies the second.
-    if is_clean(&json, rung, options.slot) {
-        return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
-    }
-    let mut read = read(&json, arena, &remote, &reading)?;
-    let size = read.graph.size();
-    loop {
-        let mut tried = try_rung(&mut read, arena, rung, options);
-        let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
-        let next = next.filter(|_| options.strict != StrictMode::Require);
-        let (Some(violation), Some(next)) = (&tried.stuck, next) else {
-            // Room is needed for the text.
-            drop(read);
-            if fell.is_empty() {
-                fell = std::mem::take(&mut tried.changes);
-            } else {
-                fell.append(&mut tried.changes);
-            }
-            if let Some(stuck) = &tried.stuck {
-                let (last, lens, mut changes) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, arena);
-                fell.append(&mut changes);
-                let strict = strict && is_clean(&last, rung, options.slot);
-                return Ok((print(&last), Outcome { changes: fell, strict, lens }));
-            }
-            if wants_strict && !strict && options.strict != StrictMode::Off {
-                return Ok(again_strictly(tried, fell, arena, dialect, options, print));
-            }
-            return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
-        };
-        fell.push(Change {
-            code: violation.code.as_str().into(),
-            at: violation.at.clone(),
-            keyword: violation.keyword.clone().into(),
-            action: Action::FellBack,
-            effect: Effect::Note,
-            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()).into(),
-        });
-        read.graph.shrink_to(size);
-        strict = false;
-        rung = next;
-        if is_clean(&json, rung, options.slot) {
-            return Ok((print(&json), Outcome { changes: fell, strict: false, lens: Lens::identity() }));
-        }
-    }
-}
-
-/// A schema as one rung of the ladder says it.
-struct Tried<'d> {
-    json: Json<'d>,
-    lens: Lens,
-    changes: Vec<Change>,
-    /// What the rung does not take of it.
-    stuck: Option<Violation>,
-    root: RootKind,
-}
-
-fn try_rung<'d>(read: &mut Read<'d>, arena: &'d Arena, rung: &Dialect, options: &FitOptions) -> Tried<'d> {
-    let size = read.graph.size();
-    let (mut trust, mut boxes) = (Trust::Definitions, Boxes::default());
-    let (mut lowerer, json, lens) = loop {
-        let mut lowerer = Lowerer::new(read, arena, rung, options, trust);
-        lowerer.boxes = std::mem::take(&mut boxes);
-        let (json, lens, holds) = lowerer.run();
-        let apart = lowerer.tells_apart(&lens);
-        if holds && apart {
-            break (lowerer, json, lens);
-        }
-        if !holds {
-            trust = Trust::Nothing;
-        }
-        // The same again, with what looks alike in objects of its own.
-        boxes = std::mem::take(&mut lowerer.boxes);
-        lowerer.graph.shrink_to(size);
-    };
-    let mut changes = lowerer.told_changes();
-    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
-    let stuck = if let Some((demand, count)) = lowerer.hopeless() {
-        check::overdrawn(rung, options.slot, demand, count)
-    } else if is_clean(&json, rung, options.slot) {
-        None
-    } else {
-        json = budget::drop_unused(json, rung, options.slot, arena);
-        json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
-        first_violation(&json, rung, options.slot)
-    };
-    let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
-    Tried { json, lens, changes, stuck, root }
-}
-
-/// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another
-/// thing (law 2). If so, that is the result: it is strict, and its values go through both lenses.
-fn again_strictly<T>(
-    first: Tried<'_>,
-    mut changes: Vec<Change>,
-    arena: &Arena,
-    dialect: &Dialect,
-    options: &FitOptions,
-    print: impl Fn(&Json<'_>) -> T,
-) -> (T, Outcome) {
-    if is_clean(&first.json, dialect, options.slot) {
-        return (print(&first.json), Outcome { changes, strict: true, lens: first.lens });
-    }
-    if budget::is_over(&first.json, dialect.caps(options.slot)) {
-        return (print(&first.json), Outcome { changes, strict: false, lens: first.lens });
-    }
-    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
-    let second =
-        read(&first.json, arena, &[], &reading).ok().map(|mut read| try_rung(&mut read, arena, dialect, options));
-    match second.filter(|second| second.stuck.is_none()) {
-        Some(mut second) => {
-            second.changes.iter_mut().for_each(|change| root::rebase(change, &first.lens));
-            changes.append(&mut second.changes);
-            let lens = first.lens.then(second.lens);
-            (print(&second.json), Outcome { changes, strict: true, lens })
-        }
-        None => (print(&first.json), Outcome { changes, strict: false, lens: first.lens }),
-    }
-}
-
-/// The documents that the schema refers to by URI, as the caller's resolver gives them.
-fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<Vec<(String, Json<'d>)>, ReadError> {
-    let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
-    let mut found: Vec<(String, Json<'d>)> = Vec::new();
-    let mut wanted = remote_references(json);
-    while let Some(uri) = wanted.pop() {
-        if found.len() >= 64 || found.iter().any(|(own, _)| *own == uri) {
-            continue;
-        }
-        let Some(document) = resolver.resolve(&uri) else { continue };
-        let text = arena.text(&document.to_string());
-        let read = Json::from_text(text, options.limits.bounds(), arena).map_err(|error| ReadError::json(&error))?;
-        wanted.extend(remote_references(&read));
-        found.push((uri, read));
-    }
-    Ok(found)
-}
-
 /// Where a schema is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pos {
@@ -381,8 +213,9 @@ struct Inlined<'d> {
 }
 
 /// Whether a definition that is not printed yet is taken to be what the caller's schema says, to the letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Trust {
+    #[default]
     Definitions,
     Nothing,
 }
@@ -405,15 +238,24 @@ enum Wanting {
     Several,
 }
 
-/// A change whose place is not spelled yet: it may be taken back.
+/// A change whose place is not spelled yet: it may be taken back. It becomes what is told in the room that it takes.
 #[derive(Debug)]
 struct Edit {
-    code: Arc<str>,
     place: Option<Place>,
-    keyword: Cow<'static, str>,
-    action: Action,
-    effect: Effect,
-    detail: Cow<'static, str>,
+    change: Change,
+}
+
+impl Edit {
+    fn new(
+        code: Arc<str>,
+        place: Option<Place>,
+        keyword: Cow<'static, str>,
+        action: Action,
+        effect: Effect,
+        detail: Cow<'static, str>,
+    ) -> Self {
+        Self { place, change: Change { code, at: String::new(), keyword, action, effect, detail } }
+    }
 }
 
 /// How much was changed.
@@ -442,8 +284,8 @@ struct Printed {
 
 struct Lowerer<'d, 'c> {
     arena: &'d Arena,
-    graph: &'c mut Graph<'d>,
-    root: NodeId,
+    read: &'c Read<'d>,
+    graph: Graph<'d, 'c>,
     dialect: &'c Dialect,
     caps: &'c Caps,
     slot: Slot,
@@ -451,11 +293,9 @@ struct Lowerer<'d, 'c> {
     spill_mode: Spill,
     refs: Refs,
     words: Words,
-    /// What reading changed.
-    read_changes: &'c [Change],
     changes: Vec<Edit>,
     lens: Lens,
-    /// Room for members that was used before.
+    /// Room for members that was used before, and is not too large to be kept.
     spare: Vec<Vec<Member<'d>>>,
     spare_objects: Vec<Declared<'d>>,
     definitions: Vec<Definition<'d>>,
@@ -490,6 +330,7 @@ struct Lowerer<'d, 'c> {
     /// The last search that came by each node, and how many there were.
     searched: (NodeMap<u32>, u32),
     guards: HashMap<NodeId, GuardId>,
+    type_guards: HashMap<Option<Types>, GuardId>,
     /// Unions whose branches travel in different shapes.
     unions: Vec<Told>,
     boxes: Boxes,
@@ -521,12 +362,17 @@ struct Lowerer<'d, 'c> {
 /// About how many bytes a node takes as text.
 const NODE_BYTES: usize = 32;
 
+/// Most schemas are changed no more often.
+const CHANGES: usize = 8;
+
+/// Room for so many members or properties is kept for the next sheet or object.
+const SPARE_ROOM: usize = 1024;
+
 /// What inlining may add, in bytes, whatever the size of the schema.
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(read: &'c mut Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, trust: Trust) -> Self {
-        let graph = &mut read.graph;
+    fn new(read: &'c Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, way: Way) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -541,11 +387,11 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         } else {
             Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
         };
-        let nodes_limit = graph.len() * 3 + 512;
+        let nodes_limit = read.graph.len() * 3 + 512;
         Self {
             arena,
-            graph,
-            root: read.root,
+            read,
+            graph: read.graph.layer(arena),
             dialect,
             caps,
             slot: options.slot,
@@ -553,8 +399,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             spill_mode: options.spill,
             refs,
             words,
-            read_changes: &read.changes,
-            changes: Vec::new(),
+            changes: Vec::with_capacity(CHANGES),
             lens: Lens::identity(),
             spare: Vec::new(),
             spare_objects: Vec::new(),
@@ -582,8 +427,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             recursive: HashMap::default(),
             searched: (NodeMap::default(), 0),
             guards: HashMap::default(),
+            type_guards: HashMap::default(),
             unions: Vec::new(),
-            boxes: Boxes::default(),
+            boxes: way.boxes,
             depth: 0,
             typing: 0,
             objects: 0,
@@ -593,7 +439,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,
-            trust,
+            trust: way.trust,
             parts: Wanting::OneShape,
             relied: Relied::default(),
             root_lens: LensId::SAME,
@@ -630,17 +476,16 @@ impl<'d, 'c> Lowerer<'d, 'c> {
 
     /// Everything that was changed, by reading too.
     fn told_changes(&mut self) -> Vec<Change> {
-        let edits = std::mem::take(&mut self.changes).into_iter().chain(std::mem::take(&mut self.merges));
-        let graph = &mut *self.graph;
-        let told = edits.map(|edit| Change {
-            code: edit.code,
-            at: graph.pointer(edit.place),
-            keyword: edit.keyword,
-            action: edit.action,
-            effect: edit.effect,
-            detail: edit.detail,
-        });
-        self.read_changes.iter().cloned().chain(told).collect()
+        let mut edits = std::mem::take(&mut self.changes);
+        edits.append(&mut self.merges);
+        let mut spelled = Spelled::with_room();
+        let mut tell = |Edit { place, change }| {
+            let at = place.map(|place| spelled.pointer(place, &self.read.places));
+            Change { at: at.unwrap_or_default(), ..change }
+        };
+        let mut told: Vec<Change> = edits.into_iter().map(&mut tell).collect();
+        told.splice(0..0, self.read.changes.iter().cloned());
+        told
     }
 
     fn so_far(&self) -> SoFar {
@@ -699,21 +544,16 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let keyword = Cow::Borrowed(kw.name());
-        self.changes.push(Edit { code: Arc::clone(code), place, keyword, action, effect, detail: detail.into() });
+        let code = Arc::clone(code);
+        self.changes.push(Edit::new(code, place, Cow::Borrowed(kw.name()), action, effect, detail.into()));
     }
 
     /// Records that a key which is no keyword was dropped.
     fn drop_unknown(&mut self, place: Option<Place>, name: &str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
-        self.changes.push(Edit {
-            code: row.map_or_else(own_code, |row| Arc::clone(&row.code)),
-            place,
-            keyword: Cow::Owned(name.to_owned()),
-            action: Action::Dropped,
-            effect: Effect::Note,
-            detail: Cow::Borrowed("not a keyword"),
-        });
+        let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
+        let (keyword, detail) = (Cow::Owned(name.to_owned()), Cow::Borrowed("not a keyword"));
+        self.changes.push(Edit::new(code, place, keyword, Action::Dropped, Effect::Note, detail));
     }
 
     /// The code of the row that refuses a keyword.

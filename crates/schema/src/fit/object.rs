@@ -1,12 +1,9 @@
-//! Objects: closed where they must be, optionals said as the dialect says them, maps kept or carried as lists of entries,
-//! keys renamed.
-
-use std::sync::Arc;
+//! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
 
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
-use super::{Lowered, Lowerer, Open, Pos, Refs};
+use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
@@ -18,7 +15,7 @@ use crate::types::Types;
 
 /// What an object says of properties it does not declare.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extra {
+pub(super) enum Extra {
     /// Anything goes, because nothing is said or `true` is.
     Open,
     /// None may be there.
@@ -81,7 +78,7 @@ const REST: &str = "additional_properties";
 const ONE_LINE: &str = "^.*$";
 
 impl<'d> Lowerer<'d, '_> {
-    fn extra(&mut self, node: &Node<'d>, rules: &ObjectRules<'d>) -> Extra {
+    pub(super) fn extra(&mut self, node: &Node<'d>, rules: &ObjectRules<'d>) -> Extra {
         match rules.of_others(node) {
             None => Extra::Open,
             Some(id) if self.is_never(id) => Extra::Closed,
@@ -93,8 +90,8 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
-    fn object_rules(&self, node: &Node<'d>) -> &'d ObjectRules<'d> {
-        let Some(rules) = node.object else { return self.arena.keep(ObjectRules::default()) };
+    pub(super) fn object_rules(&self, node: &Node<'d>) -> &'d ObjectRules<'d> {
+        let Some(rules) = node.rules.object else { return self.arena.keep(ObjectRules::default()) };
         let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.patterns
             && every(pattern)
@@ -107,8 +104,8 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
-    fn tell_of_lines(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>) {
-        let Some(asked) = node.object.filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
+    pub(super) fn tell_of_lines(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>) {
+        let Some(asked) = node.rules.object.filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
             return;
         };
         if !asked.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
@@ -126,160 +123,6 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    /// Whether a reference leads to a map that will be printed as a list of entries.
-    pub(super) fn becomes_entries(&mut self, id: NodeId) -> bool {
-        if self.graph[id].target.is_none() {
-            return false;
-        }
-        let flat = self.flatten(id);
-        let node = self.graph[flat];
-        let rules = self.object_rules(node);
-        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.patterns.is_empty();
-        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
-        map && !natural && rules.properties.is_empty()
-    }
-
-    /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
-    pub(super) fn carried_object(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
-        let rules = self.object_rules(node);
-        if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
-            return None;
-        }
-        let extra = self.extra(node, rules);
-        let closes = self.caps.must(Demand::Closed);
-        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
-        if closes && !map && extra == Extra::Open {
-            let code = self.demand_code(Demand::Closed);
-            let id = self.graph.add(*node);
-            return Some(self.as_text(id, &code, "an object of any form"));
-        }
-        let shapeless = self.caps.must(Demand::NotFreeForm);
-        if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
-            let code = self.demand_code(Demand::NotFreeForm);
-            let id = self.graph.add(*node);
-            return Some(self.as_text(id, &code, "an object of any form"));
-        }
-        let natural = !closes && !shapeless && self.caps.accepts(Kw::AdditionalProperties);
-        if !map || (natural && self.map_is_natural(rules)) {
-            return None;
-        }
-        if let Some(text) = self.too_deep(node) {
-            return Some(text);
-        }
-        self.tell_of_lines(node, rules);
-        let code = self.map_code();
-        let (json, lens) = self.entries(rules, extra, &code, node);
-        let mut sheet = self.sheet();
-        let Json::Obj(members) = json else { return None };
-        sheet.members.extend_from_slice(members);
-        for (kw, entries, count) in [
-            (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
-            (Kw::MaxProperties, Kw::MaxItems, rules.max),
-        ] {
-            match count {
-                Some(count)
-                    if self.caps.accepts_count(entries, count)
-                        && !(entries == Kw::MaxItems && self.caps.must(Demand::ObjectListsUnbounded)) =>
-                {
-                    let code = self.refusal_code(kw);
-                    let detail = format!("said by `{}`", entries.name());
-                    self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);
-                    sheet.put(entries, Json::Num(count.into()));
-                }
-                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
-                None => {}
-            }
-        }
-        if !rules.required.is_empty() {
-            let detail = "required keys of a map cannot be said of its entries".to_owned();
-            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
-        }
-        for (kw, said) in [
-            (Kw::DependentRequired, !rules.needs.is_empty()),
-            (Kw::DependentSchemas, !rules.dependents.is_empty()),
-            (Kw::UnevaluatedProperties, rules.says_unevaluated(node)),
-        ] {
-            if said {
-                self.drop_rule(node, kw);
-            }
-        }
-        sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
-        sheet.lens = self.lens.add(Shape::Entries(lens));
-        Some(self.finish(node, sheet))
-    }
-
-    /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
-    fn map_is_natural(&self, rules: &ObjectRules<'d>) -> bool {
-        rules.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
-    }
-
-    fn map_code(&self) -> Arc<str> {
-        if self.caps.must(Demand::Closed) {
-            self.demand_code(Demand::Closed)
-        } else {
-            self.refusal_code(Kw::AdditionalProperties)
-        }
-    }
-
-    /// A list of entries for what a map holds, and how their values travel.
-    fn entries(
-        &mut self,
-        rules: &ObjectRules<'d>,
-        extra: Extra,
-        code: &Arc<str>,
-        node: &'d Node<'d>,
-    ) -> (Json<'d>, LensId) {
-        let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
-        let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
-        match extra {
-            Extra::Of(id) => kinds.push(id),
-            Extra::Open => kinds.push(self.any()),
-            Extra::Closed => {}
-        }
-        kinds.dedup();
-        let key_pattern = match rules.patterns {
-            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
-            _ => None,
-        };
-        if key_pattern.is_some() && rules.properties.is_empty() {
-            effect = Effect::Same;
-        }
-        if !rules.names.is_empty() {
-            effect = Effect::Wider;
-        }
-        let detail = "carried as a list of entries".to_owned();
-        self.change(code, node.place, Kw::AdditionalProperties, Action::Carried, effect, detail);
-        let value = match kinds.as_slice() {
-            [one] => *one,
-            several => {
-                let branches = self.arena.list(several);
-                self.graph.add(self.union_of(branches, node.place))
-            }
-        };
-        self.go_deeper();
-        let lowered = self.lower(value, Pos::Property);
-        self.objects -= 1;
-        let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
-        let lowered = if may_lack {
-            Lowered { lens: self.lens.add(Shape::NullIsAbsent(lowered.lens)), ..lowered }
-        } else {
-            self.null_here(lowered)
-        };
-        let of_string = (Kw::Type.name(), Json::Str("string"));
-        let key = match key_pattern {
-            Some(pattern) => self.arena.obj(&[of_string, (Kw::Pattern.name(), self.arena.str(pattern))]),
-            None => self.arena.obj(&[of_string]),
-        };
-        let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
-        let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), names);
-        let list = [(Kw::Type.name(), Json::Str("array")), (Kw::Items.name(), item)];
-        (self.arena.obj(&list), lowered.lens)
-    }
-
-    fn takes_pattern(&self, pattern: &str) -> bool {
-        self.caps.accepts(Kw::Pattern) && crate::pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
-    }
-
     pub(super) fn put_object(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
@@ -290,7 +133,11 @@ impl<'d> Lowerer<'d, '_> {
         let mut names = None;
         self.go_deeper();
         let mut gone: Vec<&str> = Vec::new();
-        for (key, id) in rules.properties {
+        for (index, (key, id)) in rules.properties.iter().enumerate() {
+            if self.is_given_up() {
+                self.count_unprinted(rules.properties.get(index..).unwrap_or_default(), &wanted);
+                break;
+            }
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
@@ -348,8 +195,17 @@ impl<'d> Lowerer<'d, '_> {
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
             sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
-        own.clear();
-        self.spare_objects.push(own);
+        if own.properties.len() <= SPARE_ROOM {
+            own.clear();
+            self.spare_objects.push(own);
+        }
+    }
+
+    /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.
+    fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &Wanted<'_>) {
+        let optionals = rest.iter().filter(|(key, _)| !wanted.has(key)).count();
+        self.printed.properties += rest.len() as u64;
+        self.printed.optionals += optionals as u64;
     }
 
     /// Whether the values of properties travel as they are, as far as is known.
@@ -675,7 +531,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn drop_rule(&mut self, node: &'d Node<'d>, kw: Kw) {
+    pub(super) fn drop_rule(&mut self, node: &'d Node<'d>, kw: Kw) {
         let code = self.refusal_code(kw);
         self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }
@@ -701,7 +557,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         name.truncate(56);
         let names = taken.get_or_insert_with(|| {
-            let declared = node.object.iter().flat_map(|rules| rules.properties);
+            let declared = node.rules.object.iter().flat_map(|rules| rules.properties);
             Names::of(declared.map(|(own, _)| (*own).to_owned()))
         });
         let unique = names.unique(name);

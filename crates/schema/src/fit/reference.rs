@@ -33,7 +33,7 @@ impl<'d> Lowerer<'d, '_> {
             let any = self.any();
             return self.lower(any, pos);
         };
-        let bare = node.is_bare() && node.logic.is_none();
+        let bare = node.is_bare() && node.rules.logic.is_none();
         if self.refs == Refs::Inline || pos == Pos::Root {
             return self.inline(id, node, target, pos);
         }
@@ -91,7 +91,8 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.demand_code(Demand::NoCycle);
             return self.as_text(target, &code, "the schema contains itself");
         }
-        let (pointer, lens) = if target == self.root && self.root_in_place && self.caps.root_ref == RootRef::Taken {
+        let (pointer, lens) = if target == self.read.root && self.root_in_place && self.caps.root_ref == RootRef::Taken
+        {
             ("#", self.root_lens)
         } else {
             let (index, new) = self.define(target);
@@ -177,7 +178,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether nothing that was changed since then lets more or less through.
     pub(super) fn is_exact_since(&self, before: SoFar) -> bool {
-        let exact = |change: &Edit| matches!(change.effect, Effect::Same | Effect::Note);
+        let exact = |edit: &Edit| matches!(edit.change.effect, Effect::Same | Effect::Note);
         self.loosened == before.loosened && self.changes.iter().skip(before.changes).all(exact)
     }
 
@@ -190,7 +191,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
     fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
-        let merged = self.graph[target].logic.is_some_and(|logic| !logic.all.is_empty());
+        let merged = self.graph[target].rules.logic.is_some_and(|logic| !logic.all.is_empty());
         if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
             self.defining = Some(target);
             return self.lower(target, pos);
@@ -214,7 +215,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(index) = self.defined.get(&node) {
             return (*index, false);
         }
-        let word = self.graph.name(self.graph[node].place).unwrap_or("root");
+        let word = self.graph[node].place.and_then(|place| self.read.places.name(place)).unwrap_or("root");
         let mut name: String = word
             .chars()
             .map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' })
@@ -245,7 +246,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if pos != Pos::Root
             && node.is_bare()
-            && node.logic.is_none()
+            && node.rules.logic.is_none()
             && let Some(noted) = self.inline_noted(node, target, pos)
         {
             return noted;
@@ -318,7 +319,7 @@ impl<'d> Lowerer<'d, '_> {
         let size = self.repeated - before;
         self.opened.pop();
         let lowered = self.close_loop(target, lowered);
-        if typed || !self.graph.is_shared(target) {
+        if typed || !self.read.shared.contains(&target) {
             return lowered;
         }
         let exact = self.is_exact_since(so_far);

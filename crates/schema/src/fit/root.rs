@@ -3,7 +3,7 @@
 use super::budget::RootKind;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Logic, Node, Union};
+use crate::graph::{Node, Union};
 use crate::keyword::Kw;
 use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
@@ -14,7 +14,7 @@ const VALUE: &str = "value";
 
 impl<'d> Lowerer<'d, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
-        let root = self.root;
+        let root = self.read.root;
         if !self.caps.must(Demand::RootObject) {
             let mark = self.mark();
             self.root_in_place = true;
@@ -44,10 +44,10 @@ impl<'d> Lowerer<'d, '_> {
 
     /// What the caller's values are, as a whole.
     pub(super) fn root_kind(&mut self) -> RootKind {
-        let flat = self.flatten(self.root);
+        let flat = self.flatten(self.read.root);
         let node = self.graph[flat];
-        let spoken = node.types.is_none() && node.object.is_some() && node.unions().is_empty();
-        if self.types_of(self.root) == Types::OBJECT {
+        let spoken = node.types.is_none() && node.rules.object.is_some() && node.unions().is_empty();
+        if self.types_of(self.read.root) == Types::OBJECT {
             RootKind::Object
         } else if spoken {
             RootKind::Spoken
@@ -66,7 +66,7 @@ impl<'d> Lowerer<'d, '_> {
     fn lower_wrapped(&mut self, demand: Demand) -> Lowered<'d> {
         self.root_in_place = false;
         self.go_deeper();
-        let lowered = self.lower(self.root, Pos::Other);
+        let lowered = self.lower(self.read.root, Pos::Other);
         self.objects -= 1;
         let inner = self.null_here(lowered);
         let code = self.demand_code(demand);
@@ -83,7 +83,7 @@ impl<'d> Lowerer<'d, '_> {
         let mark = self.mark();
         self.root_in_place = true;
         self.root_lens = self.lens.reserve();
-        self.opened.push(self.root);
+        self.opened.push(self.read.root);
         let lowered = self.lower_merged_plain(node, Pos::Root);
         self.opened.pop();
         let object = lowered.json.get(Kw::Type.name()).is_some_and(|name| name.as_str() == Some("object"));
@@ -99,7 +99,7 @@ impl<'d> Lowerer<'d, '_> {
     /// description says the rest.
     fn plain_root(&mut self, node: &'d Node<'d>) -> &'d Node<'d> {
         let refused = self.caps.root_refused.has(Kw::AnyOf) || self.caps.root_refused.has(Kw::OneOf);
-        let declares = node.object.is_some_and(|rules| !rules.properties.is_empty());
+        let declares = node.rules.object.is_some_and(|rules| !rules.properties.is_empty());
         if node.unions().is_empty() || !refused || !declares {
             return node;
         }
@@ -107,7 +107,7 @@ impl<'d> Lowerer<'d, '_> {
             union.branches.iter().all(|branch| {
                 let flat = lowerer.flatten(*branch);
                 let node = lowerer.graph[flat];
-                let mut parts = node.object.iter().flat_map(|rules| rules.properties);
+                let mut parts = node.rules.object.iter().flat_map(|rules| rules.properties);
                 node.asks_only_required() && parts.all(|(_, id)| lowerer.graph[*id].is_any())
             })
         };
@@ -115,14 +115,13 @@ impl<'d> Lowerer<'d, '_> {
         if !unions.iter().all(|union| only_required(self, union)) {
             return node;
         }
-        let mut plain = *node;
-        plain.logic = plain.logic.and_then(|logic| Logic { unions: &[], ..*logic }.kept(self.arena));
+        let plain = node.without_unions(self.arena);
         for union in unions {
             let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
             let mut groups = Vec::new();
             for branch in union.branches {
                 let flat = self.flatten(*branch);
-                let names = self.graph[flat].object.map_or(&[][..], |rules| rules.required);
+                let names = self.graph[flat].rules.object.map_or(&[][..], |rules| rules.required);
                 groups.push(names.join(" and "));
             }
             groups.retain(|group| !group.is_empty());
@@ -140,13 +139,13 @@ impl<'d> Lowerer<'d, '_> {
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
         let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
         let has_union = !node.unions().is_empty();
-        let spoken = node.types.is_none() && node.object.is_some() && node.values.is_none() && !has_union;
+        let spoken = node.types.is_none() && node.rules.object.is_some() && node.rules.values.is_none() && !has_union;
         // An empty schema at the root is a tool without arguments.
         let silent = node.is_any() && node.notes.is_empty();
-        let refused_values = node.values.is_some();
+        let refused_values = node.rules.values.is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
-        let needs_all = node.logic.is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
+        let needs_all = node.rules.logic.is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
         (types == Types::OBJECT || spoken || silent)
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))
             && !refused_values
@@ -173,14 +172,14 @@ pub(super) fn rebase(change: &mut Change, lens: &Lens) {
 impl Node<'_> {
     /// Whether a node says nothing but which keys are required.
     fn asks_only_required(&self) -> bool {
-        let bare = self.values.is_none()
-            && self.formats.is_empty()
-            && self.number.is_none()
-            && self.text.is_none()
-            && self.array.is_none()
-            && self.logic.is_none();
+        let bare = self.rules.values.is_none()
+            && self.rules.formats.is_empty()
+            && self.rules.number.is_none()
+            && self.rules.text.is_none()
+            && self.rules.array.is_none()
+            && self.rules.logic.is_none();
         bare && self.types.is_none_or(|types| types == Types::OBJECT)
-            && self.object.is_some_and(|rules| {
+            && self.rules.object.is_some_and(|rules| {
                 !rules.required.is_empty()
                     && rules.patterns.is_empty()
                     && rules.additional.is_none()

@@ -4,9 +4,10 @@
 use foldhash::HashSet;
 
 use super::{Lowered, Lowerer, Pos, own_code};
-use crate::graph::{NodeId, Place};
+use crate::graph::NodeId;
 use crate::keyword::Kw;
-use crate::lens::{Found, Lens, LensId};
+use crate::lens::{Found, Guesses, Lens, LensId};
+use crate::place::Place;
 use crate::report::{Action, Effect};
 
 /// How often a schema is printed again to tell branches apart.
@@ -75,9 +76,9 @@ impl<'d> Lowerer<'d, '_> {
     /// Records the branches whose values may be sent as another one's, as only a validator could tell them apart.
     fn note_guesses(&mut self, lens: &Lens) {
         let unions = std::mem::take(&mut self.unions);
-        let doubtful = lens.doubtful();
+        let mut guesses = Guesses::new(lens);
         for Told { lens: union, branches, .. } in &unions {
-            for branch in lens.guessed(*union, &doubtful).into_iter().filter_map(|index| branches.get(index)) {
+            for branch in guesses.within(*union).into_iter().filter_map(|index| branches.get(index)) {
                 let place = self.graph[*branch].place;
                 let detail = "its values may be sent as another branch: what tells them apart cannot be asked";
                 self.change(&own_code(), place, Kw::AnyOf, Action::Carried, Effect::Narrower, detail);

@@ -7,10 +7,11 @@ use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Place, Union};
+use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
 use crate::json::Json;
 use crate::keyword::{Kw, KwSet};
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
+use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -24,14 +25,12 @@ impl<'d> Lowerer<'d, '_> {
         {
             return lowered;
         }
-        let mut base = *node;
-        base.notes = &[];
-        base.logic = base.logic.and_then(|logic| Logic { unions: &[], ..*logic }.kept(self.arena));
+        let base = Node { notes: &[], ..node.without_unions(self.arena) };
         let (notes, unions) = (node.notes, node.unions());
-        let silent = base.is_bare() && base.logic.is_none();
+        let silent = base.is_bare() && base.rules.logic.is_none();
         // A type beside a union is often what every branch says again.
         let only_types = base.types.filter(|_| base.asks_only_types());
-        let weight = base.object.map_or(1, |rules| rules.properties.len().max(1));
+        let weight = base.rules.object.map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
             Some(base) => *base,
@@ -83,7 +82,7 @@ impl<'d> Lowerer<'d, '_> {
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
         !demanding
             && !listed
-            && node.values.is_none()
+            && node.rules.values.is_none()
             && node.unions().iter().all(takes)
             && (!several || self.says(Kw::AllOf, pos))
     }
@@ -144,7 +143,8 @@ impl<'d> Lowerer<'d, '_> {
             several => {
                 if let Some(values) = self.folded_values(several, null) {
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let folded = Node { types: Some(types), values: Some(self.arena.list(&values)), ..*about };
+                    let rules = Rules { values: Some(self.arena.list(&values)), ..*about.rules };
+                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.arena);
                     return self.lower_values(self.arena.keep(folded), pos);
                 }
                 if self.says(Kw::AnyOf, pos) {
@@ -162,7 +162,7 @@ impl<'d> Lowerer<'d, '_> {
     /// Whether a branch of nothing but `null` takes it: what else is said of the value may exclude it.
     fn takes_null(&mut self, id: NodeId) -> bool {
         let node = &self.graph[id];
-        if node.logic.is_none() {
+        if node.rules.logic.is_none() {
             return true;
         }
         let (place, guard) = (node.place, self.guard(id));
@@ -179,7 +179,7 @@ impl<'d> Lowerer<'d, '_> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
             let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
-            match node.logic {
+            match node.rules.logic {
                 Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
                     if plain =>
                 {
@@ -225,7 +225,7 @@ impl<'d> Lowerer<'d, '_> {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
             let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
-            if node.values.is_none() || node.logic.is_some() || described {
+            if node.rules.values.is_none() || node.rules.logic.is_some() || described {
                 return None;
             }
             let (values, sure) = self.values_left(node);
@@ -388,20 +388,21 @@ impl<'d> Lowerer<'d, '_> {
         }
         let properties = self.arena.list(&properties);
         let object = ObjectRules { properties, additional: Some(closed), ..ObjectRules::default() };
-        let choice = Node {
-            place: about.place,
-            types: Some(Types::OBJECT),
-            object: Some(self.arena.keep(object)),
-            notes: about.notes,
-            ..Node::default()
-        };
-        let lowered = self.emit(self.arena.keep(choice), Pos::Other);
+        let lowered = self.emit(self.made_object(object, about), Pos::Other);
         let told = branches.to_vec();
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
         self.unions.push(Told { place: about.place, lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
+    }
+
+    /// An object that stands for what a node asks, with its annotations.
+    pub(super) fn made_object(&self, object: ObjectRules<'d>, about: &Node<'d>) -> &'d Node<'d> {
+        let rules = Rules { object: Some(self.arena.keep(object)), ..Rules::default() };
+        let types = Some(Types::OBJECT);
+        let made = Node { place: about.place, types, notes: about.notes, ..Node::default() };
+        self.arena.keep(made.asking(rules, self.arena))
     }
 
     /// One node that accepts what any of these accepts, where all are of one type.
@@ -427,25 +428,26 @@ impl<'d> Lowerer<'d, '_> {
                 return self.join(&open);
             }
         }
-        let mut joined = Node { types: Some(types), ..Node::default() };
+        let mut rules = Rules::default();
         if types == Types::OBJECT {
-            joined.object = Some(self.arena.keep(self.join_objects(&nodes)));
+            rules.object = Some(self.arena.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
             let items = self.join_items(&nodes);
-            let min = nodes.iter().map(|node| node.array.map_or(0, |own| own.min)).min().unwrap_or(0);
-            joined.array = Some(self.arena.keep(ArrayRules { items, min, ..ArrayRules::default() }));
-        } else if nodes.iter().all(|node| node.values.is_some()) {
-            let values: Vec<&'d Json<'d>> = nodes.iter().filter_map(|node| node.values).flatten().copied().collect();
-            joined.values = Some(self.arena.list(&values));
+            let min = nodes.iter().map(|node| node.rules.array.map_or(0, |own| own.min)).min().unwrap_or(0);
+            rules.array = Some(self.arena.keep(ArrayRules { items, min, ..ArrayRules::default() }));
+        } else if nodes.iter().all(|node| node.rules.values.is_some()) {
+            let values: Vec<&'d Json<'d>> =
+                nodes.iter().filter_map(|node| node.rules.values).flatten().copied().collect();
+            rules.values = Some(self.arena.list(&values));
         }
-        Some(joined)
+        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.arena))
     }
 
     /// What an item may be in any of these arrays; nothing where it may be anything in one.
     fn join_items(&mut self, nodes: &[&'d Node<'d>]) -> Option<NodeId> {
         let mut kinds: Vec<NodeId> = Vec::new();
         for node in nodes {
-            let rules = node.array?;
+            let rules = node.rules.array?;
             let rest = rules.items?;
             let rest = (!self.is_never(rest)).then_some(rest);
             for kind in rules.prefix.iter().copied().chain(rest) {
@@ -462,7 +464,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut properties: Vec<(&'d str, NodeId)> = Vec::new();
         let mut kinds: Vec<Vec<NodeId>> = Vec::new();
         for node in nodes {
-            for (key, id) in node.object.unwrap_or(&none).properties {
+            for (key, id) in node.rules.object.unwrap_or(&none).properties {
                 let known = properties.iter().position(|(own, _)| own == key);
                 if let Some(list) = known.and_then(|index| kinds.get_mut(index)) {
                     list.push(*id);
@@ -475,7 +477,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut open = None;
         for ((key, id), mut list) in properties.iter_mut().zip(kinds) {
             for node in nodes {
-                let rules = node.object.unwrap_or(&none);
+                let rules = node.rules.object.unwrap_or(&none);
                 if rules.properties.iter().any(|(own, _)| own == key) {
                     continue;
                 }
@@ -496,16 +498,17 @@ impl<'d> Lowerer<'d, '_> {
             let detail = "what another branch says of a property holds here too";
             self.change(&code, place, Kw::AdditionalProperties, Action::Merged, Effect::Narrower, detail);
         }
-        let all_require = |name: &&str| nodes.iter().all(|node| node.object.unwrap_or(&none).required.contains(name));
-        let required = nodes.first().and_then(|node| node.object).map_or(&[][..], |rules| rules.required);
+        let all_require =
+            |name: &&str| nodes.iter().all(|node| node.rules.object.unwrap_or(&none).required.contains(name));
+        let required = nodes.first().and_then(|node| node.rules.object).map_or(&[][..], |rules| rules.required);
         let mut joined = ObjectRules {
             properties: self.arena.list(&properties),
             required: self.arena.filtered(required, all_require),
             ..ObjectRules::default()
         };
-        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.object?.additional).collect();
+        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.rules.object?.additional).collect();
         let bounded = rest.len() == nodes.len()
-            && nodes.iter().all(|node| node.object.is_none_or(|rules| rules.patterns.is_empty()));
+            && nodes.iter().all(|node| node.rules.object.is_none_or(|rules| rules.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
             joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
@@ -516,8 +519,7 @@ impl<'d> Lowerer<'d, '_> {
     /// A node that is an `anyOf` and nothing else.
     pub(super) fn union_of(&self, branches: &'d [NodeId], place: Option<Place>) -> Node<'d> {
         let unions = self.arena.list(&[Union { exactly_one: false, branches }]);
-        let logic = self.arena.keep(Logic { unions, ..Logic::default() });
-        Node { place, logic: Some(logic), ..Node::default() }
+        Node { place, ..Node::default() }.with_logic(Logic { unions, ..Logic::default() }, self.arena)
     }
 
     /// A node that accepts what any of these accepts.

@@ -3,7 +3,7 @@
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::Node;
+use crate::graph::{Node, Rules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{Shape, Verdict};
@@ -104,8 +104,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let values = self.arena.list(&own);
-            branches.push(self.graph.add(Node { types: Some(kind), values: Some(values), ..Node::default() }));
+            let rules = Rules { values: Some(self.arena.list(&own)), ..Rules::default() };
+            let branch = Node { types: Some(kind), ..Node::default() };
+            branches.push(self.graph.add(branch.asking(rules, self.arena)));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
@@ -198,8 +199,7 @@ impl<'d> Lowerer<'d, '_> {
     /// A dialect without enums: the types stay, the values go into the description.
     fn values_as_types(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = *node;
-        plain.values = None;
+        let mut plain = node.asking(Rules { values: None, ..*node.rules }, self.arena);
         plain.types = Some(types);
         let mut facts = Vec::new();
         self.spill(Kw::Enum, &self.listed(values), node.place, Effect::Wider, &mut facts);
@@ -209,8 +209,8 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
     pub(super) fn values_left(&mut self, node: &'d Node<'d>) -> (Vec<&'d Json<'d>>, bool) {
-        let values = node.values.into_iter().flatten().copied();
-        if node.has_no_rules_beside_values() && node.logic.is_none() {
+        let values = node.rules.values.into_iter().flatten().copied();
+        if node.has_no_rules_beside_values() && node.rules.logic.is_none() {
             return (values.collect(), true);
         }
         let guard = self.rules_guard(node);

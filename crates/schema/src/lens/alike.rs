@@ -1,10 +1,15 @@
 //! Branches of a union that can look the same on the wire and mean different values: found by laying the shapes of two branches,
 //! and what is asked of their values, over each other. Where none do, it does not matter which branch a value is read by.
 
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
 use foldhash::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::apply::Way;
+use super::frame::Frame;
 use super::guard::{Reach, same};
 use super::{Branch, Guard, GuardId, Lens, LensId, Shape, Sized};
 use crate::types::Types;
@@ -21,6 +26,9 @@ pub(super) const DEEPEST_TYPES: usize = 8;
 /// More listed values than this are not looked at one by one.
 const MOST_VALUES: usize = 256;
 
+/// So many listed values are compared with as many others, each with each.
+const FEW_VALUES: usize = 16;
+
 /// How two shapes meet on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Meeting {
@@ -33,12 +41,26 @@ pub(super) enum Meeting {
 }
 
 /// A shape, and what is asked of the values that travel in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Null,
     Of(LensId, Option<GuardId>),
     /// Entries of such values.
     Entries(LensId, Option<GuardId>),
+}
+
+impl Hash for Side {
+    /// In one piece: sides are looked up more often than anything else is done with them.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let packed = |id: LensId, guard: Option<GuardId>| {
+            u64::from(id.0) << 32 | guard.map_or(u64::from(u32::MAX), |guard| guard.index() as u64)
+        };
+        state.write_u64(match *self {
+            Self::Null => u64::MAX,
+            Self::Of(id, guard) => packed(id, guard),
+            Self::Entries(id, guard) => !packed(id, guard),
+        });
+    }
 }
 
 /// Two branches of a union.
@@ -108,9 +130,23 @@ impl Lens {
 
 pub(super) struct Comparer<'l> {
     pub(super) lens: &'l Lens,
-    known: HashMap<(Side, Side), Meeting>,
+    known: HashMap<(Side, Side), Known>,
+    /// The pairs that became known within the outermost one that is being compared.
+    trail: Vec<(Side, Side)>,
+    /// The depth of the outermost pair, of those being compared, that what is found now was made to depend on.
+    leans: usize,
+    /// The objects that shapes make on the wire.
+    pub(super) framed: HashMap<Side, Rc<Frame<'l>>>,
     pub(super) steps_left: usize,
     depth: usize,
+}
+
+/// What is known of a pair.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Meets(Meeting),
+    /// It is being compared, at that depth.
+    Open(usize),
 }
 
 /// A list on the wire.
@@ -126,31 +162,75 @@ enum List<'l> {
 
 impl<'l> Comparer<'l> {
     pub(super) fn new(lens: &'l Lens) -> Self {
-        Self { lens, known: HashMap::default(), steps_left: MOST_STEPS, depth: 0 }
+        Self {
+            lens,
+            known: HashMap::default(),
+            trail: Vec::new(),
+            leans: usize::MAX,
+            framed: HashMap::default(),
+            steps_left: MOST_STEPS,
+            depth: 0,
+        }
+    }
+
+    /// Gives the comparer as many steps as it had when it was new. What it knows it keeps.
+    pub(super) fn rest(&mut self) {
+        self.steps_left = MOST_STEPS;
     }
 
     pub(super) fn meet(&mut self, a: Side, b: Side) -> Meeting {
         let (a, b) = (self.settled(a), self.settled(b));
+        if self.stated_types(a).and(self.stated_types(b)).is_none() {
+            return Meeting::Never;
+        }
         if a == b {
             return Meeting::Alike;
         }
         let pair = if a < b { (a, b) } else { (b, a) };
-        if let Some(known) = self.known.get(&pair) {
-            return *known;
-        }
+        let new = match self.known.entry(pair) {
+            Entry::Occupied(known) => match *known.get() {
+                Known::Meets(meeting) => return meeting,
+                // A pair within itself adds nothing to what is found on the way there.
+                Known::Open(depth) => {
+                    self.leans = self.leans.min(depth);
+                    return Meeting::Alike;
+                }
+            },
+            Entry::Vacant(new) => new,
+        };
         let Some(left) = self.steps_left.checked_sub(1) else { return Meeting::Alike };
         self.steps_left = left;
         if self.depth == DEEPEST {
             // What is too far away to be compared is taken to differ.
             return if self.is_same(a) && self.is_same(b) { Meeting::Alike } else { Meeting::Clash };
         }
-        // A pair within itself adds nothing to what is found on the way there.
-        self.known.insert(pair, Meeting::Alike);
+        new.insert(Known::Open(self.depth));
+        let (start, leant) = (self.trail.len(), std::mem::replace(&mut self.leans, usize::MAX));
         self.depth += 1;
         let meeting = self.laid_over(a, b);
         self.depth -= 1;
-        self.known.insert(pair, meeting);
+        if self.leans <= self.depth && meeting == Meeting::Never {
+            // What was found as if this pair could meet is not known after all. Within a clash it may stay: that is mended, and
+            // all compared again.
+            for pair in self.trail.drain(start..) {
+                self.known.remove(&pair);
+            }
+        }
+        self.known.insert(pair, Known::Meets(meeting));
+        if self.leans < self.depth {
+            self.trail.push(pair);
+            self.leans = self.leans.min(leant);
+        } else {
+            self.trail.truncate(start);
+            self.leans = leant;
+        }
         meeting
+    }
+
+    /// The types that are stated for what travels as it is: no search, and seldom all that is known.
+    fn stated_types(&self, side: Side) -> Types {
+        let Side::Of(LensId::SAME, _) = side else { return Types::ANY };
+        self.guard(side).and_then(|guard| guard.types).unwrap_or(Types::ANY)
     }
 
     /// The shape that a link leads to.
@@ -185,6 +265,11 @@ impl<'l> Comparer<'l> {
         }
         let shared = self.types(a, DEEPEST_TYPES).and(self.types(b, DEEPEST_TYPES));
         if shared.is_none() {
+            return Meeting::Never;
+        }
+        if let (Some(x), Some(y)) = (self.constants(a), self.constants(b))
+            && !x.iter().any(|own| y.iter().any(|other| same(own, other)))
+        {
             return Meeting::Never;
         }
         for (own, other) in [(a, b), (b, a)] {
@@ -268,6 +353,12 @@ impl<'l> Comparer<'l> {
             types = types.and(union.iter().fold(Types::NONE, |all, own| all.or(self.asked_types(*own, depth))));
         }
         types
+    }
+
+    /// The few values that are listed for what travels as it is, where they are.
+    fn constants(&self, side: Side) -> Option<&'l [Value]> {
+        let Side::Of(LensId::SAME, _) = side else { return None };
+        self.guard(side)?.values.as_deref().filter(|values| values.len() <= FEW_VALUES)
     }
 
     /// What a shape makes of the values that are listed for it, where they are: on the wire, and for the caller.
@@ -422,5 +513,43 @@ impl<'l> Comparer<'l> {
         // An empty list has no items that could tell.
         let objects = self.types(self.item(items, 0), DEEPEST_TYPES).meets(Types::OBJECT);
         if least == 0 || objects { Meeting::Clash } else { Meeting::Never }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Comparer, Guard, GuardId, Lens, LensId, Meeting, Side};
+    use crate::types::Types;
+
+    fn object(properties: &[(&str, GuardId)]) -> Guard {
+        Guard {
+            types: Some(Types::OBJECT),
+            required: properties.iter().map(|(key, _)| (*key).to_owned()).collect(),
+            properties: properties.iter().map(|(key, id)| ((*key).to_owned(), *id)).collect(),
+            ..Guard::default()
+        }
+    }
+
+    #[test]
+    fn what_was_found_on_an_assumption_that_failed_is_not_known() {
+        let mut lens = Lens::identity();
+        let [a, b, c, d] = [(); 4].map(|()| lens.add_guard(Guard::default()));
+        let [tag_a, tag_b] =
+            ["a", "b"].map(|tag| lens.add_guard(Guard { values: Some(vec![json!(tag)]), ..Guard::default() }));
+        for (id, guard) in [
+            (a, object(&[("next", c), ("tag", tag_a)])),
+            (b, object(&[("next", d), ("tag", tag_b)])),
+            (c, object(&[("up", a)])),
+            (d, object(&[("up", b)])),
+        ] {
+            lens.set_guard(id, guard);
+        }
+        let side = |id| Side::Of(LensId::SAME, Some(id));
+        let mut comparer = Comparer::new(&lens);
+        assert_eq!(comparer.meet(side(a), side(b)), Meeting::Never);
+        // On the way there it was compared as if the pair around it could meet.
+        assert_eq!(comparer.meet(side(c), side(d)), Meeting::Never);
     }
 }

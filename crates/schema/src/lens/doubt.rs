@@ -2,9 +2,10 @@
 //! right for the caller's value is then a guess.
 
 use std::hash::BuildHasher;
+use std::rc::Rc;
 
-use foldhash::HashSet;
 use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashSet};
 
 use super::alike::{Comparer, Meeting, Side};
 use super::guard::{Guard, GuardId, More};
@@ -14,10 +15,10 @@ use super::{Lens, LensId, Shape, Uses, format};
 const MOST_GUARDS: usize = 2_000;
 
 /// What is asked and cannot be told.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Doubt {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Doubt<'l> {
     at: Way,
-    what: What,
+    what: What<'l>,
 }
 
 /// The way to a part of a value, as a number: spelled out it would cost more than all else.
@@ -42,58 +43,72 @@ enum Step<'s> {
     Within(GuardId),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum What {
-    Format(String),
-    /// Another rule, in words.
-    Rule(String),
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What<'l> {
+    Format(&'l str),
+    Pattern(&'l str),
+    /// A multiple of the number of these bits.
+    Multiple(u64),
+    Unique,
     /// More than a guard holds.
     Unasked(GuardId),
     /// What was asked further up is asked again.
     Again(GuardId),
 }
 
-impl What {
-    fn is_decided(&self) -> bool {
+impl What<'_> {
+    fn is_decided(self) -> bool {
         match self {
             Self::Format(name) => format::is_decided(name),
             Self::Again(_) => true,
-            Self::Rule(_) | Self::Unasked(_) => false,
+            Self::Pattern(_) | Self::Multiple(_) | Self::Unique | Self::Unasked(_) => false,
         }
     }
 }
 
 /// The guards that ask what cannot be told, or have one below that does.
 #[derive(Debug)]
-pub(crate) struct Doubtful(Vec<bool>);
+struct Doubtful(Vec<bool>);
 
 impl Doubtful {
-    fn has(&self, id: GuardId) -> bool {
-        self.0.get(id.index()).copied().unwrap_or(true)
-    }
-}
-
-impl Lens {
-    /// Where anything is asked that cannot be told.
-    pub(crate) fn doubtful(&self) -> Doubtful {
+    fn of(lens: &Lens) -> Self {
         let mut uses = Uses::default();
         let mut asking = Vec::new();
-        for (index, guard) in self.guards.iter().enumerate() {
+        for (index, guard) in lens.guards.iter().enumerate() {
             if guard.asks_what_cannot_be_told() {
                 asking.push(index);
             }
             guard.each_inner(&mut |inner| uses.add(inner.index(), index));
         }
         if asking.is_empty() {
-            Doubtful(vec![false; self.guards.len()])
+            Self(vec![false; lens.guards.len()])
         } else {
-            Doubtful(uses.all_above(asking, self.guards.len()))
+            Self(uses.all_above(asking, lens.guards.len()))
         }
     }
 
+    fn has(&self, id: GuardId) -> bool {
+        self.0.get(id.index()).copied().unwrap_or(true)
+    }
+}
+
+/// A search of the unions of a lens for guesses. What is found in one is known in the next.
+pub(crate) struct Guesses<'l> {
+    lens: &'l Lens,
+    doubtful: Doubtful,
+    /// What guards ask that cannot be told.
+    doubts: HashMap<GuardId, Rc<HashSet<Doubt<'l>>>>,
+    comparer: Comparer<'l>,
+}
+
+impl<'l> Guesses<'l> {
+    pub(crate) fn new(lens: &'l Lens) -> Self {
+        Self { lens, doubtful: Doubtful::of(lens), doubts: HashMap::default(), comparer: Comparer::new(lens) }
+    }
+
     /// The branches of a union that may be taken for a value that only a later one accepts, by their numbers.
-    pub(crate) fn guessed(&self, id: LensId, doubtful: &Doubtful) -> Vec<usize> {
-        let branches: Vec<(LensId, GuardId)> = match self.shape(id) {
+    pub(crate) fn within(&mut self, id: LensId) -> Vec<usize> {
+        let branches: Vec<(LensId, GuardId)> = match self.lens.shape(id) {
             Shape::Union(branches) => branches.iter().map(|own| (own.lens, own.guard)).collect(),
             // Each under a key of its own.
             Shape::Choice { branches, .. } => {
@@ -112,20 +127,21 @@ impl Lens {
             | Shape::Text
             | Shape::Labels(_) => return Vec::new(),
         };
-        if branches.iter().filter(|(_, guard)| doubtful.has(*guard)).count() < 2 {
+        if branches.iter().filter(|(_, guard)| self.doubtful.has(*guard)).count() < 2 {
             return Vec::new();
         }
-        let doubts: Vec<HashSet<Doubt>> = branches.iter().map(|(_, guard)| self.doubts(*guard, doubtful)).collect();
-        let asks = |own: &HashSet<Doubt>| own.iter().any(|doubt| !matches!(doubt.what, What::Again(_)));
-        let mut comparer = Comparer::new(self);
+        let doubts: Vec<Rc<HashSet<Doubt<'l>>>> = branches.iter().map(|(_, guard)| self.doubts(*guard)).collect();
+        let asks = |own: &HashSet<Doubt<'_>>| own.iter().any(|doubt| !matches!(doubt.what, What::Again(_)));
+        self.comparer.rest();
+        let comparer = &mut self.comparer;
         let mut guessed = Vec::new();
         for (second, ((lens, guard), own)) in branches.iter().zip(&doubts).enumerate() {
-            let mistaken = |((other_lens, other), theirs): (&(LensId, GuardId), &HashSet<Doubt>)| {
-                let decided = own.iter().chain(theirs).all(|doubt| doubt.what.is_decided());
+            let mistaken = |((other_lens, other), theirs): (&(LensId, GuardId), &Rc<HashSet<Doubt<'_>>>)| {
+                let decided = || own.iter().chain(theirs.iter()).all(|doubt| doubt.what.is_decided());
                 other_lens != lens
                     && asks(own)
                     && asks(theirs)
-                    && !decided
+                    && !decided()
                     && !theirs.is_subset(own)
                     && comparer.meet(Side::Of(LensId::SAME, Some(*other)), Side::Of(LensId::SAME, Some(*guard)))
                         != Meeting::Never
@@ -137,24 +153,28 @@ impl Lens {
         guessed
     }
 
-    fn doubts(&self, guard: GuardId, doubtful: &Doubtful) -> HashSet<Doubt> {
-        let (seen, found) = (HashSet::default(), HashSet::default());
-        let mut search = Search { lens: self, doubtful, seen, left: MOST_GUARDS, found };
-        search.look(guard, Way::START);
-        search.found
+    fn doubts(&mut self, guard: GuardId) -> Rc<HashSet<Doubt<'l>>> {
+        let (lens, doubtful) = (self.lens, &self.doubtful);
+        let known = self.doubts.entry(guard).or_insert_with(|| {
+            let (seen, found) = (HashSet::default(), HashSet::default());
+            let mut search = Search { lens, doubtful, seen, left: MOST_GUARDS, found };
+            search.look(guard, Way::START);
+            Rc::new(search.found)
+        });
+        Rc::clone(known)
     }
 }
 
-struct Search<'l> {
+struct Search<'l, 's> {
     lens: &'l Lens,
-    doubtful: &'l Doubtful,
+    doubtful: &'s Doubtful,
     seen: HashSet<GuardId>,
     left: usize,
-    found: HashSet<Doubt>,
+    found: HashSet<Doubt<'l>>,
 }
 
-impl Search<'_> {
-    fn add(&mut self, at: Way, what: What) {
+impl<'l> Search<'l, '_> {
+    fn add(&mut self, at: Way, what: What<'l>) {
         self.found.insert(Doubt { at, what });
     }
 
@@ -169,26 +189,26 @@ impl Search<'_> {
             self.add(at, What::Unasked(id));
         }
         for pattern in guard.patterns.iter().filter_map(|pattern| pattern.unusable()) {
-            self.add(at, What::Rule(pattern.to_owned()));
+            self.add(at, What::Pattern(pattern));
         }
         if guard.pattern_properties.iter().any(|(pattern, _)| pattern.unusable().is_some()) {
             self.add(at, What::Unasked(id));
         }
         if let Some(more) = &guard.more {
             for format in more.formats.iter().filter(|format| format::is_known(format)) {
-                self.add(at, What::Format(format.clone()));
+                self.add(at, What::Format(format));
             }
             for step in more.multiples.iter().filter(|step| step.fract() != 0.0) {
-                self.add(at, What::Rule(format!("a multiple of {step}")));
+                self.add(at, What::Multiple(step.to_bits()));
             }
             if more.unique {
-                self.add(at, What::Rule("unique".to_owned()));
+                self.add(at, What::Unique);
             }
         }
         self.look_inside(id, guard, at);
     }
 
-    fn look_inside(&mut self, id: GuardId, guard: &Guard, at: Way) {
+    fn look_inside(&mut self, id: GuardId, guard: &'l Guard, at: Way) {
         for (key, own) in &guard.properties {
             self.look(*own, at.step(Step::Key(key)));
         }

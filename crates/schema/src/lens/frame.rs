@@ -1,5 +1,7 @@
 //! An object on the wire as far as it can be told from another: its keys, what may stand under each, and what that means.
 
+use std::rc::Rc;
+
 use super::alike::{Comparer, DEEPEST_TYPES, Meeting, Side};
 use super::choose::property_of;
 use super::{Absent, Guard, GuardId, LensId, ObjectShape, Shape, Undeclared};
@@ -92,7 +94,16 @@ impl<'l> Frame<'l> {
 
 impl<'l> Comparer<'l> {
     /// The object that a shape makes on the wire.
-    pub(super) fn frame(&self, side: Side) -> Frame<'l> {
+    pub(super) fn frame(&mut self, side: Side) -> Rc<Frame<'l>> {
+        if let Some(known) = self.framed.get(&side) {
+            return Rc::clone(known);
+        }
+        let frame = Rc::new(self.framed_anew(side));
+        self.framed.insert(side, Rc::clone(&frame));
+        frame
+    }
+
+    fn framed_anew(&self, side: Side) -> Frame<'l> {
         let guard = self.guard(side);
         let Side::Of(id, own) = side else { return Frame { kind: Kind::Object, keys: Vec::new(), others: Vec::new() } };
         match self.lens.shape(id) {

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 pub(crate) use alike::Found;
 pub use apply::LensError;
+pub(crate) use doubt::Guesses;
 pub(crate) use guard::{Guard, GuardId, More, Pattern, Sized, Verdict};
 pub use image::NoImage;
 

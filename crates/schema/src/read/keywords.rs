@@ -5,11 +5,12 @@ use super::{Draft, Reader, close};
 use crate::arena::Arena;
 use crate::error::ReadError;
 use crate::graph::{
-    ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, Place, Side,
-    Step, TextRules, Union,
+    ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, Rules, Side,
+    TextRules, Union,
 };
 use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw, KwSet};
+use crate::place::{Place, ROOT, Step};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -44,6 +45,8 @@ const LATER: &[(Kw, Draft)] = &[
 #[derive(Default)]
 pub(super) struct Sketch<'d> {
     pub(super) node: Node<'d>,
+    values: Values<'d>,
+    formats: &'d [&'d str],
     number: Option<NumberRules<'d>>,
     text: Option<TextRules<'d>>,
     array: Option<ArrayRules<'d>>,
@@ -69,14 +72,16 @@ impl<'d> Sketch<'d> {
 
     /// The node, with its rules in the arena.
     fn finished(&self, arena: &'d Arena) -> Node<'d> {
-        Node {
+        let rules = Rules {
+            values: self.values,
+            formats: self.formats,
             number: self.number.as_ref().map(|rules| arena.keep(*rules)),
             text: self.text.map(|rules| arena.keep(rules)),
             array: self.array.map(|rules| arena.keep(rules)),
             object: self.object.map(|rules| arena.keep(rules)),
             logic: self.logic.map(|rules| arena.keep(rules)),
-            ..self.node
-        }
+        };
+        self.node.asking(rules, arena)
     }
 
     fn add_union(&mut self, exactly_one: bool, branches: &'d [NodeId], arena: &'d Arena) {
@@ -149,7 +154,7 @@ impl<'d> Reader<'d> {
     ) -> Result<(), ReadError> {
         let arena = self.arena;
         let node = &mut sketch.node;
-        let place = node.place.unwrap_or(crate::graph::ROOT);
+        let place = node.place.unwrap_or(ROOT);
         let nothing = matches!(value, Json::Null) && kw.row().holds != Holds::Data;
         let odd = match kw.row().holds {
             Holds::Text => value.as_str().is_none(),
@@ -213,16 +218,18 @@ impl<'d> Reader<'d> {
             Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, sketch, scope)?,
             Kw::Type => self.type_names(value, sketch, scope)?,
             Kw::Nullable => value.as_bool().inspect(|flag| sketch.nullable = Some(*flag)).is_some(),
-            Kw::Format => value.as_str().map(|format| node.formats = arena.extended(node.formats, &[format])).is_some(),
+            Kw::Format => {
+                value.as_str().map(|format| sketch.formats = arena.extended(sketch.formats, &[format])).is_some()
+            }
             // An empty list is what generators write for "no list".
             Kw::Enum => value
                 .as_arr()
                 .filter(|values| !values.is_empty())
-                .map(|values| keep(node, values.iter(), arena))
+                .map(|values| keep(&mut sketch.values, values.iter(), arena))
                 .is_some(),
             Kw::Const => {
-                keep(node, std::iter::once(value), arena);
-                node.constant = true;
+                keep(&mut sketch.values, std::iter::once(value), arena);
+                sketch.node.constant = true;
                 true
             }
             Kw::MultipleOf | Kw::DivisibleBy => {
@@ -374,7 +381,7 @@ impl<'d> Reader<'d> {
     /// Puts together what several keywords say in common.
     fn assemble(&mut self, sketch: &mut Sketch<'d>, scope: Scope<'d>) -> Result<Node<'d>, ReadError> {
         let arena = self.arena;
-        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        let place = sketch.node.place.unwrap_or(ROOT);
         if let Some(rules) = &mut sketch.number {
             for (excludes, bound) in
                 [(sketch.minimum_excludes, &mut rules.min), (sketch.maximum_excludes, &mut rules.max)]
@@ -426,10 +433,10 @@ impl<'d> Reader<'d> {
             self.allow_null(&mut node, place);
         }
         self.forget_siblings(&mut node, place);
-        if let (Some(values), Some(types)) = (node.values, node.types) {
+        if let (Some(values), Some(types)) = (node.rules.values, node.types) {
             let fitting = arena.filtered(values, |value| types.meets(Types::of(value)));
-            node.values = Some(fitting);
             if fitting.len() < values.len() {
+                node = node.asking(Rules { values: Some(fitting), ..*node.rules }, arena);
                 let detail = "values that the type refuses are left out";
                 self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
             }
@@ -443,26 +450,27 @@ impl<'d> Reader<'d> {
             let detail = "`nullable` is read as OpenAPI means it";
             self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, Effect::Wider, detail);
         }
-        if node.is_bare() && (node.target.is_some() || node.logic.is_some()) {
+        if node.is_bare() && (node.target.is_some() || node.rules.logic.is_some()) {
             let null = self.graph.add(Node { place: node.place, types: Some(Types::NULL), ..Node::default() });
             let inner = self.graph.add(Node { notes: &[], ..*node });
             let union = Union { exactly_one: false, branches: self.arena.list(&[inner, null]) };
             let logic = Logic { unions: self.arena.list(&[union]), ..Logic::default() };
-            *node =
-                Node { place: node.place, notes: node.notes, logic: Some(self.arena.keep(logic)), ..Node::default() };
+            *node = Node { place: node.place, notes: node.notes, ..Node::default() }.with_logic(logic, self.arena);
         } else {
             node.types = node.types.map(|types| types.or(Types::NULL));
-            if let Some(values) = node.values
+            if let Some(values) = node.rules.values
                 && !values.iter().any(|value| matches!(value, Json::Null))
             {
-                node.values = Some(self.arena.extended(values, &[&Json::Null]));
+                let values = Some(self.arena.extended(values, &[&Json::Null]));
+                *node = node.asking(Rules { values, ..*node.rules }, self.arena);
             }
         }
     }
 
     /// Up to draft 7 a reference stands alone: what is beside it says nothing, except to people.
     fn forget_siblings(&mut self, node: &mut Node<'d>, place: Place) {
-        if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.logic.is_none()) {
+        if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.rules.logic.is_none())
+        {
             return;
         }
         *node = Node { place: node.place, target: node.target, notes: node.notes, ..Node::default() };
@@ -476,7 +484,7 @@ impl<'d> Reader<'d> {
         sketch: &mut Sketch<'d>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
-        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        let place = sketch.node.place.unwrap_or(ROOT);
         let names = match value {
             Json::Str(_) => std::slice::from_ref(value),
             Json::Arr(names) if !names.is_empty() => names,
@@ -488,8 +496,8 @@ impl<'d> Reader<'d> {
             let Some(name) = name.as_str() else {
                 // Draft 3 lets a schema stand among the type names.
                 if matches!(name, Json::Obj(_)) {
-                    let at = self.graph.step(place, Step::Word(Kw::Type.name()));
-                    let at = self.graph.step(at, Step::Index(index));
+                    let at = self.places.step(place, Step::Word(Kw::Type.name()));
+                    let at = self.places.step(at, Step::Index(index));
                     schemas.push(self.read(name, at, scope)?);
                     continue;
                 }
@@ -525,7 +533,7 @@ impl<'d> Reader<'d> {
         sketch: &mut Sketch<'d>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
-        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
+        let place = sketch.node.place.unwrap_or(ROOT);
         let rules = sketch.object.get_or_insert_default();
         let Json::Obj(map) = value else { return Ok(false) };
         rules.properties = self.map(map, Kw::Properties, place, scope)?;
@@ -544,8 +552,8 @@ impl<'d> Reader<'d> {
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let Json::Obj(map) = value else { return Ok(false) };
-        let place = sketch.node.place.unwrap_or(crate::graph::ROOT);
-        let at = self.graph.step(place, Step::Word(kw.name()));
+        let place = sketch.node.place.unwrap_or(ROOT);
+        let at = self.places.step(place, Step::Word(kw.name()));
         let (mut needs, mut dependents) = (Vec::new(), Vec::new());
         for (key, needed) in *map {
             let names: Option<Vec<&'d str>> = match needed {
@@ -557,7 +565,7 @@ impl<'d> Reader<'d> {
             if let Some(names) = names {
                 needs.push((*key, self.arena.list(&names)));
             } else {
-                let at = self.graph.step(at, Step::Word(key));
+                let at = self.places.step(at, Step::Word(key));
                 dependents.push((*key, self.read(needed, at, scope)?));
             }
         }
@@ -597,8 +605,11 @@ fn trivial_names() -> Json<'static> {
     Json::Obj(&[("type", Json::Str("string"))])
 }
 
-/// Intersects the values a node may take with these.
-fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'d Arena) {
+/// Values that may be taken.
+type Values<'d> = Option<&'d [&'d Json<'d>]>;
+
+/// Intersects the values that may be taken with these.
+fn keep<'d>(own: &mut Values<'d>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'d Arena) {
     let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
     let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
     let long = values.size_hint().0 > FEW_NAMES;
@@ -618,7 +629,7 @@ fn keep<'d>(node: &mut Node<'d>, values: impl Iterator<Item = &'d Json<'d>>, are
             distinct.push(value);
         }
     }
-    node.values = Some(match node.values {
+    *own = Some(match *own {
         Some(own) => arena.filtered(own, |value| distinct.iter().any(|other| other.same(value))),
         None => arena.list(&distinct),
     });

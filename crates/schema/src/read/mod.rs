@@ -15,9 +15,10 @@ pub(crate) use resolve::remote_references;
 
 use crate::arena::Arena;
 use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Graph, Node, NodeId, Note, Place, ROOT, Step};
+use crate::graph::{Graph, Node, NodeId, Note};
 use crate::json::{Bounds, Json, Member};
 use crate::keyword::Kw;
+use crate::place::{Place, Places, ROOT, Spelled, Step};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use resolve::{Found, Index, Scope};
@@ -119,7 +120,10 @@ pub enum Unresolved {
 
 /// A schema that was read.
 pub(crate) struct Read<'d> {
-    pub(crate) graph: Graph<'d>,
+    pub(crate) graph: Graph<'d, 'd>,
+    /// Nodes that several references lead to.
+    pub(crate) shared: foldhash::HashSet<NodeId>,
+    pub(crate) places: Places<'d>,
     pub(crate) root: NodeId,
     pub(crate) changes: Vec<Change>,
 }
@@ -135,6 +139,9 @@ pub(crate) fn read<'d>(
     let mut reader = Reader {
         arena,
         graph: Graph::new(arena),
+        shared: foldhash::HashSet::default(),
+        places: Places::default(),
+        spelled: Spelled::default(),
         document,
         remote,
         draft: options.draft.or(stated),
@@ -147,7 +154,7 @@ pub(crate) fn read<'d>(
         bases: vec![String::new()],
         changes: Vec::new(),
         notes: Vec::new(),
-        named: Vec::new(),
+        named: Vec::with_capacity(16),
         ids: Vec::new(),
     };
     let scope = Scope { resource: document, place: ROOT, base: 0 };
@@ -155,12 +162,16 @@ pub(crate) fn read<'d>(
     while let Some((id, json, place, scope)) = reader.waiting.pop() {
         reader.read_into(id, json, place, scope)?;
     }
-    Ok(Read { graph: reader.graph, root, changes: reader.changes })
+    let Reader { graph, shared, places, changes, .. } = reader;
+    Ok(Read { graph, shared, places, root, changes })
 }
 
 struct Reader<'d> {
     arena: &'d Arena,
-    graph: Graph<'d>,
+    graph: Graph<'d, 'd>,
+    shared: foldhash::HashSet<NodeId>,
+    places: Places<'d>,
+    spelled: Spelled,
     document: &'d Json<'d>,
     remote: &'d [(String, Json<'d>)],
     draft: Option<Draft>,
@@ -200,7 +211,7 @@ impl<'d> Reader<'d> {
             Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
                 return Err(ReadError::new(
                     ReadErrorKind::NotASchema,
-                    self.graph.pointer(Some(place)),
+                    self.spelled.pointer(place, &self.places),
                     format!("a schema is an object or a boolean, not {}", kind(json)),
                 ));
             }
@@ -218,7 +229,7 @@ impl<'d> Reader<'d> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let at = self.graph.pointer(Some(place));
+        let at = self.spelled.pointer(place, &self.places);
         self.changes.push(Change {
             code: code.into(),
             at,
@@ -239,7 +250,7 @@ impl<'d> Reader<'d> {
     }
 
     fn child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
-        let at = self.graph.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Word(kw.name()));
         self.read(json, at, scope)
     }
 
@@ -250,10 +261,10 @@ impl<'d> Reader<'d> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<&'d [NodeId], ReadError> {
-        let at = self.graph.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Word(kw.name()));
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
-            let at = self.graph.step(at, Step::Index(index));
+            let at = self.places.step(at, Step::Index(index));
             let id = self.read(item, at, scope)?;
             self.ids.push(id);
         }
@@ -262,10 +273,10 @@ impl<'d> Reader<'d> {
 
     /// Schemas by name.
     fn map(&mut self, map: &'d [Member<'d>], kw: Kw, place: Place, scope: Scope<'d>) -> Result<Named<'d>, ReadError> {
-        let at = self.graph.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Word(kw.name()));
         let start = self.named.len();
         for (key, schema) in map {
-            let at = self.graph.step(at, Step::Word(key));
+            let at = self.places.step(at, Step::Word(key));
             let id = self.read(schema, at, scope)?;
             self.named.push((key, id));
         }

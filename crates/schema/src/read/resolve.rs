@@ -8,9 +8,9 @@ use foldhash::fast::FixedState;
 use super::keywords::Sketch;
 use super::{Draft, Reader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
-use crate::graph::{Place, ROOT, Step};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw};
+use crate::place::{Place, ROOT, Step};
 use crate::report::{Action, Effect};
 
 /// The resource that a schema stands in: what `#` means there.
@@ -106,7 +106,7 @@ impl<'d> Reader<'d> {
         if let Some((target, at)) = found.filter(|(target, _)| matches!(target, Json::Obj(_) | Json::Bool(_))) {
             let address = std::ptr::from_ref(target) as usize;
             let id = if let Some(id) = self.known.get(&address).copied() {
-                self.graph.share(id);
+                self.shared.insert(id);
                 id
             } else {
                 let id = self.graph.reserve();
@@ -126,7 +126,7 @@ impl<'d> Reader<'d> {
         }
         let detail = format!("`{reference}` leads nowhere");
         if self.unresolved == Unresolved::Refuse {
-            return Err(ReadError::new(ReadErrorKind::Unresolved, self.graph.pointer(Some(place)), detail));
+            return Err(ReadError::new(ReadErrorKind::Unresolved, self.spelled.pointer(place, &self.places), detail));
         }
         let detail = format!("{detail}; any value is accepted");
         self.change("READ-REF", place, kw.name(), Action::Dropped, Effect::Wider, detail);
@@ -187,7 +187,7 @@ impl<'d> Reader<'d> {
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
             };
             json = next;
-            at = self.graph.step(at, step);
+            at = self.places.step(at, step);
         }
         Some((json, at))
     }
@@ -216,8 +216,8 @@ impl<'d> Reader<'d> {
     }
 
     fn place_of_word(&mut self, word: &str) -> Place {
-        let at = self.graph.step(ROOT, Step::Word(Kw::Defs.name()));
-        self.graph.step(at, Step::Word(self.arena.text(word)))
+        let at = self.places.step(ROOT, Step::Word(Kw::Defs.name()));
+        self.places.step(at, Step::Word(self.arena.text(word)))
     }
 
     fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<&'d Json<'d>> {

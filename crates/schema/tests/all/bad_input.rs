@@ -33,7 +33,7 @@ fn refused(text: &str, options: &FitOptions, kind: ReadErrorKind, at: &str, says
 /// Every dialect, each in its own time and on the small stack that threads have.
 #[track_caller]
 fn fits_soon(schema: &Value) {
-    fits_soon_for(schema, &dialects().iter().collect::<Vec<_>>());
+    fits_soon_for(schema, &dialects().collect::<Vec<_>>());
 }
 
 #[track_caller]

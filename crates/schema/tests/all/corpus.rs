@@ -54,7 +54,7 @@ fn cases(id: &str) -> Vec<Case> {
 }
 
 pub(crate) fn every_case() -> impl Iterator<Item = Case> {
-    dialects().iter().flat_map(|dialect| cases(dialect.id()))
+    dialects().flat_map(|dialect| cases(dialect.id()))
 }
 
 #[test]

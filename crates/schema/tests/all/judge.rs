@@ -7,22 +7,6 @@ use std::panic::{self, AssertUnwindSafe};
 use polywire_schema::{Dialect, FitOptions, FittedText, ReadError, Slot, check_text, fit_text, target};
 use proptest::test_runner::RngSeed;
 
-/// The dialects of the providers' own surfaces.
-pub(crate) const MAIN: [&str; 12] = [
-    "anthropic",
-    "anthropic-strict",
-    "azure-strict",
-    "bedrock",
-    "cca",
-    "gemini",
-    "gemini-openapi",
-    "mcp",
-    "openai",
-    "openai-responses",
-    "openai-strict",
-    "vertex-openapi",
-];
-
 /// Why a schema did not pass.
 #[derive(Debug)]
 pub(crate) enum Fault {

@@ -12,7 +12,8 @@ use proptest::test_runner::{RngSeed, TestCaseError, TestError, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::generate::{Care, document};
-use crate::judge::{Fault, MAIN, assert_no_faults, fit_by_the_laws, is_full, seed_of};
+use crate::judge::{Fault, assert_no_faults, fit_by_the_laws, is_full, seed_of};
+use crate::main_dialects::MAIN;
 
 /// Schemas for each dialect.
 const CASES: u32 = 800;
@@ -33,7 +34,7 @@ fn the_laws_hold_of_made_up_schemas_on_the_other_dialects() {
 
 #[test]
 fn the_laws_hold_of_careless_schemas() {
-    hold(Care::Careless, &dialects().iter().collect::<Vec<_>>());
+    hold(Care::Careless, &dialects().collect::<Vec<_>>());
 }
 
 /// How a text is laid out is no part of what it says, not even where the size of the schema bounds what is repeated.
@@ -59,11 +60,11 @@ fn the_layout_of_the_text_does_not_matter() {
 }
 
 fn main_dialects() -> Vec<&'static Dialect> {
-    dialects().iter().filter(|dialect| MAIN.contains(&dialect.id())).collect()
+    dialects().filter(|dialect| MAIN.contains(&dialect.id())).collect()
 }
 
 fn other_dialects() -> Vec<&'static Dialect> {
-    dialects().iter().filter(|dialect| !MAIN.contains(&dialect.id())).collect()
+    dialects().filter(|dialect| !MAIN.contains(&dialect.id())).collect()
 }
 
 /// Runs the laws for each dialect on its own, so that one failure hides no other.

@@ -16,6 +16,7 @@ mod generate;
 mod judge;
 mod laws;
 mod lens;
+mod main_dialects;
 mod oracle;
 mod plain;
 mod requirements;

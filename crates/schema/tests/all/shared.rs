@@ -15,7 +15,8 @@ use polywire_schema::{
 };
 use serde_json::{Value, json};
 
-use crate::judge::{MAIN, assert_no_faults, fit_by_the_laws, is_full};
+use crate::judge::{assert_no_faults, fit_by_the_laws, is_full};
+use crate::main_dialects::MAIN;
 
 /// Members of a recorded request that hold a schema.
 const HOLDERS: [&str; 10] = [

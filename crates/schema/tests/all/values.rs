@@ -24,7 +24,7 @@ const VALUES: u64 = 6;
 #[test]
 fn laws_3_and_4_hold_of_made_up_values() {
     let mut faults = Vec::new();
-    for (index, dialect) in dialects().iter().enumerate() {
+    for (index, dialect) in dialects().enumerate() {
         let fault = fault_of(index, dialect);
         if is_full() {
             println!("{}: {}", dialect.id(), fault.as_deref().unwrap_or("lawful"));

@@ -263,7 +263,7 @@ fn r_a16_arrays_get_items_wherever_the_target_asks_for_them() {
     let union = json!({"anyOf": [{"type": "array"}, {"type": "string"}]});
     check_property("openai-strict", &union, &json!({"anyOf": [array, text]}));
     check_property("openai", &union, &json!({"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}));
-    let asking = dialects().iter().filter(|dialect| dialect.rules().any(|rule| rule.about.contains("has-items")));
+    let asking = dialects().filter(|dialect| dialect.rules().any(|rule| rule.about.contains("has-items")));
     let mut asked = 0;
     for dialect in asking {
         let schema = json!({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"]});

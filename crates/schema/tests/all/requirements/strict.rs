@@ -190,3 +190,15 @@ fn r_e3_budgets_are_counted_for_a_request_before_it_is_sent() {
     let many = read_tools(&json!(many)).expect("a tool list");
     assert!(check_tools(&many, of("openai")).iter().any(|one| one.code == "OAI-CHAT-06"));
 }
+
+#[test]
+fn r_e3_an_overdrawn_budget_is_told_with_all_that_was_counted() {
+    let properties: serde_json::Map<String, Value> =
+        (0..9_000).map(|key| (format!("p{key}"), json!({"type": "string"}))).collect();
+    let schema = json!({"type": "object", "properties": properties});
+    for id in ["openai-strict", "anthropic-strict"] {
+        let fitted = fit(&schema, of(id), &FitOptions::default()).expect("a fit");
+        let told = fitted.changes.iter().find(|change| change.action == Action::FellBack).expect("the next rung");
+        assert!(!fitted.strict() && told.detail.contains("9000"), "{id}: {}", told.detail);
+    }
+}

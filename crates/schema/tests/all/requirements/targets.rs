@@ -18,7 +18,7 @@ fn r_a1_one_engine_reads_every_dialect_from_its_file() {
 
 #[test]
 fn r_a2_every_target_is_a_dialect() {
-    let ids: Vec<&str> = dialects().iter().map(Dialect::id).collect();
+    let ids: Vec<&str> = dialects().map(Dialect::id).collect();
     let expected = [
         "anthropic",
         "anthropic-strict",

@@ -1,0 +1,168 @@
+//! Maps: objects whose keys are not known beforehand, kept where a dialect has words for them, or carried as lists of entries.
+
+use std::sync::Arc;
+
+use super::object::Extra;
+use super::{Lowered, Lowerer, Pos};
+use crate::dialect::Demand;
+use crate::graph::{Node, NodeId, ObjectRules};
+use crate::json::Json;
+use crate::keyword::Kw;
+use crate::lens::{LensId, Shape};
+use crate::report::{Action, Effect};
+
+impl<'d> Lowerer<'d, '_> {
+    /// Whether a reference leads to a map that will be printed as a list of entries.
+    pub(super) fn becomes_entries(&mut self, id: NodeId) -> bool {
+        if self.graph[id].target.is_none() {
+            return false;
+        }
+        let flat = self.flatten(id);
+        let node = self.graph[flat];
+        let rules = self.object_rules(node);
+        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.patterns.is_empty();
+        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
+        map && !natural && rules.properties.is_empty()
+    }
+
+    /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
+    pub(super) fn carried_object(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
+        let rules = self.object_rules(node);
+        if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
+            return None;
+        }
+        let extra = self.extra(node, rules);
+        let closes = self.caps.must(Demand::Closed);
+        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
+        if closes && !map && extra == Extra::Open {
+            let code = self.demand_code(Demand::Closed);
+            let id = self.graph.add(*node);
+            return Some(self.as_text(id, &code, "an object of any form"));
+        }
+        let shapeless = self.caps.must(Demand::NotFreeForm);
+        if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
+            let code = self.demand_code(Demand::NotFreeForm);
+            let id = self.graph.add(*node);
+            return Some(self.as_text(id, &code, "an object of any form"));
+        }
+        let natural = !closes && !shapeless && self.caps.accepts(Kw::AdditionalProperties);
+        if !map || (natural && self.map_is_natural(rules)) {
+            return None;
+        }
+        if let Some(text) = self.too_deep(node) {
+            return Some(text);
+        }
+        self.tell_of_lines(node, rules);
+        let code = self.map_code();
+        let (json, lens) = self.entries(rules, extra, &code, node);
+        let mut sheet = self.sheet();
+        let Json::Obj(members) = json else { return None };
+        sheet.members.extend_from_slice(members);
+        for (kw, entries, count) in [
+            (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
+            (Kw::MaxProperties, Kw::MaxItems, rules.max),
+        ] {
+            match count {
+                Some(count)
+                    if self.caps.accepts_count(entries, count)
+                        && !(entries == Kw::MaxItems && self.caps.must(Demand::ObjectListsUnbounded)) =>
+                {
+                    let code = self.refusal_code(kw);
+                    let detail = format!("said by `{}`", entries.name());
+                    self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);
+                    sheet.put(entries, Json::Num(count.into()));
+                }
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                None => {}
+            }
+        }
+        if !rules.required.is_empty() {
+            let detail = "required keys of a map cannot be said of its entries".to_owned();
+            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
+        }
+        for (kw, said) in [
+            (Kw::DependentRequired, !rules.needs.is_empty()),
+            (Kw::DependentSchemas, !rules.dependents.is_empty()),
+            (Kw::UnevaluatedProperties, rules.says_unevaluated(node)),
+        ] {
+            if said {
+                self.drop_rule(node, kw);
+            }
+        }
+        sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
+        sheet.lens = self.lens.add(Shape::Entries(lens));
+        Some(self.finish(node, sheet))
+    }
+
+    /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
+    pub(super) fn map_is_natural(&self, rules: &ObjectRules<'d>) -> bool {
+        rules.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
+    }
+
+    pub(super) fn map_code(&self) -> Arc<str> {
+        if self.caps.must(Demand::Closed) {
+            self.demand_code(Demand::Closed)
+        } else {
+            self.refusal_code(Kw::AdditionalProperties)
+        }
+    }
+
+    /// A list of entries for what a map holds, and how their values travel.
+    pub(super) fn entries(
+        &mut self,
+        rules: &ObjectRules<'d>,
+        extra: Extra,
+        code: &Arc<str>,
+        node: &'d Node<'d>,
+    ) -> (Json<'d>, LensId) {
+        let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
+        let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
+        match extra {
+            Extra::Of(id) => kinds.push(id),
+            Extra::Open => kinds.push(self.any()),
+            Extra::Closed => {}
+        }
+        kinds.dedup();
+        let key_pattern = match rules.patterns {
+            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
+            _ => None,
+        };
+        if key_pattern.is_some() && rules.properties.is_empty() {
+            effect = Effect::Same;
+        }
+        if !rules.names.is_empty() {
+            effect = Effect::Wider;
+        }
+        let detail = "carried as a list of entries".to_owned();
+        self.change(code, node.place, Kw::AdditionalProperties, Action::Carried, effect, detail);
+        let value = match kinds.as_slice() {
+            [one] => *one,
+            several => {
+                let branches = self.arena.list(several);
+                self.graph.add(self.union_of(branches, node.place))
+            }
+        };
+        self.go_deeper();
+        let lowered = self.lower(value, Pos::Property);
+        self.objects -= 1;
+        let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
+        let lowered = if may_lack {
+            Lowered { lens: self.lens.add(Shape::NullIsAbsent(lowered.lens)), ..lowered }
+        } else {
+            self.null_here(lowered)
+        };
+        let of_string = (Kw::Type.name(), Json::Str("string"));
+        let key = match key_pattern {
+            Some(pattern) => self.arena.obj(&[of_string, (Kw::Pattern.name(), self.arena.str(pattern))]),
+            None => self.arena.obj(&[of_string]),
+        };
+        let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
+        let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), names);
+        let list = [(Kw::Type.name(), Json::Str("array")), (Kw::Items.name(), item)];
+        (self.arena.obj(&list), lowered.lens)
+    }
+
+    fn takes_pattern(&self, pattern: &str) -> bool {
+        self.caps.accepts(Kw::Pattern) && crate::pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
+    }
+}

@@ -1,0 +1,194 @@
+//! The ladder: a schema is printed for a rung, again where that did not hold, and for the rung below where it cannot be met.
+//! Each attempt has an arena of its own, so that one that is given up gives its memory back.
+
+use super::budget::{self, RootKind};
+use super::options::{FitOptions, StrictMode};
+use super::tell::Boxes;
+use super::{Lowerer, Trust, root};
+use crate::arena::Arena;
+use crate::check::{self, Violation, first_violation, is_clean};
+use crate::dialect::Dialect;
+use crate::error::{ReadError, ReadErrorKind};
+use crate::json::Json;
+use crate::lens::Lens;
+use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
+use crate::report::{Action, Change, Effect};
+use crate::zod;
+
+/// What is said of a fitted schema beside the schema.
+pub(super) struct Outcome {
+    pub(super) changes: Vec<Change>,
+    pub(super) strict: bool,
+    pub(super) lens: Lens,
+}
+
+/// Says a schema in a dialect, and prints it.
+pub(super) fn fit_json<'d, T>(
+    json: Json<'d>,
+    arena: &'d Arena,
+    dialect: &Dialect,
+    options: &FitOptions,
+    print: impl Fn(&Json<'_>) -> T,
+) -> Result<(T, Outcome), ReadError> {
+    let json = zod::plain(arena.keep(json), arena).unwrap_or(json);
+    if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
+        return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
+    }
+    let mut rung = dialect;
+    let mut fell = Vec::new();
+    let wants_strict = dialect.strict();
+    if wants_strict
+        && options.strict == StrictMode::Off
+        && let Some(next) = rung.next_rung()
+    {
+        rung = next;
+    }
+    let mut strict = wants_strict && options.strict != StrictMode::Off;
+    let remote = fetch(&json, arena, options)?;
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
+    if options.unresolved == Unresolved::Refuse {
+        read(&json, arena, &remote, &reading)?;
+    }
+    // What already fits is left alone, to the byte: the first law then implies the second.
+    if is_clean(&json, rung, options.slot) {
+        return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
+    }
+    let read = read(&json, arena, &remote, &reading)?;
+    let mut way = Way::default();
+    loop {
+        let arena = Arena::for_nodes(read.graph.len());
+        let Some(mut tried) = attempt(&read, &arena, rung, options, &mut way) else { continue };
+        let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
+        let next = next.filter(|_| options.strict != StrictMode::Require);
+        let (Some(violation), Some(next)) = (&tried.stuck, next) else {
+            // Room is needed for the text.
+            drop(read);
+            if fell.is_empty() {
+                fell = std::mem::take(&mut tried.changes);
+            } else {
+                fell.append(&mut tried.changes);
+            }
+            if let Some(stuck) = &tried.stuck {
+                let (last, lens, mut changes) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, &arena);
+                fell.append(&mut changes);
+                let strict = strict && is_clean(&last, rung, options.slot);
+                return Ok((print(&last), Outcome { changes: fell, strict, lens }));
+            }
+            if wants_strict && !strict && options.strict != StrictMode::Off {
+                return Ok(again_strictly(tried, fell, &arena, dialect, options, print));
+            }
+            return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
+        };
+        fell.push(Change {
+            code: violation.code.as_str().into(),
+            at: violation.at.clone(),
+            keyword: violation.keyword.clone().into(),
+            action: Action::FellBack,
+            effect: Effect::Note,
+            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()).into(),
+        });
+        (strict, rung, way) = (false, next, Way::default());
+        if is_clean(&json, rung, options.slot) {
+            break;
+        }
+    }
+    drop(read);
+    Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }))
+}
+
+/// How a schema is printed, as earlier attempts have shown that it must be.
+#[derive(Default)]
+pub(super) struct Way {
+    pub(super) trust: Trust,
+    pub(super) boxes: Boxes,
+}
+
+/// A schema as one rung of the ladder says it.
+struct Tried<'d> {
+    json: Json<'d>,
+    lens: Lens,
+    changes: Vec<Change>,
+    /// What the rung does not take of it.
+    stuck: Option<Violation>,
+    root: RootKind,
+}
+
+/// Prints a schema for a rung. Nothing where what was taken for granted does not hold: it is to be printed again, another way.
+fn attempt<'d>(
+    read: &Read<'d>,
+    arena: &'d Arena,
+    rung: &Dialect,
+    options: &FitOptions,
+    way: &mut Way,
+) -> Option<Tried<'d>> {
+    let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(way));
+    let (json, lens, holds) = lowerer.run();
+    let apart = lowerer.tells_apart(&lens);
+    if !(holds && apart) {
+        // What looks alike goes into objects of its own.
+        let trust = if holds { lowerer.trust } else { Trust::Nothing };
+        *way = Way { trust, boxes: lowerer.boxes };
+        return None;
+    }
+    if let Some((demand, count)) = lowerer.hopeless() {
+        let stuck = check::overdrawn(rung, options.slot, demand, count);
+        return Some(Tried { json, lens, changes: Vec::new(), stuck, root: lowerer.root_kind() });
+    }
+    let mut changes = lowerer.told_changes();
+    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
+    let mut stuck = None;
+    if !is_clean(&json, rung, options.slot) {
+        json = budget::drop_unused(json, rung, options.slot, arena);
+        json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
+        stuck = first_violation(&json, rung, options.slot);
+    }
+    let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
+    Some(Tried { json, lens, changes, stuck, root })
+}
+
+/// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another
+/// thing (law 2). If so, that is the result: it is strict, and its values go through both lenses.
+fn again_strictly<T>(
+    first: Tried<'_>,
+    mut changes: Vec<Change>,
+    arena: &Arena,
+    dialect: &Dialect,
+    options: &FitOptions,
+    print: impl Fn(&Json<'_>) -> T,
+) -> (T, Outcome) {
+    let strict = is_clean(&first.json, dialect, options.slot);
+    let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
+    let read = (!strict && !budget::is_over(&first.json, dialect.caps(options.slot)))
+        .then(|| read(&first.json, arena, &[], &reading).ok())
+        .flatten();
+    let mut way = Way::default();
+    while let Some(read) = &read {
+        let arena = Arena::for_nodes(read.graph.len());
+        let Some(mut second) = attempt(read, &arena, dialect, options, &mut way) else { continue };
+        if second.stuck.is_some() {
+            break;
+        }
+        second.changes.iter_mut().for_each(|change| root::rebase(change, &first.lens));
+        changes.append(&mut second.changes);
+        return (print(&second.json), Outcome { changes, strict: true, lens: first.lens.then(second.lens) });
+    }
+    (print(&first.json), Outcome { changes, strict, lens: first.lens })
+}
+
+/// The documents that the schema refers to by URI, as the caller's resolver gives them.
+fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<Vec<(String, Json<'d>)>, ReadError> {
+    let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
+    let mut found: Vec<(String, Json<'d>)> = Vec::new();
+    let mut wanted = remote_references(json);
+    while let Some(uri) = wanted.pop() {
+        if found.len() >= 64 || found.iter().any(|(own, _)| *own == uri) {
+            continue;
+        }
+        let Some(document) = resolver.resolve(&uri) else { continue };
+        let text = arena.text(&document.to_string());
+        let read = Json::from_text(text, options.limits.bounds(), arena).map_err(|error| ReadError::json(&error))?;
+        wanted.extend(remote_references(&read));
+        found.push((uri, read));
+    }
+    Ok(found)
+}
