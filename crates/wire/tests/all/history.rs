@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use polywire_wire::{Block, Message, Protocol, Quirk, Request, Role, Surface, ToolCall, ToolResult};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::corpus::{Kind, of_kind};
 use crate::generate::{plain_request, wild_request};
+use crate::laws::cases;
 
 /// The protocol and the surface of a provider of the shared cases.
 fn target(provider: &str) -> (Protocol, Surface) {
@@ -290,7 +291,7 @@ fn rejected_histories_are_accepted_after_repair() {
 /// A conversation in its proper order is not touched.
 #[test]
 fn a_history_that_needs_no_repair_is_not_touched() {
-    let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(cases(200));
     for protocol in Protocol::ALL {
         runner
             .run(&plain_request(), |request| {
@@ -329,7 +330,7 @@ fn bodies_that_break_no_rule_pass_byte_for_byte() {
 /// Any history whatever is accepted after repair, and repairing it again changes nothing.
 #[test]
 fn any_history_is_accepted_after_repair() {
-    let mut runner = TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(cases(300));
     for protocol in Protocol::ALL {
         let surface = Surface::default();
         let surface = if protocol == Protocol::OpenAiResponses { surface.with(Quirk::Stateless) } else { surface };

@@ -5,15 +5,22 @@ use std::cell::Cell;
 
 use polywire_wire::{Assembler, Change, Effect, Event, Headers, Protocol, Request, Response, Surface, events_of};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use crate::generate::{fault, plain_request, plain_response, request_with_one_more, wild_request, wild_response};
 use crate::words::{
     REQUEST_WORDS, RESPONSE_WORDS, Word, dice, is_streamed, said_request, said_response, streamed_response,
 };
 
-fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+/// The same cases in every run, others and ten times as many where `POLYWIRE_FULL=1`.
+pub(crate) fn cases(count: u32) -> Config {
+    let full = std::env::var_os("POLYWIRE_FULL").is_some_and(|value| value == "1");
+    let (cases, rng_seed) = if full { (count * 10, RngSeed::Random) } else { (count, RngSeed::Fixed(7)) };
+    Config { cases, rng_seed, failure_persistence: None, ..Config::default() }
+}
+
+fn check<S: Strategy>(count: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let mut runner = TestRunner::new(cases(count));
     if let Err(error) = runner.run(strategy, test) {
         panic!("{error}");
     }
@@ -94,8 +101,7 @@ fn untrue<T: Clone + std::fmt::Debug + PartialEq>(
     let mut untrue = Vec::new();
     for (word, protocol) in words.iter().flat_map(|word| Protocol::ALL.map(|protocol| (word, protocol))) {
         let told = Cell::new(0);
-        let cases = 25;
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = TestRunner::new(cases(25));
         let outcome = runner.run(&(plain.clone(), dice(protocol)), |(mut value, dice)| {
             word.add(&mut value, &dice);
             let (value, back, changes) = trip(protocol, value);

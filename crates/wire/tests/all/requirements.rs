@@ -104,6 +104,22 @@ fn r_b4_media_of_results_follow_and_stored_results_are_told() {
     assert_eq!(body["messages"][2]["content"][1]["type"], "image_url");
 }
 
+/// Some servers count their calls anew each turn: a result belongs to the last call before it that has its id.
+#[test]
+fn an_id_that_is_given_twice_names_each_result_by_its_own_call() {
+    let round = |name: &str| {
+        let call = Block::ToolCall(ToolCall::new("call_0", name, "{}"));
+        [Message::new(Role::Assistant, vec![call]), Message::tool([ToolResult::text("call_0", "done")])]
+    };
+    let messages: Vec<Message> = [round("first"), round("second")].concat();
+    let request = Request::new("", messages);
+    let body = Protocol::Gemini.encode_request(&request, &Surface::default()).value();
+    let part = |turn: usize, kind: &str| body["contents"][turn]["parts"][0][kind]["name"].clone();
+    let named = [0, 2].map(|turn| [part(turn, "functionCall"), part(turn + 1, "functionResponse")]);
+    assert_eq!(named, [["first"; 2], ["second"; 2]]);
+    assert_eq!(Protocol::Gemini.decode_request(body).unwrap().value, request);
+}
+
 /// R-B7: one request, every protocol; what a protocol cannot say is told with place and effect.
 #[test]
 fn r_b7_what_cannot_be_said_is_told() {

@@ -138,6 +138,8 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
             calls += 1;
             open.waiting.entry(call.name.clone()).or_default().push_back(call.id.clone());
             open.names.insert(call.id.clone(), call.name.clone());
+            // An id may be given again by a later turn.
+            open.answered.remove(&call.id);
         }
         push(messages, start, role, block);
     }

@@ -71,11 +71,12 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
         ctx.tell("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
     }
-    let calls = Calls::of(request);
+    let mut calls = Calls::default();
     let messages = At::ROOT.field("messages");
     let mut contents = Vec::with_capacity(request.messages.len());
     for (index, message) in request.messages.iter().enumerate() {
         let at = messages.entry(index);
+        calls.hear(index, message);
         let extra = ctx.extra(&at, &message.extra);
         match message.role {
             Role::System if contents.is_empty() => {

@@ -8,14 +8,15 @@ use serde_json::{Map, Value};
 use super::request::{Medium, image_part, media};
 use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
 use crate::history::made_up_call_id;
-use crate::neutral::{Block, Request, ResultBlock, ToolResult};
+use crate::neutral::{Block, Message, ResultBlock, ToolResult};
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
 use crate::surface::Quirk;
 
 /// What stands before images and documents that a result cannot hold.
 const MEDIA_MARKER: &str = "Attachments of the function response above:";
 
-/// The calls of a conversation by their ids.
+/// The calls said so far by their ids. A later call may have the id of an earlier one: some servers count anew each turn.
+#[derive(Default)]
 pub(super) struct Calls<'r>(HashMap<&'r str, Called<'r>>);
 
 struct Called<'r> {
@@ -25,15 +26,12 @@ struct Called<'r> {
 }
 
 impl<'r> Calls<'r> {
-    pub(super) fn of(request: &'r Request) -> Self {
-        let mut calls = HashMap::new();
-        for (turn, message) in request.messages.iter().enumerate() {
-            for (number, call) in message.calls().enumerate() {
-                let made_up = call.id == made_up_call_id(turn, number);
-                calls.insert(call.id.as_str(), Called { name: &call.name, made_up });
-            }
+    /// Takes in the calls of a turn.
+    pub(super) fn hear(&mut self, turn: usize, message: &'r Message) {
+        for (number, call) in message.calls().enumerate() {
+            let made_up = call.id == made_up_call_id(turn, number);
+            self.0.insert(call.id.as_str(), Called { name: &call.name, made_up });
         }
-        Self(calls)
     }
 }
 
@@ -51,7 +49,7 @@ pub(super) fn result_part<'r>(
     let kept = block.extra().and_then(|extra| extra.field(ctx.protocol, "name")).and_then(Value::as_str);
     extra.shift_remove("name");
     let name = called.map(|called| called.name).or(kept).unwrap_or_else(|| {
-        ctx.tell("no-call", at, ADDED, "the call is not in the conversation; its id stands for its name");
+        ctx.tell("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
         call_id
     });
     let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
