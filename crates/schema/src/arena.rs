@@ -89,6 +89,13 @@ impl Arena {
         Json::Arr(self.list(items))
     }
 
+    /// A list of these items: the given one where it has the same, so that what stays as it is takes no room.
+    pub(crate) fn arr_like<'a>(&'a self, items: &[Json<'a>], given: Option<&Json<'a>>) -> Json<'a> {
+        let same = |own: &[Json<'a>]| own.len() == items.len() && own.iter().zip(items).all(|(own, item)| own.is(item));
+        let given = given.and_then(Json::as_arr).filter(|own| same(own));
+        given.map_or_else(|| self.arr(items), Json::Arr)
+    }
+
     /// A list of these texts.
     pub(crate) fn texts<'a>(&'a self, texts: impl ExactSizeIterator<Item = &'a str>) -> Json<'a> {
         Json::Arr(self.0.alloc_slice_fill_iter(texts.map(Json::Str)))
@@ -97,6 +104,19 @@ impl Arena {
     /// An object with these members.
     pub(crate) fn obj<'a>(&'a self, members: &[Member<'a>]) -> Json<'a> {
         Json::Obj(self.list(members))
+    }
+
+    /// An object with these members: the given one where it has the same in any order, so that what stays as it is takes no
+    /// room.
+    pub(crate) fn obj_like<'a>(&'a self, members: &[Member<'a>], given: Option<&Json<'a>>) -> Json<'a> {
+        let is = |(key, value): &Member<'a>, (other, new): &Member<'a>| key == other && value.is(new);
+        let stays = |(index, own): (usize, &Member<'a>)| {
+            members.get(index).is_some_and(|member| is(own, member))
+                || (members.len() <= FEW && members.iter().any(|member| is(own, member)))
+        };
+        let same = |own: &[Member<'a>]| own.len() == members.len() && own.iter().enumerate().all(stays);
+        let given = given.and_then(Json::as_obj).filter(|own| same(own));
+        given.map_or_else(|| self.obj(members), Json::Obj)
     }
 
     /// The same object with that member set, in its place or behind all others.
@@ -118,6 +138,9 @@ impl Arena {
         Json::Obj(self.filtered(own, |(other, _)| *other != key))
     }
 }
+
+/// Members of objects with more are compared in their order only.
+const FEW: usize = 16;
 
 /// A document and its graph take about as many bytes for each of its text's.
 const ROOM_PER_BYTE: usize = 5;

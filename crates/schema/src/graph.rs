@@ -275,6 +275,11 @@ impl<'d> Node<'d> {
         self.target.is_some() && self.is_bare() && self.rules.logic.is_none() && self.notes.is_empty()
     }
 
+    /// What the caller wrote behind a keyword, which need not be asked any more.
+    pub(crate) fn written(&self, kw: Kw) -> Option<&'d Json<'d>> {
+        self.source?.get(kw.name())
+    }
+
     pub(crate) fn note(&self, kw: Kw) -> Option<&'d Json<'d>> {
         self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
     }

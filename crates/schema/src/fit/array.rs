@@ -32,7 +32,7 @@ impl<'d> Lowerer<'d, '_> {
                     prefix.push(lowered.lens);
                     printed.push(lowered.json);
                 }
-                sheet.put(Kw::PrefixItems, self.arena.arr(&printed));
+                sheet.put(Kw::PrefixItems, self.arena.arr_like(&printed, node.written(Kw::PrefixItems)));
             } else {
                 // What is nothing but a tuple was evened out or carried before it came here.
                 let code = self.refusal_code(Kw::PrefixItems);

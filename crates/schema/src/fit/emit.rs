@@ -91,12 +91,12 @@ impl<'d> Lowerer<'d, '_> {
             members.insert(first, (Kw::Description.name(), description));
         }
         self.spend(&members);
-        Lowered { json: self.sealed(members), lens, null: false }
+        Lowered { json: self.sealed(members, node.source), lens, null: false }
     }
 
-    /// An object with the members of a sheet.
-    pub(super) fn sealed(&mut self, mut members: Vec<Member<'d>>) -> Json<'d> {
-        let json = self.arena.obj(&members);
+    /// An object with the members of a sheet; the caller's, where it is the same.
+    pub(super) fn sealed(&mut self, mut members: Vec<Member<'d>>, source: Option<&'d Json<'d>>) -> Json<'d> {
+        let json = self.arena.obj_like(&members, source);
         if members.len() <= SPARE_ROOM {
             members.clear();
             self.spare.push(members);
@@ -243,14 +243,14 @@ impl<'d> Lowerer<'d, '_> {
         }
         match types.name() {
             Some(name) => sheet.put(Kw::Type, Json::Str(name)),
-            None => sheet.put(Kw::Type, self.type_names(types)),
+            None => sheet.put(Kw::Type, self.type_names(types, node)),
         }
     }
 
     /// The names of several types.
-    pub(super) fn type_names(&self, types: Types) -> Json<'d> {
+    pub(super) fn type_names(&self, types: Types, node: &Node<'d>) -> Json<'d> {
         let names: Vec<Json<'d>> = types.names().map(|(name, _)| Json::Str(name)).collect();
-        self.arena.arr(&names)
+        self.arena.arr_like(&names, node.written(Kw::Type))
     }
 
     fn put_formats(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
@@ -445,7 +445,7 @@ impl<'d> Lowerer<'d, '_> {
             } else if !self.all_keep_values(&lenses) {
                 self.parts = Wanting::Several;
             }
-            let branches = self.arena.arr(&list);
+            let branches = self.arena.arr_like(&list, node.written(kw));
             if used.has(kw) {
                 all.push(self.arena.obj(&[(kw.name(), branches)]));
             } else {
@@ -487,7 +487,7 @@ impl<'d> Lowerer<'d, '_> {
             }
         }
         if !all.is_empty() {
-            sheet.put(Kw::AllOf, self.arena.arr(&all));
+            sheet.put(Kw::AllOf, self.arena.arr_like(&all, node.written(Kw::AllOf)));
         }
     }
 

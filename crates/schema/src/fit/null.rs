@@ -80,7 +80,7 @@ impl<'d> Lowerer<'d, '_> {
             sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
-        Lowered { json: self.sealed(sheet.members), lens, null: false }
+        Lowered { json: self.sealed(sheet.members, None), lens, null: false }
     }
 }
 

@@ -167,11 +167,11 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }
         if !own.properties.is_empty() || demanded || !rules.properties.is_empty() {
-            sheet.put(Kw::Properties, self.arena.obj(&own.properties));
+            sheet.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
         }
         let closes = self.caps.must(Demand::AllRequired);
         if !own.required.is_empty() || closes {
-            sheet.put(Kw::Required, self.arena.arr(&own.required));
+            sheet.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
         }
         if let Some(json) = rest.additional {
             sheet.put(Kw::AdditionalProperties, json);

@@ -111,7 +111,7 @@ impl<'d> Lowerer<'d, '_> {
         if let Some(node) = beside {
             self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
-        Lowered { json: self.sealed(sheet.members), lens, null: false }
+        Lowered { json: self.sealed(sheet.members, beside.and_then(|node| node.source)), lens, null: false }
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {

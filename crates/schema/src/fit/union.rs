@@ -278,8 +278,8 @@ impl<'d> Lowerer<'d, '_> {
         } else {
             self.notes_beside(about, beside, &mut members);
         }
-        members.push((Kw::AnyOf.name(), self.arena.arr(&list)));
-        let lowered = Lowered { json: self.sealed(members), lens, null: false };
+        members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
+        let lowered = Lowered { json: self.sealed(members, about.source), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
 
@@ -350,7 +350,7 @@ impl<'d> Lowerer<'d, '_> {
         if self.caps.accepts(Kw::AdditionalProperties) {
             sheet.put(Kw::AdditionalProperties, Json::Bool(false));
         }
-        self.sealed(sheet.members)
+        self.sealed(sheet.members, None)
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.

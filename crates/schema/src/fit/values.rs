@@ -123,7 +123,7 @@ impl<'d> Lowerer<'d, '_> {
             self.note_type(node);
         }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
-        let name = stated.name().map_or_else(|| self.type_names(stated), Json::Str);
+        let name = stated.name().map_or_else(|| self.type_names(stated, node), Json::Str);
         sheet.put(Kw::Type, name);
     }
 
@@ -150,13 +150,13 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.refusal_code(Kw::Const);
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
-        sheet.put(Kw::Enum, self.listed(values));
+        sheet.put(Kw::Enum, self.listed(values, node));
     }
 
     /// Values as one list.
-    fn listed(&self, values: &[&'d Json<'d>]) -> Json<'d> {
+    fn listed(&self, values: &[&'d Json<'d>], node: &Node<'d>) -> Json<'d> {
         let values: Vec<Json<'d>> = values.iter().map(|value| **value).collect();
-        self.arena.arr(&values)
+        self.arena.arr_like(&values, node.written(Kw::Enum))
     }
 
     /// Carries values as labels: strings that stand for them.
@@ -202,7 +202,7 @@ impl<'d> Lowerer<'d, '_> {
         let mut plain = node.asking(Rules { values: None, ..*node.rules }, self.arena);
         plain.types = Some(types);
         let mut facts = Vec::new();
-        self.spill(Kw::Enum, &self.listed(values), node.place, Effect::Wider, &mut facts);
+        self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
         let lowered = self.lower_merged_plain(self.arena.keep(plain), pos);
         self.with_facts(lowered, &facts)
     }

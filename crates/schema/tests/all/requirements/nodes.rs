@@ -1,6 +1,6 @@
 //! What becomes of a single schema: names, nulls, unions, references, enums and arrays.
 
-use polywire_schema::{Action, Effect, dialects};
+use polywire_schema::{Action, Effect, FitOptions, dialect, dialects, fit_text};
 use serde_json::{Value, json};
 
 use super::{check_fit, check_property, fitted, tells};
@@ -22,6 +22,18 @@ fn r_a6_snake_case_keywords_are_keywords_and_win_over_their_twins() {
         "additionalProperties": false
     });
     check_fit("openai-strict", &schema, &expected);
+}
+
+/// Law 2 within a schema: a part that needs no change keeps the caller's order of keys, whatever happens beside it.
+#[test]
+fn what_a_dialect_takes_as_it_is_stays_as_it_was_written() {
+    let stays = r#"{"maxItems":3,"items":{"enum":["b","a"],"description":"T","type":"string"},"minItems":1,"type":"array"}"#;
+    let schema = format!(r#"{{"type":"object","properties":{{"a":{stays},"b":{{"not":{{}},"$comment":"gone"}}}}}}"#);
+    for id in ["openai-strict", "gemini", "gemini-openapi"] {
+        let fitted = fit_text(&schema, dialect(id).unwrap(), &FitOptions::default()).unwrap();
+        assert_ne!(fitted.schema, schema, "{id}");
+        assert!(fitted.schema.contains(stays), "{id}: {}", fitted.schema);
+    }
 }
 
 #[test]
