@@ -30,6 +30,11 @@ impl Arena {
         Self(Bump::with_capacity(bytes.clamp(SMALLEST, LARGEST)))
     }
 
+    /// How many bytes lie in the arena.
+    pub(crate) fn len(&self) -> usize {
+        self.0.allocated_bytes() - self.0.chunk_capacity()
+    }
+
     /// A copy of a text.
     pub(crate) fn text(&self, text: &str) -> &str {
         self.0.alloc_str(text)

@@ -127,11 +127,18 @@ pub(crate) struct Contains {
 }
 
 /// What is asked of objects.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectRules<'d> {
     pub(crate) properties: &'d [(&'d str, NodeId)],
     pub(crate) required: &'d [&'d str],
     pub(crate) additional: Option<NodeId>,
+    pub(crate) unevaluated: Option<NodeId>,
+    pub(crate) rare: &'d RareRules<'d>,
+}
+
+/// What is asked of few objects; the others share that nothing is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RareRules<'d> {
     pub(crate) patterns: &'d [(&'d str, NodeId)],
     pub(crate) names: &'d [NodeId],
     pub(crate) min: u64,
@@ -140,7 +147,28 @@ pub(crate) struct ObjectRules<'d> {
     pub(crate) needs: &'d [(&'d str, &'d [&'d str])],
     /// `dependentSchemas`.
     pub(crate) dependents: &'d [(&'d str, NodeId)],
-    pub(crate) unevaluated: Option<NodeId>,
+}
+
+impl Default for ObjectRules<'_> {
+    fn default() -> Self {
+        Self { properties: &[], required: &[], additional: None, unevaluated: None, rare: &RareRules::NONE }
+    }
+}
+
+impl<'d> RareRules<'d> {
+    const NONE: Self = Self { patterns: &[], names: &[], min: 0, max: None, needs: &[], dependents: &[] };
+
+    /// Whether nothing is asked.
+    pub(crate) fn are_none(&self) -> bool {
+        let Self { patterns, names, min, max, needs, dependents } = self;
+        let lists = patterns.is_empty() && names.is_empty() && needs.is_empty() && dependents.is_empty();
+        lists && *min == 0 && max.is_none()
+    }
+
+    /// The same in the arena.
+    pub(crate) fn kept(self, arena: &'d Arena) -> &'d Self {
+        if self.are_none() { &Self::NONE } else { arena.keep(self) }
+    }
 }
 
 /// What is said through other schemas about the same value.
@@ -340,8 +368,9 @@ pub(crate) struct Graph<'d, 'b> {
 static UNKNOWN: Node<'static> = Node::NONE;
 
 impl<'d> Graph<'d, '_> {
-    pub(crate) fn new(arena: &'d Arena) -> Self {
-        Self { arena, below: &[], nodes: Vec::with_capacity(64) }
+    /// An empty graph with room for so many nodes.
+    pub(crate) fn with_room(nodes: usize, arena: &'d Arena) -> Self {
+        Self { arena, below: &[], nodes: Vec::with_capacity(nodes) }
     }
 
     /// A graph that begins as this one is. What it adds lies in an arena of its own and goes with it.
@@ -389,8 +418,9 @@ impl<'d> Graph<'d, '_> {
             items.chain(contains).for_each(&mut *visit);
         }
         if let Some(rules) = node.rules.object {
-            let named = rules.properties.iter().chain(rules.patterns).chain(rules.dependents).map(|(_, id)| *id);
-            let others = rules.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
+            let named =
+                rules.properties.iter().chain(rules.rare.patterns).chain(rules.rare.dependents).map(|(_, id)| *id);
+            let others = rules.rare.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
             named.chain(others).for_each(&mut *visit);
         }
         if let Some(logic) = node.rules.logic {

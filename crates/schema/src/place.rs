@@ -51,15 +51,14 @@ impl Step<'_> {
 #[derive(Debug)]
 pub(crate) struct Places<'d>(Vec<(Place, Step<'d>)>);
 
-impl Default for Places<'_> {
-    fn default() -> Self {
-        let mut steps = Vec::with_capacity(128);
+impl<'d> Places<'d> {
+    /// The place of the root, and room for so many.
+    pub(crate) fn with_room(places: usize) -> Self {
+        let mut steps = Vec::with_capacity(places);
         steps.push((ROOT, Step::Index(0)));
         Self(steps)
     }
-}
 
-impl<'d> Places<'d> {
     pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
         self.0.push((parent, step));
         Place(nth(self.0.len()))

@@ -55,7 +55,7 @@ impl Lowerer<'_, '_> {
             for name in own.required {
                 let declared = other.properties.iter().find(|(key, _)| key == name);
                 let refused = declared.is_none()
-                    && other.patterns.is_empty()
+                    && other.rare.patterns.is_empty()
                     && other.additional.is_some_and(|rest| self.is_never(rest));
                 if refused || declared.is_some_and(|(_, id)| self.is_never(*id)) {
                     return true;

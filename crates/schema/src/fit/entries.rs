@@ -20,7 +20,7 @@ impl<'d> Lowerer<'d, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let rules = self.object_rules(node);
-        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.patterns.is_empty();
+        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.rare.patterns.is_empty();
         let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
         map && !natural && rules.properties.is_empty()
     }
@@ -33,7 +33,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         let extra = self.extra(node, rules);
         let closes = self.caps.must(Demand::Closed);
-        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
+        let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
         if closes && !map && extra == Extra::Open {
             let code = self.demand_code(Demand::Closed);
             let id = self.graph.add(*node);
@@ -59,8 +59,8 @@ impl<'d> Lowerer<'d, '_> {
         let Json::Obj(members) = json else { return None };
         sheet.members.extend_from_slice(members);
         for (kw, entries, count) in [
-            (Kw::MinProperties, Kw::MinItems, (rules.min > 0).then_some(rules.min)),
-            (Kw::MaxProperties, Kw::MaxItems, rules.max),
+            (Kw::MinProperties, Kw::MinItems, (rules.rare.min > 0).then_some(rules.rare.min)),
+            (Kw::MaxProperties, Kw::MaxItems, rules.rare.max),
         ] {
             match count {
                 Some(count)
@@ -81,8 +81,8 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         }
         for (kw, said) in [
-            (Kw::DependentRequired, !rules.needs.is_empty()),
-            (Kw::DependentSchemas, !rules.dependents.is_empty()),
+            (Kw::DependentRequired, !rules.rare.needs.is_empty()),
+            (Kw::DependentSchemas, !rules.rare.dependents.is_empty()),
             (Kw::UnevaluatedProperties, rules.says_unevaluated(node)),
         ] {
             if said {
@@ -96,7 +96,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
     pub(super) fn map_is_natural(&self, rules: &ObjectRules<'d>) -> bool {
-        rules.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
+        rules.rare.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
     }
 
     pub(super) fn map_code(&self) -> Arc<str> {
@@ -115,22 +115,22 @@ impl<'d> Lowerer<'d, '_> {
         code: &Arc<str>,
         node: &'d Node<'d>,
     ) -> (Json<'d>, LensId) {
-        let mut kinds: Vec<NodeId> = rules.patterns.iter().map(|(_, id)| *id).collect();
-        let mut effect = if rules.patterns.is_empty() { Effect::Same } else { Effect::Wider };
+        let mut kinds: Vec<NodeId> = rules.rare.patterns.iter().map(|(_, id)| *id).collect();
+        let mut effect = if rules.rare.patterns.is_empty() { Effect::Same } else { Effect::Wider };
         match extra {
             Extra::Of(id) => kinds.push(id),
             Extra::Open => kinds.push(self.any()),
             Extra::Closed => {}
         }
         kinds.dedup();
-        let key_pattern = match rules.patterns {
+        let key_pattern = match rules.rare.patterns {
             [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
             _ => None,
         };
         if key_pattern.is_some() && rules.properties.is_empty() {
             effect = Effect::Same;
         }
-        if !rules.names.is_empty() {
+        if !rules.rare.names.is_empty() {
             effect = Effect::Wider;
         }
         let detail = "carried as a list of entries".to_owned();

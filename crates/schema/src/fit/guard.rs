@@ -85,11 +85,12 @@ impl<'d> Lowerer<'d, '_> {
             guard.items = rules.items.map(|id| self.guard_below(id, depth));
         }
         if let Some(rules) = node.rules.object {
-            guard.bound(Sized::Object, rules.min, rules.max);
+            guard.bound(Sized::Object, rules.rare.min, rules.rare.max);
             guard.required = rules.required.iter().map(|name| (*name).to_owned()).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
             guard.properties = rules.properties.iter().map(|(key, id)| ((*key).to_owned(), below(id))).collect();
-            guard.pattern_properties = rules.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
+            guard.pattern_properties =
+                rules.rare.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }
         if let Some(logic) = node.rules.logic {
@@ -133,9 +134,9 @@ impl<'d> Lowerer<'d, '_> {
         }
         if let Some(rules) = node.rules.object {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            more.names = rules.names.iter().map(|id| below(*id)).collect();
-            more.needs = rules.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
-            more.dependents = rules.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
+            more.names = rules.rare.names.iter().map(|id| below(*id)).collect();
+            more.needs = rules.rare.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
+            more.dependents = rules.rare.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
         }
         for own in node.rules.logic.map_or(&[][..], |logic| logic.conditions) {
             more.conditions.push((below(own.when), own.then.map(&mut below), own.otherwise.map(&mut below)));
@@ -147,10 +148,9 @@ impl<'d> Lowerer<'d, '_> {
 /// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_>) -> bool {
     let list = node.rules.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
-    let object = node
-        .rules
-        .object
-        .is_some_and(|rules| !rules.names.is_empty() || !rules.needs.is_empty() || !rules.dependents.is_empty());
+    let object = node.rules.object.is_some_and(|rules| {
+        !rules.rare.names.is_empty() || !rules.rare.needs.is_empty() || !rules.rare.dependents.is_empty()
+    });
     let number = node.rules.number.is_some_and(|rules| !rules.multiples.is_empty());
     let logic = node.rules.logic.is_some_and(|logic| !logic.conditions.is_empty());
     list || object || number || logic || !node.rules.formats.is_empty()

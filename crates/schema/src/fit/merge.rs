@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::{Edit, Lowerer};
 use crate::arena::Arena;
-use crate::graph::{ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, Rules, Side, TextRules};
+use crate::graph::{
+    ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
+};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::pattern;
@@ -158,7 +160,8 @@ impl<'d> Lowerer<'d, '_> {
     fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
         let closing =
             own.rules.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
-        let declares = own.rules.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.patterns.is_empty());
+        let declares =
+            own.rules.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.rare.patterns.is_empty());
         if let (Some(closing), false) = (closing, declares)
             && let (Some(siblings), Some(rules)) = (own.rules.object, target.rules.object)
         {
@@ -271,8 +274,8 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut patterns = Vec::new();
         for (own, other) in [(a, b), (b, a)] {
-            for (key, id) in own.patterns {
-                let same = other.patterns.iter().find(|(pattern, _)| pattern == key);
+            for (key, id) in own.rare.patterns {
+                let same = other.rare.patterns.iter().find(|(pattern, _)| pattern == key);
                 if let Some((_, theirs)) = same {
                     if !patterns.iter().any(|(pattern, _)| pattern == key) {
                         patterns.push((*key, self.both(*id, *theirs)));
@@ -281,8 +284,8 @@ impl<'d> Lowerer<'d, '_> {
                 }
                 match other.additional {
                     // Only what the other side declares is left, of which the pattern was asked above.
-                    Some(rest) if other.patterns.is_empty() && self.is_never(rest) => {}
-                    Some(rest) if other.patterns.is_empty() && !self.matches_any(key, other.properties) => {
+                    Some(rest) if other.rare.patterns.is_empty() && self.is_never(rest) => {}
+                    Some(rest) if other.rare.patterns.is_empty() && !self.matches_any(key, other.properties) => {
                         patterns.push((*key, self.both(*id, rest)));
                     }
                     rest => {
@@ -299,17 +302,20 @@ impl<'d> Lowerer<'d, '_> {
             (Some(x), Some(y)) => Some(self.both(x, y)),
             (x, y) => x.or(y),
         };
+        let rare = RareRules {
+            patterns: self.arena.list(&patterns),
+            names: self.joined(a.rare.names, b.rare.names, |x, y| x == y),
+            min: a.rare.min.max(b.rare.min),
+            max: least(a.rare.max, b.rare.max),
+            needs: self.joined(a.rare.needs, b.rare.needs, |x, y| x == y),
+            dependents: self.joined(a.rare.dependents, b.rare.dependents, |x, y| x == y),
+        };
         ObjectRules {
             properties: self.arena.list(&properties),
             required: self.joined(a.required, b.required, |x, y| x == y),
             additional,
-            patterns: self.arena.list(&patterns),
-            names: self.joined(a.names, b.names, |x, y| x == y),
-            min: a.min.max(b.min),
-            max: least(a.max, b.max),
-            needs: self.joined(a.needs, b.needs, |x, y| x == y),
-            dependents: self.joined(a.dependents, b.dependents, |x, y| x == y),
             unevaluated: a.unevaluated.or(b.unevaluated),
+            rare: rare.kept(self.arena),
         }
     }
 
@@ -324,7 +330,7 @@ impl<'d> Lowerer<'d, '_> {
     /// What is asked of a property by the patterns that it matches.
     pub(super) fn matched(&mut self, key: &str, rules: &ObjectRules<'d>) -> Option<NodeId> {
         let mut all = None;
-        for (pattern, schema) in rules.patterns {
+        for (pattern, schema) in rules.rare.patterns {
             if self.matches(pattern, key) {
                 all = Some(all.map_or(*schema, |own| self.both(own, *schema)));
             }
@@ -410,7 +416,7 @@ impl Node<'_> {
             .rules
             .logic
             .is_some_and(|logic| !logic.all.is_empty() || !logic.unions.is_empty() || !logic.conditions.is_empty());
-        logic || self.rules.object.is_some_and(|rules| !rules.dependents.is_empty())
+        logic || self.rules.object.is_some_and(|rules| !rules.rare.dependents.is_empty())
     }
 }
 

@@ -6,7 +6,7 @@ use super::null::accepts_null;
 use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{Node, NodeId, ObjectRules};
+use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
@@ -66,8 +66,8 @@ impl Printed<'_> {
     }
 
     fn field(&self) -> Field {
-        let renamed = self.is_renamed().then(|| self.wire.to_owned());
-        Field { name: self.key.to_owned(), renamed, lens: self.lens, absent: self.absent }
+        let renamed = self.is_renamed().then(|| self.wire.into());
+        Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent }
     }
 }
 
@@ -93,22 +93,24 @@ impl<'d> Lowerer<'d, '_> {
     pub(super) fn object_rules(&self, node: &Node<'d>) -> &'d ObjectRules<'d> {
         let Some(rules) = node.rules.object else { return self.arena.keep(ObjectRules::default()) };
         let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
-        if let [(pattern, id)] = rules.patterns
+        if let [(pattern, id)] = rules.rare.patterns
             && every(pattern)
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            return self.arena.keep(ObjectRules { additional: Some(*id), patterns: &[], ..*rules });
+            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.arena);
+            return self.arena.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
         }
         rules
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
     pub(super) fn tell_of_lines(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>) {
-        let Some(asked) = node.rules.object.filter(|asked| rules.patterns.len() < asked.patterns.len()) else {
+        let Some(asked) = node.rules.object.filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
+        else {
             return;
         };
-        if !asked.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
+        if !asked.rare.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
             return;
         }
         let effects: &[Effect] = match self.extra(node, asked) {
@@ -182,7 +184,7 @@ impl<'d> Lowerer<'d, '_> {
         let kept = |field: &Printed<'_>| field.absent == Absent::Kept && !field.is_renamed();
         let as_written = rest.carried.is_none() && own.fields.iter().all(kept);
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
-        let kept = plain || (rest_keeps && !rules.dependents.is_empty() && self.keep_values(&own.fields));
+        let kept = plain || (rest_keeps && !rules.rare.dependents.is_empty() && self.keep_values(&own.fields));
         let keys = match (as_written, kept) {
             (false, _) => Keys::Others,
             (true, false) => Keys::AsWritten,
@@ -325,7 +327,7 @@ impl<'d> Lowerer<'d, '_> {
     ) -> RestOut<'d> {
         let closes = self.caps.must(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
-        let map = matches!(extra, Extra::Of(_)) || !rules.patterns.is_empty();
+        let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
         let natural = !closes && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, &own.fields);
@@ -403,16 +405,16 @@ impl<'d> Lowerer<'d, '_> {
                 }
             }
         }
-        if !rules.patterns.is_empty() {
-            let mut map = Vec::with_capacity(rules.patterns.len());
+        if !rules.rare.patterns.is_empty() {
+            let mut map = Vec::with_capacity(rules.rare.patterns.len());
             let any = self.any();
-            for (pattern, id) in rules.patterns {
+            for (pattern, id) in rules.rare.patterns {
                 let lowered = self.lower(*id, Pos::Other);
                 let Lowered { mut json, mut lens, .. } = self.null_here(lowered);
                 let keeps = self.keeps_values(lens);
                 // Which keys match matters only where not everything travels as it is.
                 let blind = (!keeps || !out.others.is_same()) && self.matcher(pattern).is_none();
-                let several = rules.patterns.len() > 1 || blind;
+                let several = rules.rare.patterns.len() > 1 || blind;
                 if (several && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
                     // A key may match several patterns, or be declared, and its value travel in one shape only.
                     let code = self.refusal_code(Kw::PatternProperties);
@@ -473,15 +475,15 @@ impl<'d> Lowerer<'d, '_> {
     /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
     fn put_object_counts(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
         let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
-        let min = (rules.min > 0).then_some(rules.min);
-        for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.max)] {
+        let min = (rules.rare.min > 0).then_some(rules.rare.min);
+        for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.rare.max)] {
             match count {
                 Some(count) if says(self, kw) => sheet.put(kw, Json::Num(count.into())),
                 Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
                 None => {}
             }
         }
-        for (index, id) in rules.names.iter().enumerate() {
+        for (index, id) in rules.rare.names.iter().enumerate() {
             if index == 0 && says(self, Kw::PropertyNames) {
                 match self.lower_beside(*id) {
                     Some(names) => sheet.put(Kw::PropertyNames, names),
@@ -491,17 +493,17 @@ impl<'d> Lowerer<'d, '_> {
                 self.drop_rule(node, Kw::PropertyNames);
             }
         }
-        if !rules.needs.is_empty() {
+        if !rules.rare.needs.is_empty() {
             if says(self, Kw::DependentRequired) {
                 sheet.put(Kw::DependentRequired, needs(rules, self.arena));
             } else {
                 self.drop_rule(node, Kw::DependentRequired);
             }
         }
-        if !rules.dependents.is_empty() {
+        if !rules.rare.dependents.is_empty() {
             if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten {
-                let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.dependents.len());
-                for (key, id) in rules.dependents {
+                let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.rare.dependents.len());
+                for (key, id) in rules.rare.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
                     match map.iter_mut().find(|(own, _)| own == key) {
                         Some((_, own)) => *own = self.both(*own, *id),
@@ -570,8 +572,8 @@ impl<'d> Lowerer<'d, '_> {
 
 /// `dependentRequired`, each key once.
 fn needs<'d>(rules: &ObjectRules<'d>, arena: &'d Arena) -> Json<'d> {
-    let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.needs.len());
-    for (key, names) in rules.needs {
+    let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.rare.needs.len());
+    for (key, names) in rules.rare.needs {
         let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
         if index == map.len() {
             map.push((key, Vec::new()));

@@ -179,15 +179,9 @@ impl Node<'_> {
             && self.rules.array.is_none()
             && self.rules.logic.is_none();
         bare && self.types.is_none_or(|types| types == Types::OBJECT)
-            && self.rules.object.is_some_and(|rules| {
-                !rules.required.is_empty()
-                    && rules.patterns.is_empty()
-                    && rules.additional.is_none()
-                    && rules.needs.is_empty()
-                    && rules.dependents.is_empty()
-                    && rules.names.is_empty()
-                    && rules.min == 0
-                    && rules.max.is_none()
-            })
+            && self
+                .rules
+                .object
+                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.are_none())
     }
 }

@@ -487,7 +487,7 @@ impl<'d> Lowerer<'d, '_> {
                     Some(other) if !self.graph[other].is_any() => list.push(other),
                     Some(_) | None => open = open.or(Some(node.place)),
                 }
-                if rules.patterns.iter().any(|(pattern, _)| self.matcher(pattern).is_none()) {
+                if rules.rare.patterns.iter().any(|(pattern, _)| self.matcher(pattern).is_none()) {
                     open = open.or(Some(node.place));
                 }
             }
@@ -508,7 +508,7 @@ impl<'d> Lowerer<'d, '_> {
         };
         let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.rules.object?.additional).collect();
         let bounded = rest.len() == nodes.len()
-            && nodes.iter().all(|node| node.rules.object.is_none_or(|rules| rules.patterns.is_empty()));
+            && nodes.iter().all(|node| node.rules.object.is_none_or(|rules| rules.rare.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
             joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });

@@ -230,7 +230,7 @@ impl Passage<'_> {
     fn encode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Passed {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
-            let value = map.swap_remove(&field.name);
+            let value = map.swap_remove(&*field.name);
             if let Some(value) = below(self.encode_field(field, value), &field.name)? {
                 out.insert(field.wire().to_owned(), value);
             }
@@ -288,7 +288,7 @@ impl Passage<'_> {
         for field in &shape.fields {
             let value = map.swap_remove(field.wire());
             match below(self.decode_field(field, value), field.wire()) {
-                Ok(Some(value)) => _ = out.insert(field.name.clone(), value),
+                Ok(Some(value)) => _ = out.insert(field.name.to_string(), value),
                 Ok(None) => {}
                 Err(_) if self.way == Way::Partial => {}
                 Err(fault) => return Err(fault),
@@ -299,7 +299,7 @@ impl Passage<'_> {
                 Some(Value::Array(entries)) => {
                     let before = out.len();
                     below(self.take_entries(rest.lens, entries, &mut out), &rest.wire)?;
-                    let declared = |key: &String| shape.fields.iter().any(|field| field.name == *key);
+                    let declared = |key: &String| shape.fields.iter().any(|field| *field.name == **key);
                     if let Some(key) = out.keys().skip(before).find(|key| declared(key)) {
                         let reason = format!("`{key}` is declared and has a place of its own");
                         return below(fail(reason), &rest.wire);
@@ -315,7 +315,7 @@ impl Passage<'_> {
         let others = if map.is_empty() { &[][..] } else { &shape.fields };
         let renamed: Vec<&Field> = others.iter().filter(|field| field.renamed.is_some()).collect();
         for (mut key, value) in map {
-            if let Some(field) = renamed.iter().find(|field| field.name == key) {
+            if let Some(field) = renamed.iter().find(|field| *field.name == *key) {
                 if self.way == Way::Partial {
                     continue;
                 }

@@ -245,7 +245,7 @@ impl Lens {
         let mut known = 0;
         for (index, field) in shape.fields.iter().enumerate() {
             let Some(value) = map.get(field.wire()) else {
-                let kept = field.absent == Absent::Kept && guard.required.contains(&field.name);
+                let kept = field.absent == Absent::Kept && guard.required.iter().any(|name| **name == *field.name);
                 let needed = kept || field.absent.has_a_mark();
                 if needed && way != Way::Partial {
                     return false;

@@ -143,7 +143,7 @@ impl<'l> Comparer<'l> {
     /// The keys of an object that was made up for the wire.
     fn made(&self, object: LensId, names: impl Iterator<Item = (&'l str, Option<GuardId>)>) -> Vec<Key<'l>> {
         let fields = if let Shape::Object(shape) = self.lens.shape(object) { shape.fields.as_slice() } else { &[] };
-        let key = |(name, guard): (&'l str, _)| match fields.iter().find(|field| field.name == name) {
+        let key = |(name, guard): (&'l str, _)| match fields.iter().find(|field| *field.name == *name) {
             Some(field) => Key {
                 wire: field.wire(),
                 name,

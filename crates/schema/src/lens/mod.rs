@@ -208,10 +208,10 @@ pub(crate) struct Branch {
 /// A declared property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Field {
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     /// What it is called on the wire, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) renamed: Option<String>,
+    pub(crate) renamed: Option<Box<str>>,
     pub(crate) lens: LensId,
     pub(crate) absent: Absent,
 }

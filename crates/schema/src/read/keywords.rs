@@ -5,8 +5,8 @@ use super::{Draft, Reader, close};
 use crate::arena::Arena;
 use crate::error::ReadError;
 use crate::graph::{
-    ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, Rules, Side,
-    TextRules, Union,
+    ArrayRules, Bound, Condition, Contains, Logic, Node, NodeId, Note, NoteKey, NumberRules, ObjectRules, RareRules,
+    Rules, Side, TextRules, Union,
 };
 use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw, KwSet};
@@ -51,6 +51,7 @@ pub(super) struct Sketch<'d> {
     text: Option<TextRules<'d>>,
     array: Option<ArrayRules<'d>>,
     object: Option<ObjectRules<'d>>,
+    rare: Option<RareRules<'d>>,
     pub(super) logic: Option<Logic<'d>>,
     items: Option<&'d Json<'d>>,
     additional_items: Option<&'d Json<'d>>,
@@ -72,13 +73,17 @@ impl<'d> Sketch<'d> {
 
     /// The node, with its rules in the arena.
     fn finished(&self, arena: &'d Arena) -> Node<'d> {
+        let mut object = self.object;
+        if let Some(rare) = self.rare {
+            object.get_or_insert_default().rare = rare.kept(arena);
+        }
         let rules = Rules {
             values: self.values,
             formats: self.formats,
             number: self.number.as_ref().map(|rules| arena.keep(*rules)),
             text: self.text.map(|rules| arena.keep(rules)),
             array: self.array.map(|rules| arena.keep(rules)),
-            object: self.object.map(|rules| arena.keep(rules)),
+            object: object.map(|rules| arena.keep(rules)),
             logic: self.logic.map(|rules| arena.keep(rules)),
         };
         self.node.asking(rules, arena)
@@ -304,7 +309,7 @@ impl<'d> Reader<'d> {
             Kw::PatternProperties => {
                 if let Some(map) = value.as_obj() {
                     let patterns = self.map(map, kw, place, scope)?;
-                    let rules = sketch.object.get_or_insert_default();
+                    let rules = sketch.rare.get_or_insert_default();
                     rules.patterns = arena.extended(rules.patterns, patterns);
                 }
                 value.as_obj().is_some()
@@ -317,12 +322,13 @@ impl<'d> Reader<'d> {
                 } else if kw == Kw::UnevaluatedProperties {
                     rules.unevaluated = Some(id);
                 } else if *value != trivial_names() {
+                    let rules = sketch.rare.get_or_insert_default();
                     rules.names = arena.extended(rules.names, &[id]);
                 }
                 true
             }
-            Kw::MinProperties => count(value, &mut |count| sketch.object.get_or_insert_default().min = count),
-            Kw::MaxProperties => count(value, &mut |count| sketch.object.get_or_insert_default().max = Some(count)),
+            Kw::MinProperties => count(value, &mut |count| sketch.rare.get_or_insert_default().min = count),
+            Kw::MaxProperties => count(value, &mut |count| sketch.rare.get_or_insert_default().max = Some(count)),
             Kw::DependentRequired | Kw::DependentSchemas | Kw::Dependencies => {
                 self.dependencies(kw, value, sketch, scope)?
             }
@@ -570,7 +576,7 @@ impl<'d> Reader<'d> {
             }
         }
         if !map.is_empty() {
-            let rules = sketch.object.get_or_insert_default();
+            let rules = sketch.rare.get_or_insert_default();
             rules.needs = self.arena.extended(rules.needs, &needs);
             rules.dependents = self.arena.extended(rules.dependents, &dependents);
         }

@@ -136,17 +136,18 @@ pub(crate) fn read<'d>(
     options: &ReadOptions,
 ) -> Result<Read<'d>, ReadError> {
     let stated = document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named);
+    let nodes = (arena.len() / JSON_PER_NODE).max(LEAST_NODES);
     let mut reader = Reader {
         arena,
-        graph: Graph::new(arena),
+        graph: Graph::with_room(nodes, arena),
         shared: foldhash::HashSet::default(),
-        places: Places::default(),
+        places: Places::with_room(nodes * 2),
         spelled: Spelled::default(),
         document,
         remote,
         draft: options.draft.or(stated),
         unresolved: options.unresolved,
-        known: HashMap::with_capacity_and_hasher(64, FixedState::default()),
+        known: HashMap::with_capacity_and_hasher(nodes, FixedState::default()),
         waiting: Vec::new(),
         index: None,
         found: HashMap::default(),
@@ -165,6 +166,12 @@ pub(crate) fn read<'d>(
     let Reader { graph, shared, places, changes, .. } = reader;
     Ok(Read { graph, shared, places, root, changes })
 }
+
+/// A schema takes about as many bytes of JSON in the arena.
+const JSON_PER_NODE: usize = 120;
+
+/// There is room for at least as many schemas.
+const LEAST_NODES: usize = 64;
 
 struct Reader<'d> {
     arena: &'d Arena,

@@ -66,7 +66,7 @@ impl Imager<'_> {
             }
             // What is never there need not be said of a closed object.
             if presence.schema != json!(false) || !wire.is_closed() || shape.rest.is_some() {
-                properties.insert(field.name.clone(), presence.schema);
+                properties.insert(field.name.to_string(), presence.schema);
             }
         }
         let rest = shape.rest.as_ref().map(|rest| rest.wire.as_str());

@@ -27,7 +27,8 @@ fn r_a6_snake_case_keywords_are_keywords_and_win_over_their_twins() {
 /// Law 2 within a schema: a part that needs no change keeps the caller's order of keys, whatever happens beside it.
 #[test]
 fn what_a_dialect_takes_as_it_is_stays_as_it_was_written() {
-    let stays = r#"{"maxItems":3,"items":{"enum":["b","a"],"description":"T","type":"string"},"minItems":1,"type":"array"}"#;
+    let stays =
+        r#"{"maxItems":3,"items":{"enum":["b","a"],"description":"T","type":"string"},"minItems":1,"type":"array"}"#;
     let schema = format!(r#"{{"type":"object","properties":{{"a":{stays},"b":{{"not":{{}},"$comment":"gone"}}}}}}"#);
     for id in ["openai-strict", "gemini", "gemini-openapi"] {
         let fitted = fit_text(&schema, dialect(id).unwrap(), &FitOptions::default()).unwrap();
