@@ -16,9 +16,14 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// An arena for a document of so many bytes and the graph that is read from it.
+    /// An arena for a document of so many bytes.
     pub(crate) fn for_text(bytes: usize) -> Self {
         Self::with_room(bytes.saturating_mul(ROOM_PER_BYTE))
+    }
+
+    /// An arena for the graph that is read from what lies in another one.
+    pub(crate) fn for_graph_of(document: &Self) -> Self {
+        Self::with_room(document.len() + document.len() / 4)
     }
 
     /// An arena for what is printed of so many nodes.
@@ -147,8 +152,8 @@ impl Arena {
 /// Members of objects with more are compared in their order only.
 const FEW: usize = 16;
 
-/// A document and its graph take about as many bytes for each of its text's.
-const ROOM_PER_BYTE: usize = 5;
+/// A document takes about as many bytes for each of its text's.
+const ROOM_PER_BYTE: usize = 3;
 
 /// What is printed of a node takes about as many bytes.
 const ROOM_PER_NODE: usize = 128;

@@ -42,7 +42,7 @@ impl<T: Copy> NodeMap<T> {
 /// A schema, read. It lies in the arena with everything it holds, so that a copy of it is cheap and is changed by giving it
 /// other lists.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node<'d> {
+pub(crate) struct Node<'g, 'd> {
     pub(crate) place: Option<Place>,
     /// What the node was read from. It may have been changed since.
     pub(crate) source: Option<&'d Json<'d>>,
@@ -51,20 +51,20 @@ pub(crate) struct Node<'d> {
     pub(crate) constant: bool,
     /// The schema that this one refers to.
     pub(crate) target: Option<NodeId>,
-    pub(crate) rules: &'d Rules<'d>,
-    pub(crate) notes: &'d [Note<'d>],
+    pub(crate) rules: &'g Rules<'g, 'd>,
+    pub(crate) notes: &'g [Note<'d>],
 }
 
 /// What a node asks beside types: many nodes ask nothing, and share that.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules<'d> {
-    pub(crate) values: Option<&'d [&'d Json<'d>]>,
-    pub(crate) formats: &'d [&'d str],
-    pub(crate) number: Option<&'d NumberRules<'d>>,
-    pub(crate) text: Option<&'d TextRules<'d>>,
-    pub(crate) array: Option<&'d ArrayRules<'d>>,
-    pub(crate) object: Option<&'d ObjectRules<'d>>,
-    pub(crate) logic: Option<&'d Logic<'d>>,
+pub(crate) struct Rules<'g, 'd> {
+    pub(crate) values: Option<&'g [&'d Json<'d>]>,
+    pub(crate) formats: &'g [&'d str],
+    pub(crate) number: Option<&'g NumberRules<'g, 'd>>,
+    pub(crate) text: Option<&'g TextRules<'g, 'd>>,
+    pub(crate) array: Option<&'g ArrayRules<'g>>,
+    pub(crate) object: Option<&'g ObjectRules<'g, 'd>>,
+    pub(crate) logic: Option<&'g Logic<'g, 'd>>,
 }
 
 /// A lower or upper bound.
@@ -92,29 +92,29 @@ impl Bound {
 
 /// What is asked of numbers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NumberRules<'d> {
+pub(crate) struct NumberRules<'g, 'd> {
     pub(crate) min: Option<Bound>,
     pub(crate) max: Option<Bound>,
-    pub(crate) multiples: &'d [&'d Json<'d>],
+    pub(crate) multiples: &'g [&'d Json<'d>],
 }
 
 /// What is asked of strings.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TextRules<'d> {
+pub(crate) struct TextRules<'g, 'd> {
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    pub(crate) patterns: &'d [&'d str],
+    pub(crate) patterns: &'g [&'d str],
 }
 
 /// What is asked of arrays.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ArrayRules<'d> {
-    pub(crate) prefix: &'d [NodeId],
+pub(crate) struct ArrayRules<'g> {
+    pub(crate) prefix: &'g [NodeId],
     pub(crate) items: Option<NodeId>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     pub(crate) unique: bool,
-    pub(crate) contains: &'d [Contains],
+    pub(crate) contains: &'g [Contains],
     pub(crate) unevaluated: Option<NodeId>,
 }
 
@@ -128,34 +128,34 @@ pub(crate) struct Contains {
 
 /// What is asked of objects.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ObjectRules<'d> {
-    pub(crate) properties: &'d [(&'d str, NodeId)],
-    pub(crate) required: &'d [&'d str],
+pub(crate) struct ObjectRules<'g, 'd> {
+    pub(crate) properties: &'g [(&'d str, NodeId)],
+    pub(crate) required: &'g [&'d str],
     pub(crate) additional: Option<NodeId>,
     pub(crate) unevaluated: Option<NodeId>,
-    pub(crate) rare: &'d RareRules<'d>,
+    pub(crate) rare: &'g RareRules<'g, 'd>,
 }
 
 /// What is asked of few objects; the others share that nothing is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RareRules<'d> {
-    pub(crate) patterns: &'d [(&'d str, NodeId)],
-    pub(crate) names: &'d [NodeId],
+pub(crate) struct RareRules<'g, 'd> {
+    pub(crate) patterns: &'g [(&'d str, NodeId)],
+    pub(crate) names: &'g [NodeId],
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
     /// `dependentRequired`.
-    pub(crate) needs: &'d [(&'d str, &'d [&'d str])],
+    pub(crate) needs: &'g [(&'d str, &'g [&'d str])],
     /// `dependentSchemas`.
-    pub(crate) dependents: &'d [(&'d str, NodeId)],
+    pub(crate) dependents: &'g [(&'d str, NodeId)],
 }
 
-impl Default for ObjectRules<'_> {
+impl Default for ObjectRules<'_, '_> {
     fn default() -> Self {
         Self { properties: &[], required: &[], additional: None, unevaluated: None, rare: &RareRules::NONE }
     }
 }
 
-impl<'d> RareRules<'d> {
+impl<'g, 'd> RareRules<'g, 'd> {
     const NONE: Self = Self { patterns: &[], names: &[], min: 0, max: None, needs: &[], dependents: &[] };
 
     /// Whether nothing is asked.
@@ -166,23 +166,23 @@ impl<'d> RareRules<'d> {
     }
 
     /// The same in the arena.
-    pub(crate) fn kept(self, arena: &'d Arena) -> &'d Self {
+    pub(crate) fn kept(self, arena: &'g Arena) -> &'g Self {
         if self.are_none() { &Self::NONE } else { arena.keep(self) }
     }
 }
 
 /// What is said through other schemas about the same value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Logic<'d> {
-    pub(crate) all: &'d [NodeId],
-    pub(crate) unions: &'d [Union<'d>],
-    pub(crate) nots: &'d [NodeId],
-    pub(crate) conditions: &'d [Condition<'d>],
+pub(crate) struct Logic<'g, 'd> {
+    pub(crate) all: &'g [NodeId],
+    pub(crate) unions: &'g [Union<'g>],
+    pub(crate) nots: &'g [NodeId],
+    pub(crate) conditions: &'g [Condition<'d>],
 }
 
-impl<'d> Logic<'d> {
+impl<'g, 'd> Logic<'g, 'd> {
     /// The same in the arena; nothing where nothing is said.
-    pub(crate) fn kept(self, arena: &'d Arena) -> Option<&'d Self> {
+    pub(crate) fn kept(self, arena: &'g Arena) -> Option<&'g Self> {
         let silent =
             self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty();
         (!silent).then(|| arena.keep(self))
@@ -191,9 +191,9 @@ impl<'d> Logic<'d> {
 
 /// An `anyOf` or `oneOf`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Union<'d> {
+pub(crate) struct Union<'g> {
     pub(crate) exactly_one: bool,
-    pub(crate) branches: &'d [NodeId],
+    pub(crate) branches: &'g [NodeId],
 }
 
 /// An `if` with its `then` and `else`.
@@ -220,12 +220,12 @@ pub(crate) enum NoteKey<'d> {
     Unknown(&'d str),
 }
 
-impl<'d> Rules<'d> {
+impl<'g, 'd> Rules<'g, 'd> {
     const NONE: Self =
         Self { values: None, formats: &[], number: None, text: None, array: None, object: None, logic: None };
 
     /// The same in the arena.
-    pub(crate) fn kept(self, arena: &'d Arena) -> &'d Self {
+    pub(crate) fn kept(self, arena: &'g Arena) -> &'g Self {
         if self.are_none_of_one_type() && self.values.is_none() && self.logic.is_none() {
             &Self::NONE
         } else {
@@ -243,29 +243,29 @@ impl<'d> Rules<'d> {
     }
 }
 
-impl Default for Node<'_> {
+impl Default for Node<'_, '_> {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl<'d> Node<'d> {
+impl<'g, 'd> Node<'g, 'd> {
     /// A node that asks nothing.
     const NONE: Self =
         Self { place: None, source: None, types: None, constant: false, target: None, rules: &Rules::NONE, notes: &[] };
 
     /// The same with other rules.
-    pub(crate) fn asking(self, rules: Rules<'d>, arena: &'d Arena) -> Self {
+    pub(crate) fn asking(self, rules: Rules<'g, 'd>, arena: &'g Arena) -> Self {
         Self { rules: rules.kept(arena), ..self }
     }
 
     /// The same with other logic.
-    pub(crate) fn with_logic(self, logic: Logic<'d>, arena: &'d Arena) -> Self {
+    pub(crate) fn with_logic(self, logic: Logic<'g, 'd>, arena: &'g Arena) -> Self {
         self.asking(Rules { logic: logic.kept(arena), ..*self.rules }, arena)
     }
 
     /// The same without its unions.
-    pub(crate) fn without_unions(self, arena: &'d Arena) -> Self {
+    pub(crate) fn without_unions(self, arena: &'g Arena) -> Self {
         self.rules.logic.map_or(self, |logic| self.with_logic(Logic { unions: &[], ..*logic }, arena))
     }
 
@@ -312,7 +312,7 @@ impl<'d> Node<'d> {
         self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
     }
 
-    pub(crate) fn unions(&self) -> &'d [Union<'d>] {
+    pub(crate) fn unions(&self) -> &'g [Union<'g>] {
         self.rules.logic.map_or(&[], |logic| logic.unions)
     }
 
@@ -331,7 +331,7 @@ impl<'d> Node<'d> {
     }
 
     /// Restricts the node to types, dropping the rules that then speak of nothing.
-    pub(crate) fn restrict(&mut self, types: Types, arena: &'d Arena) {
+    pub(crate) fn restrict(&mut self, types: Types, arena: &'g Arena) {
         let types = self.types().and(types);
         let mut rules = *self.rules;
         self.types = Some(types);
@@ -357,36 +357,38 @@ impl<'d> Node<'d> {
 
 /// The nodes of a schema.
 #[derive(Debug)]
-pub(crate) struct Graph<'d, 'b> {
-    arena: &'d Arena,
+pub(crate) struct Graph<'g, 'd, 'b> {
+    arena: &'g Arena,
     /// The nodes of the graph that this one goes on from.
-    below: &'b [&'d Node<'d>],
-    nodes: Vec<&'d Node<'d>>,
+    below: &'b [&'g Node<'g, 'd>],
+    nodes: Vec<&'g Node<'g, 'd>>,
 }
 
 /// What stands for every node that is not known yet.
-static UNKNOWN: Node<'static> = Node::NONE;
+static UNKNOWN: Node<'static, 'static> = Node::NONE;
 
-impl<'d> Graph<'d, '_> {
+impl<'g, 'd> Graph<'g, 'd, '_> {
     /// An empty graph with room for so many nodes.
-    pub(crate) fn with_room(nodes: usize, arena: &'d Arena) -> Self {
+    pub(crate) fn with_room(nodes: usize, arena: &'g Arena) -> Self {
         Self { arena, below: &[], nodes: Vec::with_capacity(nodes) }
     }
 
-    /// A graph that begins as this one is. What it adds lies in an arena of its own and goes with it.
-    pub(crate) fn layer<'p>(&self, arena: &'p Arena) -> Graph<'p, '_>
-    where
-        'd: 'p,
-    {
+    /// A graph that begins as this one is.
+    pub(crate) fn layer(&self) -> Graph<'g, 'd, '_> {
         debug_assert!(self.below.is_empty(), "one layer above what was read is all there is");
-        Graph { arena, below: &self.nodes, nodes: Vec::new() }
+        Graph { arena: self.arena, below: &self.nodes, nodes: Vec::new() }
+    }
+
+    /// Where the nodes lie.
+    pub(crate) fn arena(&self) -> &'g Arena {
+        self.arena
     }
 
     pub(crate) fn len(&self) -> usize {
         self.below.len() + self.nodes.len()
     }
 
-    pub(crate) fn add(&mut self, node: Node<'d>) -> NodeId {
+    pub(crate) fn add(&mut self, node: Node<'g, 'd>) -> NodeId {
         let node = self.arena.keep(node);
         self.push(node)
     }
@@ -396,13 +398,13 @@ impl<'d> Graph<'d, '_> {
         self.push(&UNKNOWN)
     }
 
-    fn push(&mut self, node: &'d Node<'d>) -> NodeId {
+    fn push(&mut self, node: &'g Node<'g, 'd>) -> NodeId {
         self.nodes.push(node);
         NodeId(nth(self.len()))
     }
 
     /// Sets a node that was reserved.
-    pub(crate) fn set(&mut self, id: NodeId, node: Node<'d>) {
+    pub(crate) fn set(&mut self, id: NodeId, node: Node<'g, 'd>) {
         if let Some(slot) = index(id.0).checked_sub(self.below.len()).and_then(|own| self.nodes.get_mut(own)) {
             *slot = self.arena.keep(node);
         }
@@ -433,11 +435,11 @@ impl<'d> Graph<'d, '_> {
     }
 }
 
-impl<'d> Index<NodeId> for Graph<'d, '_> {
-    type Output = &'d Node<'d>;
+impl<'g, 'd> Index<NodeId> for Graph<'g, 'd, '_> {
+    type Output = &'g Node<'g, 'd>;
 
     #[expect(clippy::indexing_slicing, reason = "an id is made by the graph that holds the node, or the one below")]
-    fn index(&self, id: NodeId) -> &&'d Node<'d> {
+    fn index(&self, id: NodeId) -> &&'g Node<'g, 'd> {
         let index = index(id.0);
         self.below.get(index).unwrap_or_else(|| &self.nodes[index - self.below.len()])
     }

@@ -17,8 +17,8 @@ pub(super) fn is_object(json: &Json<'_>) -> bool {
     json.get(Kw::Type.name()).and_then(Json::as_str) == Some("object")
 }
 
-impl<'d> Lowerer<'d, '_> {
-    pub(super) fn put_array(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
         let rules = node.rules.array.unwrap_or(&silent);
         let mut items = rules.items;
@@ -67,7 +67,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says that nothing follows a tuple.
-    fn put_no_more(&mut self, node: &'d Node<'d>, rules: &ArrayRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_no_more(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
         if !self.caps.must(Demand::SchemaObject) {
             sheet.put(Kw::Items, Json::Bool(false));
             return;
@@ -90,7 +90,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_item_counts(&mut self, node: &'d Node<'d>, rules: &ArrayRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_item_counts(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinItems, min), (Kw::MaxItems, rules.max)] {
             let Some(count) = count else { continue };
@@ -158,7 +158,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
-    pub(super) fn carried_tuple(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
+    pub(super) fn carried_tuple(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
         let rules = node.rules.array?;
         if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
             return None;
@@ -179,8 +179,8 @@ impl<'d> Lowerer<'d, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let rules = Rules { array: Some(self.arena.keep(rules)), ..*node.rules };
-                return Some(self.emit(self.arena.keep(node.asking(rules, self.arena)), pos));
+                let rules = Rules { array: Some(self.nodes.keep(rules)), ..*node.rules };
+                return Some(self.emit(self.nodes.keep(node.asking(rules, self.nodes)), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
@@ -202,9 +202,9 @@ impl<'d> Lowerer<'d, '_> {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
                 let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
-                let rules = Rules { array: Some(self.arena.keep(list)), ..Rules::default() };
+                let rules = Rules { array: Some(self.nodes.keep(list)), ..Rules::default() };
                 let list = Node { types: Some(Types::ARRAY), ..Node::default() };
-                let list = self.graph.add(list.asking(rules, self.arena));
+                let list = self.graph.add(list.asking(rules, self.nodes));
                 properties.push(("rest", list));
                 if min > 0 {
                     required.push("rest");
@@ -230,8 +230,8 @@ impl<'d> Lowerer<'d, '_> {
             self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
         }
         let object = ObjectRules {
-            properties: self.arena.list(&properties),
-            required: self.arena.list(&required),
+            properties: self.nodes.list(&properties),
+            required: self.nodes.list(&required),
             additional: Some(self.nothing()),
             ..ObjectRules::default()
         };

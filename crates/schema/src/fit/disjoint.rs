@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 3;
 /// More branches than this are not compared pair by pair.
 const MAX_BRANCHES: usize = 64;
 
-impl Lowerer<'_, '_> {
+impl Lowerer<'_, '_, '_> {
     pub(super) fn apart(&mut self, branches: &[NodeId]) -> Apart {
         if branches.len() > MAX_BRANCHES {
             return Apart::Unknown;
@@ -49,7 +49,7 @@ impl Lowerer<'_, '_> {
         shared == Types::OBJECT && depth > 0 && self.objects_exclude(a, b, depth)
     }
 
-    fn objects_exclude(&mut self, a: &Node<'_>, b: &Node<'_>, depth: usize) -> bool {
+    fn objects_exclude(&mut self, a: &Node<'_, '_>, b: &Node<'_, '_>, depth: usize) -> bool {
         let (Some(x), Some(y)) = (a.rules.object, b.rules.object) else { return false };
         for (own, other) in [(x, y), (y, x)] {
             for name in own.required {

@@ -35,9 +35,9 @@ const MEMBERS: usize = 8;
 /// A length above this is not written as a repetition in a pattern.
 const LONGEST_REPEAT: u64 = 500;
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Prints a node that has no reference; its unions and its `allOf` only where they may stay as they are.
-    pub(super) fn emit(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn emit(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if let Some(json) = node.as_written().filter(|_| self.takes_notes(node)) {
             self.spend(json.as_obj().unwrap_or_default());
             return Lowered { json: *json, lens: LensId::SAME, null: false };
@@ -77,7 +77,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Adds the annotations and the description.
-    pub(super) fn finish(&mut self, node: &'d Node<'d>, sheet: Sheet<'d>) -> Lowered<'d> {
+    pub(super) fn finish(&mut self, node: &'g Node<'g, 'd>, sheet: Sheet<'d>) -> Lowered<'d> {
         let Sheet { mut members, mut facts, lens } = sheet;
         let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
@@ -140,7 +140,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts the annotations other than the description; what cannot stay is spilled or dropped.
-    fn put_notes(&mut self, node: &'d Node<'d>, lens: LensId, members: &mut Vec<Member<'d>>, facts: &mut Vec<String>) {
+    fn put_notes(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        lens: LensId,
+        members: &mut Vec<Member<'d>>,
+        facts: &mut Vec<String>,
+    ) {
         for note in node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
@@ -163,7 +169,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Whether all annotations of a node may stay.
-    fn takes_notes(&self, node: &Node<'d>) -> bool {
+    fn takes_notes(&self, node: &Node<'g, 'd>) -> bool {
         node.notes.iter().all(|note| match note.key {
             NoteKey::Kw(kw) => self.caps.accepts(kw),
             NoteKey::Unknown(name) => self.takes_unknown(name),
@@ -178,7 +184,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
     /// that one may.
-    pub(super) fn notes_beside(&mut self, node: &'d Node<'d>, beside: KwSet, members: &mut Vec<Member<'d>>) {
+    pub(super) fn notes_beside(&mut self, node: &'g Node<'g, 'd>, beside: KwSet, members: &mut Vec<Member<'d>>) {
         let describes = beside.has(Kw::Description);
         let mut facts = Vec::new();
         for note in node.notes {
@@ -232,7 +238,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_types(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
+    fn put_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos, sheet: &mut Sheet<'d>) {
         if node.types.is_none() {
             return;
         }
@@ -248,12 +254,12 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The names of several types.
-    pub(super) fn type_names(&self, types: Types, node: &Node<'d>) -> Json<'d> {
+    pub(super) fn type_names(&self, types: Types, node: &Node<'g, 'd>) -> Json<'d> {
         let names: Vec<Json<'d>> = types.names().map(|(name, _)| Json::Str(name)).collect();
         self.arena.arr_like(&names, node.written(Kw::Type))
     }
 
-    fn put_formats(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
+    fn put_formats(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
         for format in node.rules.formats {
             let taken = self.caps.accepts(Kw::Format)
@@ -294,7 +300,7 @@ impl<'d> Lowerer<'d, '_> {
         self.change(code, place, kw, action, Effect::Wider, "moved into the description");
     }
 
-    fn put_text(&mut self, node: &'d Node<'d>, rules: &crate::graph::TextRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_text(&mut self, node: &'g Node<'g, 'd>, rules: &crate::graph::TextRules<'g, 'd>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
         for text in rules.patterns {
             let features = pattern::features_among(text, self.caps.pattern_refused);
@@ -353,7 +359,12 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_numbers(&mut self, node: &'d Node<'d>, rules: &crate::graph::NumberRules<'d>, sheet: &mut Sheet<'d>) {
+    fn put_numbers(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        rules: &crate::graph::NumberRules<'g, 'd>,
+        sheet: &mut Sheet<'d>,
+    ) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         for (bound, side) in [(&rules.min, Side::Lower), (&rules.max, Side::Upper)] {
             if let Some(bound) = bound {
@@ -369,7 +380,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn put_bound(&mut self, node: &'d Node<'d>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
+    fn put_bound(&mut self, node: &'g Node<'g, 'd>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         let (inclusive, exclusive, step) = match side {
             Side::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
@@ -403,7 +414,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
-    fn put_logic(&mut self, node: &'d Node<'d>, sheet: &mut Sheet<'d>) {
+    fn put_logic(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let Some(logic) = node.rules.logic else { return };
         // What is said here is said of the caller's value.
         let kept = self.keeps_values(sheet.lens);
@@ -492,7 +503,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What a value must not be; it is said of values that travel as they are.
-    fn put_nots(&mut self, node: &'d Node<'d>, kept: bool, sheet: &mut Sheet<'d>) {
+    fn put_nots(&mut self, node: &'g Node<'g, 'd>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
         for not in node.rules.logic.map_or(&[][..], |logic| logic.nots) {
             if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {

@@ -11,7 +11,7 @@ use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
 use crate::report::{Action, Effect};
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a reference leads to a map that will be printed as a list of entries.
     pub(super) fn becomes_entries(&mut self, id: NodeId) -> bool {
         if self.graph[id].target.is_none() {
@@ -26,7 +26,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
-    pub(super) fn carried_object(&mut self, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
+    pub(super) fn carried_object(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
         let rules = self.object_rules(node);
         if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
             return None;
@@ -95,7 +95,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
-    pub(super) fn map_is_natural(&self, rules: &ObjectRules<'d>) -> bool {
+    pub(super) fn map_is_natural(&self, rules: &ObjectRules<'g, 'd>) -> bool {
         rules.rare.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
     }
 
@@ -110,10 +110,10 @@ impl<'d> Lowerer<'d, '_> {
     /// A list of entries for what a map holds, and how their values travel.
     pub(super) fn entries(
         &mut self,
-        rules: &ObjectRules<'d>,
+        rules: &ObjectRules<'g, 'd>,
         extra: Extra,
         code: &Arc<str>,
-        node: &'d Node<'d>,
+        node: &'g Node<'g, 'd>,
     ) -> (Json<'d>, LensId) {
         let mut kinds: Vec<NodeId> = rules.rare.patterns.iter().map(|(_, id)| *id).collect();
         let mut effect = if rules.rare.patterns.is_empty() { Effect::Same } else { Effect::Wider };
@@ -138,7 +138,7 @@ impl<'d> Lowerer<'d, '_> {
         let value = match kinds.as_slice() {
             [one] => *one,
             several => {
-                let branches = self.arena.list(several);
+                let branches = self.nodes.list(several);
                 self.graph.add(self.union_of(branches, node.place))
             }
         };

@@ -9,16 +9,16 @@ use crate::types::Types;
 /// Schemas within schemas beyond this depth are not asked.
 const MAX_DEPTH: usize = 12;
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The guard of a schema.
     pub(super) fn guard(&mut self, id: NodeId) -> GuardId {
         self.guard_below(id, MAX_DEPTH)
     }
 
     /// The guard of what a node asks besides its listed values.
-    pub(super) fn rules_guard(&mut self, node: &'d Node<'d>) -> GuardId {
-        let rules = node.asking(Rules { values: None, ..*node.rules }, self.arena);
-        let filled = self.fill(self.arena.keep(rules), MAX_DEPTH);
+    pub(super) fn rules_guard(&mut self, node: &'g Node<'g, 'd>) -> GuardId {
+        let rules = node.asking(Rules { values: None, ..*node.rules }, self.nodes);
+        let filled = self.fill(self.nodes.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }
 
@@ -62,7 +62,7 @@ impl<'d> Lowerer<'d, '_> {
         std::iter::successors(Some(id), next).take(MAX_CHAIN).last().unwrap_or(id)
     }
 
-    fn fill(&mut self, node: &'d Node<'d>, depth: usize) -> Guard {
+    fn fill(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> Guard {
         let mut guard = Guard {
             types: node.types,
             values: node.rules.values.map(|values| values.iter().map(|value| value.to_value()).collect()),
@@ -105,7 +105,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is not evaluated is what is not declared where nothing beside declares more. Of parts that were merged nobody knows.
-    fn ask_unevaluated(&mut self, node: &Node<'d>, guard: &mut Guard, depth: usize) {
+    fn ask_unevaluated(&mut self, node: &Node<'g, 'd>, guard: &mut Guard, depth: usize) {
         if node.evaluates_beside() {
             return;
         }
@@ -120,7 +120,7 @@ impl<'d> Lowerer<'d, '_> {
         guard.unasked = guard.unasked.filter(|types| !types.is_none());
     }
 
-    fn more(&mut self, node: &'d Node<'d>, depth: usize) -> More {
+    fn more(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> More {
         let mut more =
             More { formats: node.rules.formats.iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
         let mut below = |id: NodeId| self.guard_below(id, depth);
@@ -146,7 +146,7 @@ impl<'d> Lowerer<'d, '_> {
 }
 
 /// Whether a schema asks what schemas seldom ask.
-fn asks_more(node: &Node<'_>) -> bool {
+fn asks_more(node: &Node<'_, '_>) -> bool {
     let list = node.rules.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
     let object = node.rules.object.is_some_and(|rules| {
         !rules.rare.names.is_empty() || !rules.rare.needs.is_empty() || !rules.rare.dependents.is_empty()
@@ -157,7 +157,7 @@ fn asks_more(node: &Node<'_>) -> bool {
 }
 
 /// The types of values of which a schema asks more than a guard can.
-fn unasked(node: &Node<'_>) -> Option<Types> {
+fn unasked(node: &Node<'_, '_>) -> Option<Types> {
     let says = node.unevaluated().into_iter().filter(|(_, says)| *says);
     let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.row().speaks_of));
     Some(types).filter(|types| !types.is_none())

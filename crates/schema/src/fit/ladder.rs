@@ -47,13 +47,14 @@ pub(super) fn fit_json<'d, T>(
     let remote = fetch(&json, arena, options)?;
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     if options.unresolved == Unresolved::Refuse {
-        read(&json, arena, &remote, &reading)?;
+        read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone, to the byte: the first law then implies the second.
     if is_clean(&json, rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
-    let read = read(&json, arena, &remote, &reading)?;
+    let nodes = Arena::for_graph_of(arena);
+    let read = read(&json, arena, &nodes, &remote, &reading)?;
     let mut way = Way::default();
     loop {
         let arena = Arena::for_nodes(read.graph.len());
@@ -63,6 +64,7 @@ pub(super) fn fit_json<'d, T>(
         let (Some(violation), Some(next)) = (&tried.stuck, next) else {
             // Room is needed for the text.
             drop(read);
+            drop(nodes);
             if fell.is_empty() {
                 fell = std::mem::take(&mut tried.changes);
             } else {
@@ -93,6 +95,7 @@ pub(super) fn fit_json<'d, T>(
         }
     }
     drop(read);
+    drop(nodes);
     Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }))
 }
 
@@ -115,7 +118,7 @@ struct Tried<'d> {
 
 /// Prints a schema for a rung. Nothing where what was taken for granted does not hold: it is to be printed again, another way.
 fn attempt<'d>(
-    read: &Read<'d>,
+    read: &Read<'_, 'd>,
     arena: &'d Arena,
     rung: &Dialect,
     options: &FitOptions,
@@ -158,8 +161,9 @@ fn again_strictly<T>(
 ) -> (T, Outcome) {
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
+    let nodes = Arena::for_graph_of(arena);
     let read = (!strict && !budget::is_over(&first.json, dialect.caps(options.slot)))
-        .then(|| read(&first.json, arena, &[], &reading).ok())
+        .then(|| read(&first.json, arena, &nodes, &[], &reading).ok())
         .flatten();
     let mut way = Way::default();
     while let Some(read) = &read {

@@ -21,7 +21,7 @@ const MAX_TYPING: usize = 100;
 /// A condition with a longer text is not put into a description.
 const LONGEST_CONDITION: usize = 240;
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Says a node in the dialect.
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
         self.depth += 1;
@@ -107,7 +107,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says a node that has neither a reference nor, unless the dialect takes it, an `allOf`.
-    pub(super) fn lower_merged(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_merged(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let node = self.without_negations(node, pos);
         if self.told.is_empty() {
             return self.lower_plain(id, node, pos);
@@ -117,7 +117,7 @@ impl<'d> Lowerer<'d, '_> {
         self.with_facts(lowered, &facts)
     }
 
-    fn lower_plain(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_plain(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let node = self.with_types(node, pos);
         if node.types().is_none() || node.rules.values.is_some_and(<[_]>::is_empty) {
             return self.never(node);
@@ -145,7 +145,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
-    fn with_types(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
+    fn with_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
         let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
         let silent = node.types.is_none() && node.rules.values.is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
@@ -154,7 +154,7 @@ impl<'d> Lowerer<'d, '_> {
             // What is only said by exclusion is said of values of every type.
             let mut typed = *node;
             typed.types = Some(Types::ANY);
-            return self.arena.keep(typed);
+            return self.nodes.keep(typed);
         }
         if !silent || !wanted || spoken.is_none() {
             return node;
@@ -166,10 +166,10 @@ impl<'d> Lowerer<'d, '_> {
         self.change(&code, node.place, Kw::Type, Action::Added, Effect::Narrower, detail);
         let mut typed = *node;
         typed.types = Some(spoken);
-        self.arena.keep(typed)
+        self.nodes.keep(typed)
     }
 
-    fn lower_types(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let types = node.types();
         let single = types.name().is_some();
         if single && types != Types::NULL {
@@ -186,7 +186,7 @@ impl<'d> Lowerer<'d, '_> {
         }
         if null_only {
             let null = Rules { values: Some(&[&Json::Null]), ..*node.rules };
-            return self.lower_values(self.arena.keep(node.asking(null, self.arena)), pos);
+            return self.lower_values(self.nodes.keep(node.asking(null, self.nodes)), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
         let notes = node.notes;
@@ -194,14 +194,14 @@ impl<'d> Lowerer<'d, '_> {
         for (_, one) in rest.names() {
             let mut variant = *node;
             variant.notes = &[];
-            variant.restrict(one, self.arena);
+            variant.restrict(one, self.nodes);
             variants.push(self.graph.add(variant));
         }
         if types.meets(Types::NULL) {
             // An exclusion may be one of `null`.
             let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
             let rules = Rules { logic: node.rules.logic, ..Rules::default() };
-            variants.push(self.graph.add(null.asking(rules, self.arena)));
+            variants.push(self.graph.add(null.asking(rules, self.nodes)));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
@@ -209,7 +209,7 @@ impl<'d> Lowerer<'d, '_> {
         self.lower_branches(variants, Node { place: node.place, notes, ..Node::default() }, pos)
     }
 
-    fn lower_single(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_single(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if node.types() != Types::OBJECT {
             return self.lower_leaf(node, pos);
         }
@@ -220,7 +220,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// An object that may not stand this deep, as text. Without definitions there is no other way out.
-    pub(super) fn too_deep(&mut self, node: &'d Node<'d>) -> Option<Lowered<'d>> {
+    pub(super) fn too_deep(&mut self, node: &'g Node<'g, 'd>) -> Option<Lowered<'d>> {
         let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline)?;
         if self.objects < deepest {
             return None;
@@ -230,7 +230,7 @@ impl<'d> Lowerer<'d, '_> {
         Some(self.as_text(id, &code, "nested too deeply"))
     }
 
-    fn lower_leaf(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_leaf(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let carried = match node.types() {
             Types::OBJECT => self.carried_object(node, pos),
             Types::ARRAY => self.carried_tuple(node, pos),
@@ -242,7 +242,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is said of the caller's value cannot be said of one that travels in another shape.
-    fn drop_logic(&mut self, node: &'d Node<'d>) {
+    fn drop_logic(&mut self, node: &'g Node<'g, 'd>) {
         let Some(logic) = node.rules.logic else { return };
         if !logic.all.is_empty() || !logic.unions.is_empty() {
             self.parts = Wanting::Several;
@@ -255,7 +255,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that accepts anything.
-    fn lower_any(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_any(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if !self.wants_type(pos) {
             return self.emit(node, pos);
         }
@@ -270,7 +270,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that accepts nothing. No dialect has a word for it that all take.
-    pub(super) fn never(&mut self, node: &'d Node<'d>) -> Lowered<'d> {
+    pub(super) fn never(&mut self, node: &'g Node<'g, 'd>) -> Lowered<'d> {
         if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
             let not = (Kw::Not.name(), Json::EMPTY);
             return Lowered { json: self.arena.obj(&[not]), lens: LensId::SAME, null: false };
@@ -300,7 +300,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
-    pub(super) fn without_negations(&mut self, node: &'d Node<'d>, pos: Pos) -> &'d Node<'d> {
+    pub(super) fn without_negations(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
         let Some(logic) = node.rules.logic else { return node };
         let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
         let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
@@ -322,7 +322,7 @@ impl<'d> Lowerer<'d, '_> {
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
         }
-        self.arena.keep(node.with_logic(logic, self.arena))
+        self.nodes.keep(node.with_logic(logic, self.nodes))
     }
 
     /// Leaves a short condition to the description of the node that is printed next.
@@ -341,7 +341,7 @@ impl<'d> Lowerer<'d, '_> {
         told
     }
 
-    fn lower_not(&mut self, node: &mut Node<'d>, not: NodeId) {
+    fn lower_not(&mut self, node: &mut Node<'g, 'd>, not: NodeId) {
         let code = self.refusal_code(Kw::Not);
         let refused = self.flatten(not);
         let refused = self.graph[refused];
@@ -354,7 +354,7 @@ impl<'d> Lowerer<'d, '_> {
             let left = node.types().without(refused.types());
             // There is no type of numbers that are not whole.
             let effect = if widened(left) == left { Effect::Same } else { Effect::Wider };
-            node.restrict(widened(left), self.arena);
+            node.restrict(widened(left), self.nodes);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, effect, "said by `type`");
             return;
         }
@@ -362,8 +362,8 @@ impl<'d> Lowerer<'d, '_> {
             && refused.types.is_none()
             && refused.rules.logic.is_none()
         {
-            let left = self.arena.filtered(own, |value| !values.iter().any(|other| other.same(value)));
-            *node = node.asking(Rules { values: Some(left), ..*node.rules }, self.arena);
+            let left = self.nodes.filtered(own, |value| !values.iter().any(|other| other.same(value)));
+            *node = node.asking(Rules { values: Some(left), ..*node.rules }, self.nodes);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
@@ -407,9 +407,9 @@ impl<'d> Lowerer<'d, '_> {
     }
 }
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether `null` may be out although the types have it: by an exclusion, or because two branches of a `oneOf` take it.
-    fn may_exclude_null(&mut self, node: &'d Node<'d>) -> bool {
+    fn may_exclude_null(&mut self, node: &'g Node<'g, 'd>) -> bool {
         let Some(logic) = node.rules.logic else { return false };
         let twice = |own: &mut Self, union: &Union| {
             let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);

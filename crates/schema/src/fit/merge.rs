@@ -14,7 +14,7 @@ use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The node with its reference and its `allOf` merged into it.
     pub(super) fn flatten(&mut self, id: NodeId) -> NodeId {
         let node = self.graph[id];
@@ -44,7 +44,7 @@ impl<'d> Lowerer<'d, '_> {
         let target = own.target.take();
         let all = own.rules.logic.map_or(&[][..], |logic| logic.all);
         if let Some(logic) = own.rules.logic {
-            own = own.with_logic(Logic { all: &[], ..*logic }, self.arena);
+            own = own.with_logic(Logic { all: &[], ..*logic }, self.nodes);
         }
         let single = target.is_none() && all.len() == 1;
         let place = own.place;
@@ -86,7 +86,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that what a part says of what it does not evaluate itself also sees, once merged, what stands beside it.
-    fn tell_of_scope(&mut self, part: &Node<'d>, place: Option<Place>) {
+    fn tell_of_scope(&mut self, part: &Node<'g, 'd>, place: Option<Place>) {
         for (kw, says) in part.unevaluated() {
             if says {
                 self.loosen(Kw::AllOf, place, kw, Action::Merged, "what stands beside it counts as evaluated");
@@ -112,7 +112,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
     /// number.
-    fn meet_all(&mut self, mut parts: Vec<Node<'d>>) -> Option<Node<'d>> {
+    fn meet_all(&mut self, mut parts: Vec<Node<'g, 'd>>) -> Option<Node<'g, 'd>> {
         while parts.len() > 1 {
             let mut halves = Vec::with_capacity(parts.len().div_ceil(2));
             let mut rest = parts.into_iter();
@@ -149,15 +149,15 @@ impl<'d> Lowerer<'d, '_> {
             self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
             return a;
         }
-        let logic = Logic { all: self.arena.list(&[a, b]), ..Logic::default() };
-        let id = self.graph.add(Node { place, ..Node::default() }.with_logic(logic, self.arena));
+        let logic = Logic { all: self.nodes.list(&[a, b]), ..Logic::default() };
+        let id = self.graph.add(Node { place, ..Node::default() }.with_logic(logic, self.nodes));
         self.pairs.insert((a, b), id);
         id
     }
 
     /// What a reference means with siblings beside it. Siblings that close an object they declare nothing of are meant for the
     /// target's properties (R-A12), although they say that none of them may be there.
-    fn meet_siblings(&mut self, mut own: Node<'d>, mut target: Node<'d>) -> Node<'d> {
+    fn meet_siblings(&mut self, mut own: Node<'g, 'd>, mut target: Node<'g, 'd>) -> Node<'g, 'd> {
         let closing =
             own.rules.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
         let declares =
@@ -167,8 +167,8 @@ impl<'d> Lowerer<'d, '_> {
         {
             let objects = [(&mut own, siblings, None), (&mut target, rules, Some(closing))];
             for (node, rules, additional) in objects {
-                let object = self.arena.keep(ObjectRules { additional, ..*rules });
-                *node = node.asking(Rules { object: Some(object), ..*node.rules }, self.arena);
+                let object = self.nodes.keep(ObjectRules { additional, ..*rules });
+                *node = node.asking(Rules { object: Some(object), ..*node.rules }, self.nodes);
             }
             let detail = "closes the properties of what it refers to";
             self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
@@ -176,12 +176,12 @@ impl<'d> Lowerer<'d, '_> {
         self.meet(own, target)
     }
 
-    fn meet(&mut self, mut a: Node<'d>, b: Node<'d>) -> Node<'d> {
+    fn meet(&mut self, mut a: Node<'g, 'd>, b: Node<'g, 'd>) -> Node<'g, 'd> {
         a.types = match (a.types, b.types) {
             (Some(x), Some(y)) => Some(x.and(y)),
             (x, y) => x.or(y),
         };
-        let arena = self.arena;
+        let arena = self.nodes;
         let (mut own, other) = (*a.rules, b.rules);
         own.values = match (own.values, other.values) {
             (Some(x), Some(y)) => Some(arena.filtered(x, |value| y.iter().any(|other| other.same(value)))),
@@ -213,7 +213,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A list, and what is not in it yet of another: a schema that is merged with itself over and over must not grow.
-    fn joined<T: Copy>(&self, own: &'d [T], more: &'d [T], same: impl Fn(&T, &T) -> bool) -> &'d [T] {
+    fn joined<T: Copy>(&self, own: &'g [T], more: &'g [T], same: impl Fn(&T, &T) -> bool) -> &'g [T] {
         if own.is_empty() || more.is_empty() {
             return if own.is_empty() { more } else { own };
         }
@@ -223,10 +223,10 @@ impl<'d> Lowerer<'d, '_> {
                 all.push(*item);
             }
         }
-        if all.len() == own.len() { own } else { self.arena.list(&all) }
+        if all.len() == own.len() { own } else { self.nodes.list(&all) }
     }
 
-    fn meet_arrays(&mut self, a: &ArrayRules<'d>, b: &ArrayRules<'d>) -> ArrayRules<'d> {
+    fn meet_arrays(&mut self, a: &ArrayRules<'g>, b: &ArrayRules<'g>) -> ArrayRules<'g> {
         let count = a.prefix.len().max(b.prefix.len());
         let mut prefix = Vec::with_capacity(count);
         for index in 0..count {
@@ -244,7 +244,7 @@ impl<'d> Lowerer<'d, '_> {
         };
         let contains = self.joined(a.contains, b.contains, |x, y| x.node == y.node);
         ArrayRules {
-            prefix: self.arena.list(&prefix),
+            prefix: self.nodes.list(&prefix),
             items,
             min: a.min.max(b.min),
             max: least(a.max, b.max),
@@ -254,8 +254,13 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    fn meet_objects(&mut self, a: &ObjectRules<'d>, b: &ObjectRules<'d>, place: Option<Place>) -> ObjectRules<'d> {
-        let find = |rules: &ObjectRules<'d>| -> foldhash::HashMap<&'d str, NodeId> {
+    fn meet_objects(
+        &mut self,
+        a: &ObjectRules<'g, 'd>,
+        b: &ObjectRules<'g, 'd>,
+        place: Option<Place>,
+    ) -> ObjectRules<'g, 'd> {
+        let find = |rules: &ObjectRules<'g, 'd>| -> foldhash::HashMap<&'d str, NodeId> {
             rules.properties.iter().copied().collect()
         };
         let (in_a, in_b) = (find(a), find(b));
@@ -303,7 +308,7 @@ impl<'d> Lowerer<'d, '_> {
             (x, y) => x.or(y),
         };
         let rare = RareRules {
-            patterns: self.arena.list(&patterns),
+            patterns: self.nodes.list(&patterns),
             names: self.joined(a.rare.names, b.rare.names, |x, y| x == y),
             min: a.rare.min.max(b.rare.min),
             max: least(a.rare.max, b.rare.max),
@@ -311,16 +316,16 @@ impl<'d> Lowerer<'d, '_> {
             dependents: self.joined(a.rare.dependents, b.rare.dependents, |x, y| x == y),
         };
         ObjectRules {
-            properties: self.arena.list(&properties),
+            properties: self.nodes.list(&properties),
             required: self.joined(a.required, b.required, |x, y| x == y),
             additional,
             unevaluated: a.unevaluated.or(b.unevaluated),
-            rare: rare.kept(self.arena),
+            rare: rare.kept(self.nodes),
         }
     }
 
     /// A property under rules that do not declare it: their patterns and their `additionalProperties` hold for it too.
-    fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'d>) -> NodeId {
+    fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'g, 'd>) -> NodeId {
         match self.matched(key, rules).or(rules.additional) {
             Some(rest) => self.both(id, rest),
             None => id,
@@ -328,7 +333,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is asked of a property by the patterns that it matches.
-    pub(super) fn matched(&mut self, key: &str, rules: &ObjectRules<'d>) -> Option<NodeId> {
+    pub(super) fn matched(&mut self, key: &str, rules: &ObjectRules<'g, 'd>) -> Option<NodeId> {
         let mut all = None;
         for (pattern, schema) in rules.rare.patterns {
             if self.matches(pattern, key) {
@@ -339,7 +344,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 }
 
-impl Lowerer<'_, '_> {
+impl Lowerer<'_, '_, '_> {
     /// Whether a text matches a pattern; one that cannot be run may.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> bool {
         self.matcher(pattern).is_none_or(|matcher| matcher.is_match(text))
@@ -369,7 +374,7 @@ fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T
     }
 }
 
-fn meet_numbers<'d>(a: &NumberRules<'d>, b: &NumberRules<'d>, arena: &'d Arena) -> NumberRules<'d> {
+fn meet_numbers<'g, 'd>(a: &NumberRules<'g, 'd>, b: &NumberRules<'g, 'd>, arena: &'g Arena) -> NumberRules<'g, 'd> {
     let pick = |x: Option<Bound>, y: Option<Bound>, side| match (x, y) {
         (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
@@ -397,7 +402,7 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-impl Node<'_> {
+impl Node<'_, '_> {
     /// The keywords of what is not evaluated, and whether they are there.
     pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
         let objects = self.rules.object.is_some_and(|rules| rules.unevaluated.is_some());
@@ -420,21 +425,21 @@ impl Node<'_> {
     }
 }
 
-impl ObjectRules<'_> {
+impl ObjectRules<'_, '_> {
     /// What is asked of properties that are not declared. Those that are not evaluated are the same where nothing beside declares
     /// more.
-    pub(super) fn of_others(&self, node: &Node<'_>) -> Option<NodeId> {
+    pub(super) fn of_others(&self, node: &Node<'_, '_>) -> Option<NodeId> {
         self.additional.or(self.unevaluated.filter(|_| !node.evaluates_beside()))
     }
 
     /// Whether what is not evaluated is something else than what is not declared.
-    pub(super) fn says_unevaluated(&self, node: &Node<'_>) -> bool {
+    pub(super) fn says_unevaluated(&self, node: &Node<'_, '_>) -> bool {
         self.unevaluated.is_some() && (self.additional.is_some() || node.evaluates_beside())
     }
 }
 
 /// The types of a merged node that says nothing of types.
-pub(super) fn spoken_types(node: &Node<'_>) -> Types {
+pub(super) fn spoken_types(node: &Node<'_, '_>) -> Types {
     let mut types = Types::NONE;
     if node.rules.object.is_some() {
         types = types.or(Types::OBJECT);

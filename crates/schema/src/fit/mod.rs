@@ -282,10 +282,13 @@ struct Printed {
     optionals: u64,
 }
 
-struct Lowerer<'d, 'c> {
+struct Lowerer<'g, 'd, 'c> {
+    /// Where what is printed lies.
     arena: &'d Arena,
-    read: &'c Read<'d>,
-    graph: Graph<'d, 'c>,
+    /// Where nodes lie: it is given back before the text is written.
+    nodes: &'g Arena,
+    read: &'c Read<'g, 'd>,
+    graph: Graph<'g, 'd, 'c>,
     dialect: &'c Dialect,
     caps: &'c Caps,
     slot: Slot,
@@ -371,8 +374,8 @@ const SPARE_ROOM: usize = 1024;
 /// What inlining may add, in bytes, whatever the size of the schema.
 const INLINE_BYTES: usize = 24 * 1024;
 
-impl<'d, 'c> Lowerer<'d, 'c> {
-    fn new(read: &'c Read<'d>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, way: Way) -> Self {
+impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
+    fn new(read: &'c Read<'g, 'd>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, way: Way) -> Self {
         let caps = dialect.caps(options.slot);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
@@ -390,8 +393,9 @@ impl<'d, 'c> Lowerer<'d, 'c> {
         let nodes_limit = read.graph.len() * 3 + 512;
         Self {
             arena,
+            nodes: read.graph.arena(),
             read,
-            graph: read.graph.layer(arena),
+            graph: read.graph.layer(),
             dialect,
             caps,
             slot: options.slot,
@@ -530,7 +534,7 @@ impl<'d, 'c> Lowerer<'d, 'c> {
     }
 
     /// Says a node that is not in the graph.
-    fn lower_merged_plain(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_merged_plain(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let id = self.graph.add(*node);
         self.lower(id, pos)
     }

@@ -77,8 +77,8 @@ const REST: &str = "additional_properties";
 /// The pattern that every key matches which has one line.
 const ONE_LINE: &str = "^.*$";
 
-impl<'d> Lowerer<'d, '_> {
-    pub(super) fn extra(&mut self, node: &Node<'d>, rules: &ObjectRules<'d>) -> Extra {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> Extra {
         match rules.of_others(node) {
             None => Extra::Open,
             Some(id) if self.is_never(id) => Extra::Closed,
@@ -90,22 +90,22 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
-    pub(super) fn object_rules(&self, node: &Node<'d>) -> &'d ObjectRules<'d> {
-        let Some(rules) = node.rules.object else { return self.arena.keep(ObjectRules::default()) };
+    pub(super) fn object_rules(&self, node: &Node<'g, 'd>) -> &'g ObjectRules<'g, 'd> {
+        let Some(rules) = node.rules.object else { return self.nodes.keep(ObjectRules::default()) };
         let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.rare.patterns
             && every(pattern)
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.arena);
-            return self.arena.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
+            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.nodes);
+            return self.nodes.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
         }
         rules
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
-    pub(super) fn tell_of_lines(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>) {
+    pub(super) fn tell_of_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
         let Some(asked) = node.rules.object.filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
         else {
             return;
@@ -125,7 +125,7 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    pub(super) fn put_object(&mut self, node: &'d Node<'d>, pos: Pos, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_object(&mut self, node: &'g Node<'g, 'd>, pos: Pos, sheet: &mut Sheet<'d>) {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(node, rules);
@@ -225,7 +225,7 @@ impl<'d> Lowerer<'d, '_> {
         self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::SchemaObject)
     }
 
-    fn drop_property(&mut self, node: &'d Node<'d>, key: &str, effect: Effect) {
+    fn drop_property(&mut self, node: &'g Node<'g, 'd>, key: &str, effect: Effect) {
         let code = self.demand_code(Demand::SchemaObject);
         let detail = format!("the property `{key}` accepts no value and is left out");
         self.change(&code, node.place, Kw::Properties, Action::Dropped, effect, detail);
@@ -319,8 +319,8 @@ impl<'d> Lowerer<'d, '_> {
     /// What becomes of properties that are not declared.
     fn put_rest(
         &mut self,
-        node: &'d Node<'d>,
-        rules: &ObjectRules<'d>,
+        node: &'g Node<'g, 'd>,
+        rules: &ObjectRules<'g, 'd>,
         extra: Extra,
         own: &mut Declared<'d>,
         sheet: &mut Sheet<'d>,
@@ -374,8 +374,8 @@ impl<'d> Lowerer<'d, '_> {
 
     fn natural_rest(
         &mut self,
-        node: &'d Node<'d>,
-        rules: &ObjectRules<'d>,
+        node: &'g Node<'g, 'd>,
+        rules: &ObjectRules<'g, 'd>,
         extra: Extra,
         fields: &[Printed<'d>],
     ) -> RestOut<'d> {
@@ -449,8 +449,8 @@ impl<'d> Lowerer<'d, '_> {
     /// Names that are required but not declared.
     fn put_unknown_required(
         &mut self,
-        node: &'d Node<'d>,
-        rules: &ObjectRules<'d>,
+        node: &'g Node<'g, 'd>,
+        rules: &ObjectRules<'g, 'd>,
         carried: bool,
         wanted: &Wanted<'_>,
         gone: &[&str],
@@ -473,7 +473,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
-    fn put_object_counts(&mut self, node: &'d Node<'d>, rules: &ObjectRules<'d>, keys: Keys, sheet: &mut Sheet<'d>) {
+    fn put_object_counts(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        rules: &ObjectRules<'g, 'd>,
+        keys: Keys,
+        sheet: &mut Sheet<'d>,
+    ) {
         let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
         let min = (rules.rare.min > 0).then_some(rules.rare.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.rare.max)] {
@@ -533,13 +539,13 @@ impl<'d> Lowerer<'d, '_> {
         }
     }
 
-    pub(super) fn drop_rule(&mut self, node: &'d Node<'d>, kw: Kw) {
+    pub(super) fn drop_rule(&mut self, node: &'g Node<'g, 'd>, kw: Kw) {
         let code = self.refusal_code(kw);
         self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &'d Node<'d>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
+    fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
         let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {
@@ -571,7 +577,7 @@ impl<'d> Lowerer<'d, '_> {
 }
 
 /// `dependentRequired`, each key once.
-fn needs<'d>(rules: &ObjectRules<'d>, arena: &'d Arena) -> Json<'d> {
+fn needs<'d>(rules: &ObjectRules<'_, 'd>, arena: &'d Arena) -> Json<'d> {
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.rare.needs.len());
     for (key, names) in rules.rare.needs {
         let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());

@@ -26,8 +26,8 @@ pub(super) struct Definition<'d> {
 /// About how many bytes a value takes that is not counted.
 const VALUE_BYTES: usize = 8;
 
-impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_reference(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    pub(super) fn lower_reference(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let Some(target) = self.follow(id) else {
             // References that only lead to each other ask nothing.
             let any = self.any();
@@ -86,7 +86,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A reference to a definition.
-    fn refer(&mut self, target: NodeId, beside: Option<&'d Node<'d>>) -> Lowered<'d> {
+    fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
         if self.refs == Refs::Acyclic && self.opened.contains(&target) {
             let code = self.demand_code(Demand::NoCycle);
             return self.as_text(target, &code, "the schema contains itself");
@@ -114,12 +114,12 @@ impl<'d> Lowerer<'d, '_> {
         Lowered { json: self.sealed(sheet.members, beside.and_then(|node| node.source)), lens, null: false }
     }
 
-    fn refer_beside(&mut self, target: NodeId, node: &'d Node<'d>, pos: Pos) -> Option<Lowered<'d>> {
+    fn refer_beside(&mut self, target: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
         let mark = self.mark();
         let referred = self.refer(target, None);
         let mut own = *node;
         own.target = None;
-        let own = self.lower_merged_plain(self.arena.keep(own), pos);
+        let own = self.lower_merged_plain(self.nodes.keep(own), pos);
         // What stands beside it asks of the value what it is, not what it travels as; it may be a reference itself by now.
         let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates());
         let silent = !own.json.as_obj().unwrap_or_default().iter().any(asks);
@@ -234,7 +234,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.
-    fn inline(&mut self, id: NodeId, node: &'d Node<'d>, target: NodeId, pos: Pos) -> Lowered<'d> {
+    fn inline(&mut self, id: NodeId, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Lowered<'d> {
         let code = if self.refs == Refs::Inline {
             self.refusal_code(self.words.reference)
         } else {
@@ -267,7 +267,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The target with nothing but another description: the print of the target serves, if its own description is just
     /// what its writer wrote.
-    fn inline_noted(&mut self, node: &'d Node<'d>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
+    fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
         let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
         if !node.notes.iter().all(|note| only(&note.key)) || self.graph[target].target.is_some() {
             return None;

@@ -12,7 +12,7 @@ use crate::types::Types;
 /// The key of a wrapped root.
 const VALUE: &str = "value";
 
-impl<'d> Lowerer<'d, '_> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
         let root = self.read.root;
         if !self.caps.must(Demand::RootObject) {
@@ -79,7 +79,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The root as one plain object, unless it can only be said as something else: an `allOf` that the dialect takes was
     /// flattened, but the branches of a union may have taken another shape.
-    fn lower_in_place(&mut self, node: &'d Node<'d>) -> Option<Lowered<'d>> {
+    fn lower_in_place(&mut self, node: &'g Node<'g, 'd>) -> Option<Lowered<'d>> {
         let mark = self.mark();
         self.root_in_place = true;
         self.root_lens = self.lens.reserve();
@@ -97,7 +97,7 @@ impl<'d> Lowerer<'d, '_> {
 
     /// The root without a union that only says which keys are required together: the properties stay as they are, and the
     /// description says the rest.
-    fn plain_root(&mut self, node: &'d Node<'d>) -> &'d Node<'d> {
+    fn plain_root(&mut self, node: &'g Node<'g, 'd>) -> &'g Node<'g, 'd> {
         let refused = self.caps.root_refused.has(Kw::AnyOf) || self.caps.root_refused.has(Kw::OneOf);
         let declares = node.rules.object.is_some_and(|rules| !rules.properties.is_empty());
         if node.unions().is_empty() || !refused || !declares {
@@ -115,7 +115,7 @@ impl<'d> Lowerer<'d, '_> {
         if !unions.iter().all(|union| only_required(self, union)) {
             return node;
         }
-        let plain = node.without_unions(self.arena);
+        let plain = node.without_unions(self.nodes);
         for union in unions {
             let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
             let mut groups = Vec::new();
@@ -130,10 +130,10 @@ impl<'d> Lowerer<'d, '_> {
             let code = self.demand_code(Demand::RootPlain);
             self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
         }
-        self.arena.keep(plain)
+        self.nodes.keep(plain)
     }
 
-    fn stands_in_place(&mut self, node: &'d Node<'d>) -> bool {
+    fn stands_in_place(&mut self, node: &'g Node<'g, 'd>) -> bool {
         let id = self.graph.add(*node);
         let types = self.types_of(id);
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
@@ -169,7 +169,7 @@ pub(super) fn rebase(change: &mut Change, lens: &Lens) {
     change.at = inside.unwrap_or_default();
 }
 
-impl Node<'_> {
+impl Node<'_, '_> {
     /// Whether a node says nothing but which keys are required.
     fn asks_only_required(&self) -> bool {
         let bare = self.rules.values.is_none()

@@ -18,14 +18,14 @@ use crate::types::Types;
 /// More branches than this are not multiplied out.
 const MAX_PRODUCT: usize = 32;
 
-impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos)
             && let Some(lowered) = self.in_one_shape(|own| own.emit(node, pos))
         {
             return lowered;
         }
-        let base = Node { notes: &[], ..node.without_unions(self.arena) };
+        let base = Node { notes: &[], ..node.without_unions(self.nodes) };
         let (notes, unions) = (node.notes, node.unions());
         let silent = base.is_bare() && base.rules.logic.is_none();
         // A type beside a union is often what every branch says again.
@@ -66,13 +66,13 @@ impl<'d> Lowerer<'d, '_> {
         if branches == [base] {
             let mut alone = *self.graph[base];
             alone.notes = notes;
-            return self.lower_merged_plain(self.arena.keep(alone), pos);
+            return self.lower_merged_plain(self.nodes.keep(alone), pos);
         }
         self.lower_branches(branches, Node { place: node.place, notes, ..Node::default() }, pos)
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
-    pub(super) fn unions_are_free(&self, node: &'d Node<'d>, pos: Pos) -> bool {
+    pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
         let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
         let takes = |union: &Union| {
@@ -88,7 +88,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.
-    pub(super) fn union_keyword(&mut self, node: &'d Node<'d>, union: &Union) -> Kw {
+    pub(super) fn union_keyword(&mut self, node: &'g Node<'g, 'd>, union: &Union) -> Kw {
         if union.exactly_one && self.caps.accepts(Kw::OneOf) {
             return Kw::OneOf;
         }
@@ -97,7 +97,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that a `oneOf` becomes an `anyOf`, and whether that lets more through.
-    pub(super) fn note_one_of(&mut self, node: &'d Node<'d>, union: &Union) {
+    pub(super) fn note_one_of(&mut self, node: &'g Node<'g, 'd>, union: &Union) {
         if !union.exactly_one {
             return;
         }
@@ -110,7 +110,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Says that a value is of one of these kinds.
-    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'d>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
         for branch in self.opened_up(branches) {
@@ -127,12 +127,12 @@ impl<'d> Lowerer<'d, '_> {
                 kinds.push(branch);
             }
         }
-        let about = self.arena.keep(about);
+        let about = self.nodes.keep(about);
         match kinds.as_slice() {
             [] => {
                 let types = if null { Types::NULL } else { Types::NONE };
                 let only = Node { types: Some(types), ..*about };
-                self.lower_merged_plain(self.arena.keep(only), pos)
+                self.lower_merged_plain(self.nodes.keep(only), pos)
             }
             [one] => {
                 let one = *one;
@@ -143,9 +143,9 @@ impl<'d> Lowerer<'d, '_> {
             several => {
                 if let Some(values) = self.folded_values(several, null) {
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let rules = Rules { values: Some(self.arena.list(&values)), ..*about.rules };
-                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.arena);
-                    return self.lower_values(self.arena.keep(folded), pos);
+                    let rules = Rules { values: Some(self.nodes.list(&values)), ..*about.rules };
+                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
+                    return self.lower_values(self.nodes.keep(folded), pos);
                 }
                 if self.says(Kw::AnyOf, pos) {
                     let several = several.to_vec();
@@ -202,7 +202,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A schema with another's annotations over its own.
-    fn lower_noted(&mut self, id: NodeId, about: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if about.notes.is_empty() {
             return self.lower(id, pos);
         }
@@ -244,7 +244,7 @@ impl<'d> Lowerer<'d, '_> {
         Some(folded)
     }
 
-    pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'d Node<'d>) -> Lowered<'d> {
+    pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
         let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
@@ -273,8 +273,8 @@ impl<'d> Lowerer<'d, '_> {
                 *json = describe(*json, *description, self.arena);
             }
             let mut rest = *about;
-            rest.notes = self.arena.filtered(rest.notes, |note| note.key != NoteKey::Kw(Kw::Description));
-            self.notes_beside(self.arena.keep(rest), beside, &mut members);
+            rest.notes = self.nodes.filtered(rest.notes, |note| note.key != NoteKey::Kw(Kw::Description));
+            self.notes_beside(self.nodes.keep(rest), beside, &mut members);
         } else {
             self.notes_beside(about, beside, &mut members);
         }
@@ -354,7 +354,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
-    fn lower_without_union(&mut self, branches: &[NodeId], about: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+    fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema");
@@ -386,7 +386,7 @@ impl<'d> Lowerer<'d, '_> {
             properties.push((self.arena.text(&name), *branch));
             names.push(name);
         }
-        let properties = self.arena.list(&properties);
+        let properties = self.nodes.list(&properties);
         let object = ObjectRules { properties, additional: Some(closed), ..ObjectRules::default() };
         let lowered = self.emit(self.made_object(object, about), Pos::Other);
         let told = branches.to_vec();
@@ -398,15 +398,15 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// An object that stands for what a node asks, with its annotations.
-    pub(super) fn made_object(&self, object: ObjectRules<'d>, about: &Node<'d>) -> &'d Node<'d> {
-        let rules = Rules { object: Some(self.arena.keep(object)), ..Rules::default() };
+    pub(super) fn made_object(&self, object: ObjectRules<'g, 'd>, about: &Node<'g, 'd>) -> &'g Node<'g, 'd> {
+        let rules = Rules { object: Some(self.nodes.keep(object)), ..Rules::default() };
         let types = Some(Types::OBJECT);
         let made = Node { place: about.place, types, notes: about.notes, ..Node::default() };
-        self.arena.keep(made.asking(rules, self.arena))
+        self.nodes.keep(made.asking(rules, self.nodes))
     }
 
     /// One node that accepts what any of these accepts, where all are of one type.
-    fn join(&mut self, branches: &[NodeId]) -> Option<Node<'d>> {
+    fn join(&mut self, branches: &[NodeId]) -> Option<Node<'g, 'd>> {
         let mut types = Types::NONE;
         let mut nodes = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -430,21 +430,21 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut rules = Rules::default();
         if types == Types::OBJECT {
-            rules.object = Some(self.arena.keep(self.join_objects(&nodes)));
+            rules.object = Some(self.nodes.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
             let items = self.join_items(&nodes);
             let min = nodes.iter().map(|node| node.rules.array.map_or(0, |own| own.min)).min().unwrap_or(0);
-            rules.array = Some(self.arena.keep(ArrayRules { items, min, ..ArrayRules::default() }));
+            rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         } else if nodes.iter().all(|node| node.rules.values.is_some()) {
             let values: Vec<&'d Json<'d>> =
                 nodes.iter().filter_map(|node| node.rules.values).flatten().copied().collect();
-            rules.values = Some(self.arena.list(&values));
+            rules.values = Some(self.nodes.list(&values));
         }
-        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.arena))
+        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
     }
 
     /// What an item may be in any of these arrays; nothing where it may be anything in one.
-    fn join_items(&mut self, nodes: &[&'d Node<'d>]) -> Option<NodeId> {
+    fn join_items(&mut self, nodes: &[&'g Node<'g, 'd>]) -> Option<NodeId> {
         let mut kinds: Vec<NodeId> = Vec::new();
         for node in nodes {
             let rules = node.rules.array?;
@@ -459,7 +459,7 @@ impl<'d> Lowerer<'d, '_> {
         (!kinds.is_empty()).then(|| self.either(kinds))
     }
 
-    fn join_objects(&mut self, nodes: &[&'d Node<'d>]) -> ObjectRules<'d> {
+    fn join_objects(&mut self, nodes: &[&'g Node<'g, 'd>]) -> ObjectRules<'g, 'd> {
         let none = ObjectRules::default();
         let mut properties: Vec<(&'d str, NodeId)> = Vec::new();
         let mut kinds: Vec<Vec<NodeId>> = Vec::new();
@@ -502,8 +502,8 @@ impl<'d> Lowerer<'d, '_> {
             |name: &&str| nodes.iter().all(|node| node.rules.object.unwrap_or(&none).required.contains(name));
         let required = nodes.first().and_then(|node| node.rules.object).map_or(&[][..], |rules| rules.required);
         let mut joined = ObjectRules {
-            properties: self.arena.list(&properties),
-            required: self.arena.filtered(required, all_require),
+            properties: self.nodes.list(&properties),
+            required: self.nodes.filtered(required, all_require),
             ..ObjectRules::default()
         };
         let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.rules.object?.additional).collect();
@@ -517,9 +517,9 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A node that is an `anyOf` and nothing else.
-    pub(super) fn union_of(&self, branches: &'d [NodeId], place: Option<Place>) -> Node<'d> {
-        let unions = self.arena.list(&[Union { exactly_one: false, branches }]);
-        Node { place, ..Node::default() }.with_logic(Logic { unions, ..Logic::default() }, self.arena)
+    pub(super) fn union_of(&self, branches: &'g [NodeId], place: Option<Place>) -> Node<'g, 'd> {
+        let unions = self.nodes.list(&[Union { exactly_one: false, branches }]);
+        Node { place, ..Node::default() }.with_logic(Logic { unions, ..Logic::default() }, self.nodes)
     }
 
     /// A node that accepts what any of these accepts.
@@ -532,7 +532,7 @@ impl<'d> Lowerer<'d, '_> {
             return *id;
         }
         let place = ids.first().and_then(|id| self.graph[*id].place);
-        let branches = self.arena.list(&ids);
+        let branches = self.nodes.list(&ids);
         let id = self.graph.add(self.union_of(branches, place));
         self.eithers.insert(ids, id);
         id
@@ -561,7 +561,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Puts a union's description on the one schema that is left of it.
-    fn described(&mut self, mut lowered: Lowered<'d>, about: &'d Node<'d>) -> Lowered<'d> {
+    fn described(&mut self, mut lowered: Lowered<'d>, about: &'g Node<'g, 'd>) -> Lowered<'d> {
         if let Some(description) = about.note(Kw::Description).filter(|_| self.caps.accepts(Kw::Description)) {
             lowered.json = describe(lowered.json, *description, self.arena);
         }

@@ -10,8 +10,8 @@ use crate::lens::{Shape, Verdict};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
-impl<'d> Lowerer<'d, '_> {
-    pub(super) fn lower_values(&mut self, node: &'d Node<'d>, pos: Pos) -> Lowered<'d> {
+impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let (values, sure) = self.values_left(node);
         if values.is_empty() {
             return self.never(node);
@@ -61,7 +61,7 @@ impl<'d> Lowerer<'d, '_> {
         .any(|demand| self.caps.must(demand))
     }
 
-    fn lower_kinds(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
+    fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
         let blank = |value: &&Json<'_>| value.as_str() == Some("");
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
         let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
@@ -104,17 +104,17 @@ impl<'d> Lowerer<'d, '_> {
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let rules = Rules { values: Some(self.arena.list(&own)), ..Rules::default() };
+            let rules = Rules { values: Some(self.nodes.list(&own)), ..Rules::default() };
             let branch = Node { types: Some(kind), ..Node::default() };
-            branches.push(self.graph.add(branch.asking(rules, self.arena)));
+            branches.push(self.graph.add(branch.asking(rules, self.nodes)));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
         let about = Node { place: node.place, notes: node.notes, ..Node::default() };
-        self.lower_any_of(&branches, false, self.arena.keep(about))
+        self.lower_any_of(&branches, false, self.nodes.keep(about))
     }
 
-    fn put_value_types(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_value_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         if self.asks_more_than_type(types) {
             return;
@@ -128,7 +128,7 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Records that the type of listed values is written out (R-A15).
-    fn note_type(&mut self, node: &'d Node<'d>) {
+    fn note_type(&mut self, node: &'g Node<'g, 'd>) {
         let code = self.demand_code(Demand::EnumTyped);
         self.change(&code, node.place, Kw::Type, Action::Added, Effect::Same, "the type of the listed values");
     }
@@ -141,7 +141,7 @@ impl<'d> Lowerer<'d, '_> {
         asks_more && !self.caps.must(Demand::Typed)
     }
 
-    fn put_values(&mut self, node: &'d Node<'d>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
         if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
             sheet.put(Kw::Const, **value);
             return;
@@ -154,13 +154,13 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// Values as one list.
-    fn listed(&self, values: &[&'d Json<'d>], node: &Node<'d>) -> Json<'d> {
+    fn listed(&self, values: &[&'d Json<'d>], node: &Node<'g, 'd>) -> Json<'d> {
         let values: Vec<Json<'d>> = values.iter().map(|value| **value).collect();
         self.arena.arr_like(&values, node.written(Kw::Enum))
     }
 
     /// Carries values as labels: strings that stand for them.
-    fn labelled(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>]) -> Lowered<'d> {
+    fn labelled(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
         let mut taken: foldhash::HashSet<String> = values
             .iter()
@@ -197,18 +197,18 @@ impl<'d> Lowerer<'d, '_> {
     }
 
     /// A dialect without enums: the types stay, the values go into the description.
-    fn values_as_types(&mut self, node: &'d Node<'d>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
+    fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = node.asking(Rules { values: None, ..*node.rules }, self.arena);
+        let mut plain = node.asking(Rules { values: None, ..*node.rules }, self.nodes);
         plain.types = Some(types);
         let mut facts = Vec::new();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
-        let lowered = self.lower_merged_plain(self.arena.keep(plain), pos);
+        let lowered = self.lower_merged_plain(self.nodes.keep(plain), pos);
         self.with_facts(lowered, &facts)
     }
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
-    pub(super) fn values_left(&mut self, node: &'d Node<'d>) -> (Vec<&'d Json<'d>>, bool) {
+    pub(super) fn values_left(&mut self, node: &'g Node<'g, 'd>) -> (Vec<&'d Json<'d>>, bool) {
         let values = node.rules.values.into_iter().flatten().copied();
         if node.has_no_rules_beside_values() && node.rules.logic.is_none() {
             return (values.collect(), true);

@@ -43,16 +43,16 @@ const LATER: &[(Kw, Draft)] = &[
 
 /// A node that is being read, with what is not known to be whole before its last keyword.
 #[derive(Default)]
-pub(super) struct Sketch<'d> {
-    pub(super) node: Node<'d>,
-    values: Values<'d>,
-    formats: &'d [&'d str],
-    number: Option<NumberRules<'d>>,
-    text: Option<TextRules<'d>>,
-    array: Option<ArrayRules<'d>>,
-    object: Option<ObjectRules<'d>>,
-    rare: Option<RareRules<'d>>,
-    pub(super) logic: Option<Logic<'d>>,
+pub(super) struct Sketch<'g, 'd> {
+    pub(super) node: Node<'g, 'd>,
+    values: Values<'g, 'd>,
+    formats: &'g [&'d str],
+    number: Option<NumberRules<'g, 'd>>,
+    text: Option<TextRules<'g, 'd>>,
+    array: Option<ArrayRules<'g>>,
+    object: Option<ObjectRules<'g, 'd>>,
+    rare: Option<RareRules<'g, 'd>>,
+    pub(super) logic: Option<Logic<'g, 'd>>,
     items: Option<&'d Json<'d>>,
     additional_items: Option<&'d Json<'d>>,
     contains: Option<&'d Json<'d>>,
@@ -66,13 +66,13 @@ pub(super) struct Sketch<'d> {
     otherwise: Option<&'d Json<'d>>,
 }
 
-impl<'d> Sketch<'d> {
+impl<'g, 'd> Sketch<'g, 'd> {
     fn at(place: Place) -> Self {
         Self { node: Node { place: Some(place), ..Node::default() }, ..Self::default() }
     }
 
     /// The node, with its rules in the arena.
-    fn finished(&self, arena: &'d Arena) -> Node<'d> {
+    fn finished(&self, arena: &'g Arena) -> Node<'g, 'd> {
         let mut object = self.object;
         if let Some(rare) = self.rare {
             object.get_or_insert_default().rare = rare.kept(arena);
@@ -89,12 +89,12 @@ impl<'d> Sketch<'d> {
         self.node.asking(rules, arena)
     }
 
-    fn add_union(&mut self, exactly_one: bool, branches: &'d [NodeId], arena: &'d Arena) {
+    fn add_union(&mut self, exactly_one: bool, branches: &'g [NodeId], arena: &'g Arena) {
         let logic = self.logic.get_or_insert_default();
         logic.unions = arena.extended(logic.unions, &[Union { exactly_one, branches }]);
     }
 
-    fn add_not(&mut self, id: NodeId, arena: &'d Arena) {
+    fn add_not(&mut self, id: NodeId, arena: &'g Arena) {
         let logic = self.logic.get_or_insert_default();
         logic.nots = arena.extended(logic.nots, &[id]);
     }
@@ -110,13 +110,13 @@ fn is_open_reference(value: &Json<'_>) -> bool {
 /// So many required names are searched one by one.
 const FEW_NAMES: usize = 32;
 
-impl<'d> Reader<'d> {
+impl<'g, 'd> Reader<'g, 'd> {
     pub(super) fn read_members(
         &mut self,
         members: &'d [Member<'d>],
         place: Place,
         scope: Scope<'d>,
-    ) -> Result<Node<'d>, ReadError> {
+    ) -> Result<Node<'g, 'd>, ReadError> {
         let mut sketch = Sketch::at(place);
         let scope = self.enter(members, place, scope);
         let notes = self.notes.len();
@@ -154,7 +154,7 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        sketch: &mut Sketch<'d>,
+        sketch: &mut Sketch<'g, 'd>,
         scope: Scope<'d>,
     ) -> Result<(), ReadError> {
         let arena = self.arena;
@@ -385,7 +385,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Puts together what several keywords say in common.
-    fn assemble(&mut self, sketch: &mut Sketch<'d>, scope: Scope<'d>) -> Result<Node<'d>, ReadError> {
+    fn assemble(&mut self, sketch: &mut Sketch<'g, 'd>, scope: Scope<'d>) -> Result<Node<'g, 'd>, ReadError> {
         let arena = self.arena;
         let place = sketch.node.place.unwrap_or(ROOT);
         if let Some(rules) = &mut sketch.number {
@@ -451,7 +451,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Reads `nullable: true` as `OpenAPI` 3.0 means it.
-    fn allow_null(&mut self, node: &mut Node<'d>, place: Place) {
+    fn allow_null(&mut self, node: &mut Node<'g, 'd>, place: Place) {
         if self.draft.is_none() {
             let detail = "`nullable` is read as OpenAPI means it";
             self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, Effect::Wider, detail);
@@ -474,7 +474,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Up to draft 7 a reference stands alone: what is beside it says nothing, except to people.
-    fn forget_siblings(&mut self, node: &mut Node<'d>, place: Place) {
+    fn forget_siblings(&mut self, node: &mut Node<'g, 'd>, place: Place) {
         if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.rules.logic.is_none())
         {
             return;
@@ -487,7 +487,7 @@ impl<'d> Reader<'d> {
     fn type_names(
         &mut self,
         value: &'d Json<'d>,
-        sketch: &mut Sketch<'d>,
+        sketch: &mut Sketch<'g, 'd>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let place = sketch.node.place.unwrap_or(ROOT);
@@ -536,7 +536,7 @@ impl<'d> Reader<'d> {
     fn properties(
         &mut self,
         value: &'d Json<'d>,
-        sketch: &mut Sketch<'d>,
+        sketch: &mut Sketch<'g, 'd>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let place = sketch.node.place.unwrap_or(ROOT);
@@ -554,7 +554,7 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        sketch: &mut Sketch<'d>,
+        sketch: &mut Sketch<'g, 'd>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let Json::Obj(map) = value else { return Ok(false) };
@@ -585,7 +585,7 @@ impl<'d> Reader<'d> {
 }
 
 /// Names, and those of more that are not among them yet. A long list is not searched again for every name.
-fn distinct<'d>(own: &'d [&'d str], more: &'d [Json<'d>], arena: &'d Arena) -> &'d [&'d str] {
+fn distinct<'g, 'd>(own: &'g [&'d str], more: &'d [Json<'d>], arena: &'g Arena) -> &'g [&'d str] {
     let mut names = Vec::with_capacity(own.len() + more.len());
     names.extend_from_slice(own);
     let mut seen: foldhash::HashSet<&'d str> = foldhash::HashSet::default();
@@ -612,10 +612,10 @@ fn trivial_names() -> Json<'static> {
 }
 
 /// Values that may be taken.
-type Values<'d> = Option<&'d [&'d Json<'d>]>;
+type Values<'g, 'd> = Option<&'g [&'d Json<'d>]>;
 
 /// Intersects the values that may be taken with these.
-fn keep<'d>(own: &mut Values<'d>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'d Arena) {
+fn keep<'g, 'd>(own: &mut Values<'g, 'd>, values: impl Iterator<Item = &'d Json<'d>>, arena: &'g Arena) {
     let mut distinct: Vec<&'d Json<'d>> = Vec::with_capacity(values.size_hint().0);
     let mut texts: foldhash::HashSet<&str> = foldhash::HashSet::default();
     let long = values.size_hint().0 > FEW_NAMES;
@@ -653,7 +653,7 @@ enum Edge {
     Excluded,
 }
 
-fn bound<'d>(rules: &mut Option<NumberRules<'d>>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
+fn bound<'d>(rules: &mut Option<NumberRules<'_, 'd>>, side: Side, value: &'d Json<'d>, edge: Edge) -> bool {
     let Json::Num(number) = value else { return false };
     let new = Bound { value: *number, exclusive: edge == Edge::Excluded };
     let rules = rules.get_or_insert_default();

@@ -119,8 +119,8 @@ pub enum Unresolved {
 }
 
 /// A schema that was read.
-pub(crate) struct Read<'d> {
-    pub(crate) graph: Graph<'d, 'd>,
+pub(crate) struct Read<'g, 'd> {
+    pub(crate) graph: Graph<'g, 'd, 'g>,
     /// Nodes that several references lead to.
     pub(crate) shared: foldhash::HashSet<NodeId>,
     pub(crate) places: Places<'d>,
@@ -128,17 +128,20 @@ pub(crate) struct Read<'d> {
     pub(crate) changes: Vec<Change>,
 }
 
-/// Reads a document. `remote` holds the documents that its references name by URI.
-pub(crate) fn read<'d>(
+/// Reads a document that lies in an arena, or beside it, into another one. `remote` holds the documents that its references
+/// name by URI.
+pub(crate) fn read<'g, 'd>(
     document: &'d Json<'d>,
-    arena: &'d Arena,
+    texts: &'d Arena,
+    arena: &'g Arena,
     remote: &'d [(String, Json<'d>)],
     options: &ReadOptions,
-) -> Result<Read<'d>, ReadError> {
+) -> Result<Read<'g, 'd>, ReadError> {
     let stated = document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named);
-    let nodes = (arena.len() / JSON_PER_NODE).max(LEAST_NODES);
+    let nodes = (texts.len() / JSON_PER_NODE).max(LEAST_NODES);
     let mut reader = Reader {
         arena,
+        texts,
         graph: Graph::with_room(nodes, arena),
         shared: foldhash::HashSet::default(),
         places: Places::with_room(nodes * 2),
@@ -173,9 +176,11 @@ const JSON_PER_NODE: usize = 120;
 /// There is room for at least as many schemas.
 const LEAST_NODES: usize = 64;
 
-struct Reader<'d> {
-    arena: &'d Arena,
-    graph: Graph<'d, 'd>,
+struct Reader<'g, 'd> {
+    arena: &'g Arena,
+    /// Where what outlives the graph lies.
+    texts: &'d Arena,
+    graph: Graph<'g, 'd, 'g>,
     shared: foldhash::HashSet<NodeId>,
     places: Places<'d>,
     spelled: Spelled,
@@ -200,7 +205,7 @@ struct Reader<'d> {
     ids: Vec<NodeId>,
 }
 
-impl<'d> Reader<'d> {
+impl<'g, 'd> Reader<'g, 'd> {
     fn read(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
         let id = match self.known.entry(std::ptr::from_ref(json) as usize) {
             Entry::Occupied(known) => return Ok(*known.get()),
@@ -267,7 +272,7 @@ impl<'d> Reader<'d> {
         kw: Kw,
         place: Place,
         scope: Scope<'d>,
-    ) -> Result<&'d [NodeId], ReadError> {
+    ) -> Result<&'g [NodeId], ReadError> {
         let at = self.places.step(place, Step::Word(kw.name()));
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
@@ -279,7 +284,13 @@ impl<'d> Reader<'d> {
     }
 
     /// Schemas by name.
-    fn map(&mut self, map: &'d [Member<'d>], kw: Kw, place: Place, scope: Scope<'d>) -> Result<Named<'d>, ReadError> {
+    fn map(
+        &mut self,
+        map: &'d [Member<'d>],
+        kw: Kw,
+        place: Place,
+        scope: Scope<'d>,
+    ) -> Result<Named<'g, 'd>, ReadError> {
         let at = self.places.step(place, Step::Word(kw.name()));
         let start = self.named.len();
         for (key, schema) in map {
@@ -296,10 +307,10 @@ impl<'d> Reader<'d> {
 }
 
 /// Schemas and what they are called.
-type Named<'d> = &'d [(&'d str, NodeId)];
+type Named<'g, 'd> = &'g [(&'d str, NodeId)];
 
 /// Takes the list that begins at a place off the end of a longer one.
-fn close<'d, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'d Arena) -> &'d [T] {
+fn close<'g, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'g Arena) -> &'g [T] {
     let list = arena.list(items.get(start..).unwrap_or_default());
     items.truncate(start);
     list

@@ -62,7 +62,7 @@ fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
     }
 }
 
-impl<'d> Reader<'d> {
+impl<'g, 'd> Reader<'g, 'd> {
     /// The scope inside a schema, which may begin a resource of its own.
     pub(super) fn enter(&mut self, members: &'d [Member<'d>], place: Place, scope: Scope<'d>) -> Scope<'d> {
         let id = members.iter().find_map(|(key, value)| value.as_str().filter(|_| self.names_itself_by(Kw::of(key))));
@@ -96,7 +96,7 @@ impl<'d> Reader<'d> {
         &mut self,
         kw: Kw,
         value: &'d Json<'d>,
-        sketch: &mut Sketch<'d>,
+        sketch: &mut Sketch<'g, 'd>,
         scope: Scope<'d>,
     ) -> Result<bool, ReadError> {
         let node = &mut sketch.node;
@@ -217,7 +217,7 @@ impl<'d> Reader<'d> {
 
     fn place_of_word(&mut self, word: &str) -> Place {
         let at = self.places.step(ROOT, Step::Word(Kw::Defs.name()));
-        self.places.step(at, Step::Word(self.arena.text(word)))
+        self.places.step(at, Step::Word(self.texts.text(word)))
     }
 
     fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<&'d Json<'d>> {
