@@ -34,7 +34,12 @@ pub(super) struct Declared<'d> {
 /// Most objects have no more properties.
 const PROPERTIES: usize = 16;
 
-impl Declared<'_> {
+impl<'d> Declared<'d> {
+    /// The declared properties with what they are called on the wire.
+    fn named(&self) -> impl Iterator<Item = (&Printed<'d>, &'d str)> {
+        self.fields.iter().zip(self.properties.iter().map(|(wire, _)| *wire))
+    }
+
     fn new() -> Self {
         Self {
             fields: Vec::with_capacity(PROPERTIES),
@@ -55,18 +60,13 @@ impl Declared<'_> {
 #[derive(Clone, Copy)]
 struct Printed<'d> {
     key: &'d str,
-    wire: &'d str,
     lens: LensId,
     absent: Absent,
 }
 
 impl Printed<'_> {
-    fn is_renamed(&self) -> bool {
-        self.wire != self.key
-    }
-
-    fn field(&self) -> Field {
-        let renamed = self.is_renamed().then(|| self.wire.into());
+    fn field(&self, wire: &str) -> Field {
+        let renamed = (wire != self.key).then(|| wire.into());
         Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent }
     }
 }
@@ -155,7 +155,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else {
                 self.printed.optionals += 1;
             }
-            own.fields.push(Printed { key, wire, lens, absent });
+            own.fields.push(Printed { key, lens, absent });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
@@ -181,8 +181,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(json) = rest.patterns {
             sheet.put(Kw::PatternProperties, json);
         }
-        let kept = |field: &Printed<'_>| field.absent == Absent::Kept && !field.is_renamed();
-        let as_written = rest.carried.is_none() && own.fields.iter().all(kept);
+        let kept = |(field, wire): (&Printed<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
+        let as_written = rest.carried.is_none() && own.named().all(kept);
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
         let kept = plain || (rest_keeps && !rules.rare.dependents.is_empty() && self.keep_values(&own.fields));
         let keys = match (as_written, kept) {
@@ -193,7 +193,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.put_object_counts(node, rules, keys, sheet);
         // Most objects travel as they are, and nothing has to be told of them.
         if !plain {
-            let fields = own.fields.iter().map(Printed::field).collect();
+            let fields = own.named().map(|(field, wire)| field.field(wire)).collect();
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
             sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
@@ -330,7 +330,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
         let natural = !closes && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
-            return self.natural_rest(node, rules, extra, &own.fields);
+            return self.natural_rest(node, rules, extra, own);
         }
         let mut out = RestOut::default();
         let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
@@ -377,7 +377,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
         extra: Extra,
-        fields: &[Printed<'d>],
+        own: &Declared<'d>,
     ) -> RestOut<'d> {
         let mut out = RestOut::default();
         match extra {
@@ -415,7 +415,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 // Which keys match matters only where not everything travels as it is.
                 let blind = (!keeps || !out.others.is_same()) && self.matcher(pattern).is_none();
                 let several = rules.rare.patterns.len() > 1 || blind;
-                if (several && !keeps) || self.meets_in_another_shape(pattern, keeps, fields) {
+                if (several && !keeps) || self.meets_in_another_shape(pattern, keeps, own) {
                     // A key may match several patterns, or be declared, and its value travel in one shape only.
                     let code = self.refusal_code(Kw::PatternProperties);
                     let detail = format!("anything may stand under `{pattern}`, which would travel in another shape");
@@ -439,10 +439,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Whether a declared property matches a pattern, and the two want its value in different shapes.
-    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, fields: &[Printed<'d>]) -> bool {
-        fields.iter().any(|field| {
+    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, own: &Declared<'d>) -> bool {
+        own.named().any(|(field, wire)| {
             let keeps = pattern_keeps && field.absent == Absent::Kept && self.keeps_values(field.lens);
-            (!keeps || field.is_renamed()) && (self.matches(pattern, field.key) || self.matches(pattern, field.wire))
+            (!keeps || field.key != wire) && (self.matches(pattern, field.key) || self.matches(pattern, wire))
         })
     }
 
