@@ -1,11 +1,11 @@
-//! Owns the memory of fitting: what is read and its graph lie side by side, what is printed in an attempt too, and each are
-//! given back in one piece. Nothing in it owns memory of its own, so nothing has to be dropped.
+//! Owns the memory of fitting: a document, its graph, and what is printed in an attempt each lie side by side and are given
+//! back in one piece. Nothing in it owns memory of its own, so nothing has to be dropped.
 
 use bumpalo::Bump;
 
-use crate::json::{Json, Member};
+use crate::json::{FEW, Json, Member};
 
-/// Room for the JSON of one fitting.
+/// Room for JSON, or for nodes. One list of members may stand in several places of a printed schema; only references never do.
 #[derive(Debug)]
 pub(crate) struct Arena(Bump);
 
@@ -148,9 +148,6 @@ impl Arena {
         Json::Obj(self.filtered(own, |(other, _)| *other != key))
     }
 }
-
-/// Members of objects with more are compared in their order only.
-const FEW: usize = 16;
 
 /// A document takes about as many bytes for each of its text's.
 const ROOM_PER_BYTE: usize = 3;

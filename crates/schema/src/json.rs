@@ -180,9 +180,7 @@ impl<'a> Json<'a> {
         match (self, other) {
             (Self::Num(a), Json::Num(b)) => a == b || a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Equal),
             (Self::Arr(a), Json::Arr(b)) => a.len() == b.len() && a.iter().zip(*b).all(|(a, b)| a.same(b)),
-            (Self::Obj(a), Json::Obj(b)) => {
-                a.len() == b.len() && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && value.same(v)))
-            }
+            (Self::Obj(a), Json::Obj(b)) => a.len() == b.len() && same_members(a, b),
             (Self::Null, Json::Null) => true,
             (Self::Bool(a), Json::Bool(b)) => a == b,
             (Self::Str(a), Json::Str(b)) => a == b,
@@ -227,6 +225,23 @@ impl<'a> Json<'a> {
         Printer { plain: text.as_bytes().as_ptr_range(), out }.value(self);
     }
 }
+
+/// Whether two objects of as many members have the same ones, in any order. No two values are compared twice: what they hold
+/// would be compared four times, and so on.
+fn same_members(a: &[Member<'_>], b: &[Member<'_>]) -> bool {
+    if a.iter().zip(b).all(|((key, _), (other, _))| key == other) {
+        return a.iter().zip(b).all(|((_, value), (_, new))| value.same(new));
+    }
+    if a.len() <= FEW {
+        let found = |key: &str| b.iter().find(|(other, _)| *other == key);
+        return a.iter().all(|(key, value)| found(key).is_some_and(|(_, new)| value.same(new)));
+    }
+    let b: foldhash::HashMap<&str, &Json<'_>> = b.iter().map(|(key, value)| (*key, value)).collect();
+    a.iter().all(|(key, value)| b.get(key).is_some_and(|new| value.same(new)))
+}
+
+/// Members of objects with more are not searched for one by one.
+pub(crate) const FEW: usize = 16;
 
 /// Writes JSON text.
 struct Printer<'o> {

@@ -590,7 +590,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// A printed schema with a description, behind its type.
+/// A printed schema with a description, behind its type where that stands first.
 pub(super) fn described<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
     let Json::Obj(members) = json else { return json };
     let typed = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));

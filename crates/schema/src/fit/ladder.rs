@@ -135,7 +135,7 @@ fn attempt<'d>(
     }
     if let Some((demand, count)) = lowerer.hopeless() {
         let stuck = check::overdrawn(rung, options.slot, demand, count);
-        return Some(Tried { json, lens, changes: Vec::new(), stuck, root: lowerer.root_kind() });
+        return Some(Tried { json, lens, changes: read.changes.clone(), stuck, root: lowerer.root_kind() });
     }
     let mut changes = lowerer.told_changes();
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);

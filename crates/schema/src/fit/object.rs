@@ -205,9 +205,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.
     fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &Wanted<'_>) {
-        let optionals = rest.iter().filter(|(key, _)| !wanted.has(key)).count();
         self.printed.properties += rest.len() as u64;
-        self.printed.optionals += optionals as u64;
+        if !self.caps.must(Demand::AllRequired) {
+            self.printed.optionals += rest.iter().filter(|(key, _)| !wanted.has(key)).count() as u64;
+        }
     }
 
     /// Whether the values of properties travel as they are, as far as is known.
@@ -433,7 +434,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
                 map.push((*pattern, json));
             }
-            out.patterns = Some(self.arena.obj(&map));
+            out.patterns = Some(self.arena.obj_like(&map, node.written(Kw::PatternProperties)));
         }
         out
     }

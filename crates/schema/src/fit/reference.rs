@@ -111,7 +111,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(node) = beside {
             self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
-        Lowered { json: self.sealed(sheet.members, beside.and_then(|node| node.source)), lens, null: false }
+        // It is an object of its own each time, as loops are found by where their references lie.
+        Lowered { json: self.sealed(sheet.members, None), lens, null: false }
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {

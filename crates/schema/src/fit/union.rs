@@ -68,7 +68,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             alone.notes = notes;
             return self.lower_merged_plain(self.nodes.keep(alone), pos);
         }
-        self.lower_branches(branches, Node { place: node.place, notes, ..Node::default() }, pos)
+        self.lower_branches(branches, Node { place: node.place, source: node.source, notes, ..Node::default() }, pos)
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
@@ -253,7 +253,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json, self.arena) {
-                if !list.contains(&json) {
+                if !list.iter().any(|own| json.same(own)) {
                     list.push(json);
                 }
             }

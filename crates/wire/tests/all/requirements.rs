@@ -120,6 +120,24 @@ fn an_id_that_is_given_twice_names_each_result_by_its_own_call() {
     assert_eq!(Protocol::Gemini.decode_request(body).unwrap().value, request);
 }
 
+/// A result without an id belongs to the first open call of its name, and an id that was given again to the later call.
+#[test]
+fn results_without_ids_pass_over_calls_whose_id_was_given_again() {
+    let call =
+        |name: &str| json!({"role": "model", "parts": [{"functionCall": {"id": "a", "name": name, "args": {}}}]});
+    let result = |id: Option<&str>, name: &str| {
+        let mut answer = json!({"name": name, "response": {"output": name}});
+        id.into_iter().for_each(|id| answer["id"] = json!(id));
+        json!({"role": "user", "parts": [{"functionResponse": answer}]})
+    };
+    let contents = json!([call("f"), result(Some("a"), "f"), call("g"), result(None, "f"), result(None, "g")]);
+    let request = Protocol::Gemini.decode_request(json!({ "contents": contents })).unwrap().value;
+    let answers: Vec<&str> =
+        request.messages.iter().flat_map(|turn| &turn.content).filter_map(Block::answers).collect();
+    assert_eq!((answers[0], answers[2]), ("a", "a"));
+    assert_ne!(answers[1], "a");
+}
+
 /// R-B7: one request, every protocol; what a protocol cannot say is told with place and effect.
 #[test]
 fn r_b7_what_cannot_be_said_is_told() {

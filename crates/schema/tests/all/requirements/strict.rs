@@ -2,7 +2,7 @@
 
 use polywire_schema::{
     Action, Effect, FitOptions, Slot, StrictMode, check, check_tools, explain, fit, fit_tools, read_tools,
-    strict_preflight,
+    strict_preflight, target,
 };
 use serde_json::{Value, json};
 
@@ -201,4 +201,31 @@ fn r_e3_an_overdrawn_budget_is_told_with_all_that_was_counted() {
         let told = fitted.changes.iter().find(|change| change.action == Action::FellBack).expect("the next rung");
         assert!(!fitted.strict() && told.detail.contains("9000"), "{id}: {}", told.detail);
     }
+}
+
+#[test]
+fn r_e3_what_is_required_there_is_not_counted_as_optional() {
+    let properties: serde_json::Map<String, Value> =
+        (0..7_000).map(|key| (format!("p{key}"), json!({"type": "string"}))).collect();
+    let both = target("openai-strict,anthropic-strict").expect("a meet");
+    let fitted =
+        fit(&json!({"type": "object", "properties": properties}), &both, &FitOptions::default()).expect("a fit");
+    let told = fitted.changes.iter().find(|change| change.action == Action::FellBack).expect("the next rung");
+    assert!(told.detail.contains("7000"), "{}", told.detail);
+}
+
+/// Objects that hold any of themselves and are told apart by a tag, which stands last.
+#[test]
+fn objects_with_tags_that_hold_each_other_are_not_taken_for_each_other() {
+    let names: Vec<String> = (0..6).map(|number| format!("t{number}")).collect();
+    let any: Vec<Value> = names.iter().map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect();
+    let object = |name: &String| {
+        let properties = json!({"child": {"anyOf": any}, "note": {"type": "string"}, "kind": {"const": name}});
+        (name.clone(), json!({"type": "object", "properties": properties, "required": ["child", "kind"]}))
+    };
+    let defs: serde_json::Map<String, Value> = names.iter().map(object).collect();
+    let schema = json!({"type": "object", "properties": {"root": {"anyOf": any}}, "required": ["root"], "$defs": defs});
+    let fitted = fit(&schema, of("openai-strict"), &FitOptions::default()).expect("a fit");
+    let doubtful = fitted.changes.iter().find(|change| change.detail.contains("another branch"));
+    assert!(fitted.strict() && doubtful.is_none(), "{doubtful:?}");
 }

@@ -1,6 +1,6 @@
 //! Requests of `gemini`, read.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -95,17 +95,40 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
 /// Calls whose results have not come, so that results without ids find theirs.
 #[derive(Default)]
 struct OpenCalls {
-    /// The ids of the calls of each name, in their order.
-    waiting: HashMap<String, VecDeque<String>>,
-    names: HashMap<String, String>,
-    answered: HashSet<String>,
+    /// The calls of each name in their order, by id and number.
+    waiting: HashMap<String, VecDeque<(String, usize)>>,
+    /// The last call with each id.
+    called: HashMap<String, Called>,
+    count: usize,
+}
+
+struct Called {
+    name: String,
+    number: usize,
+    answered: bool,
 }
 
 impl OpenCalls {
-    /// The first call of the name that has no result.
+    fn add(&mut self, call: &ToolCall) {
+        self.count += 1;
+        let (name, number) = (call.name.clone(), self.count);
+        self.waiting.entry(name.clone()).or_default().push_back((call.id.clone(), number));
+        self.called.insert(call.id.clone(), Called { name, number, answered: false });
+    }
+
+    /// The first call of the name that has no result, and whose id was not given again.
     fn next(&mut self, name: &str) -> Option<String> {
         let waiting = self.waiting.get_mut(name)?;
-        std::iter::from_fn(|| waiting.pop_front()).find(|id| !self.answered.contains(id))
+        let is_open =
+            |id: &str, number| self.called.get(id).is_some_and(|call| call.number == number && !call.answered);
+        std::iter::from_fn(|| waiting.pop_front()).find(|(id, number)| is_open(id, *number)).map(|(id, _)| id)
+    }
+
+    /// Notes the result of a call; whether the call has that name.
+    fn answer(&mut self, id: &str, name: &str) -> bool {
+        let Some(call) = self.called.get_mut(id) else { return false };
+        call.answered = true;
+        call.name == name
     }
 }
 
@@ -136,10 +159,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
                 call.id = made_up_call_id(turn, calls);
             }
             calls += 1;
-            open.waiting.entry(call.name.clone()).or_default().push_back(call.id.clone());
-            open.names.insert(call.id.clone(), call.name.clone());
-            // An id may be given again by a later turn.
-            open.answered.remove(&call.id);
+            open.add(call);
         }
         push(messages, start, role, block);
     }
@@ -167,8 +187,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
         Some(id) => id,
         None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
     };
-    open.answered.insert(call_id.clone());
-    if open.names.get(&call_id) != Some(&name) {
+    if !open.answer(&call_id, &name) {
         fields.put("name", json!(name));
     }
     let (is_error, answer) = unwrapped(fields.take("response"));
