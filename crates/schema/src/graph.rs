@@ -155,7 +155,7 @@ impl Default for ObjectRules<'_, '_> {
     }
 }
 
-impl<'g, 'd> RareRules<'g, 'd> {
+impl<'g> RareRules<'g, '_> {
     const NONE: Self = Self { patterns: &[], names: &[], min: 0, max: None, needs: &[], dependents: &[] };
 
     /// Whether nothing is asked.
@@ -180,7 +180,7 @@ pub(crate) struct Logic<'g, 'd> {
     pub(crate) conditions: &'g [Condition<'d>],
 }
 
-impl<'g, 'd> Logic<'g, 'd> {
+impl<'g> Logic<'g, '_> {
     /// The same in the arena; nothing where nothing is said.
     pub(crate) fn kept(self, arena: &'g Arena) -> Option<&'g Self> {
         let silent =
@@ -220,7 +220,7 @@ pub(crate) enum NoteKey<'d> {
     Unknown(&'d str),
 }
 
-impl<'g, 'd> Rules<'g, 'd> {
+impl<'g> Rules<'g, '_> {
     const NONE: Self =
         Self { values: None, formats: &[], number: None, text: None, array: None, object: None, logic: None };
 

@@ -15,7 +15,7 @@ const OF_NULL: Json<'static> = Json::Obj(&[("type", NULL_NAME)]);
 /// The name of its type.
 const NULL_NAME: Json<'static> = Json::Str("null");
 
-impl<'g, 'd> Lowerer<'g, 'd, '_> {
+impl<'d> Lowerer<'_, 'd, '_> {
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
     pub(super) fn with_null(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         let said = self.null_said(lowered);

@@ -32,7 +32,7 @@ pub(super) struct Told {
     pub(super) branches: Vec<NodeId>,
 }
 
-impl<'g, 'd> Lowerer<'g, 'd, '_> {
+impl<'d> Lowerer<'_, 'd, '_> {
     /// Whether no two branches of a union can be taken for each other on the wire; if some can, and that can be mended, which of
     /// them are to travel in objects of their own.
     pub(super) fn tells_apart(&mut self, lens: &Lens) -> bool {

@@ -127,7 +127,9 @@ fn results_without_ids_pass_over_calls_whose_id_was_given_again() {
         |name: &str| json!({"role": "model", "parts": [{"functionCall": {"id": "a", "name": name, "args": {}}}]});
     let result = |id: Option<&str>, name: &str| {
         let mut answer = json!({"name": name, "response": {"output": name}});
-        id.into_iter().for_each(|id| answer["id"] = json!(id));
+        if let Some(id) = id {
+            answer["id"] = json!(id);
+        }
         json!({"role": "user", "parts": [{"functionResponse": answer}]})
     };
     let contents = json!([call("f"), result(Some("a"), "f"), call("g"), result(None, "f"), result(None, "g")]);
