@@ -26,6 +26,9 @@ use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;
 
+/// So many schemas are read before their fits are timed.
+const TIMED_TOGETHER: usize = 256;
+
 /// A generous stack: the library bounds its depth, and reading the corpus is not to be what fails.
 const STACK: usize = 64 << 20;
 
@@ -139,13 +142,18 @@ impl Audit {
 
 impl Work<'_> {
     fn run(&self, jobs: usize, mut emit: Option<Box<dyn Write>>) -> Result<Vec<Tally>> {
-        let progress = progress(self.lines.len());
+        let progress = progress(self.lines.len() * 2);
         let mut tallies: Vec<Tally> = self.targets.iter().map(|target| Tally::of(target.id())).collect();
+        let times = thread::scope(|scope| -> Result<_> {
+            let clock = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || self.timed(&progress))?;
+            Ok(clock.join().unwrap_or_default())
+        })?;
         thread::scope(|scope| -> Result<()> {
+            let times = &times;
             let (sender, reports) = mpsc::sync_channel(jobs * 16);
             for _ in 0..jobs {
                 let sender = sender.clone();
-                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || self.work(&sender))?;
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || self.work(times, &sender))?;
             }
             drop(sender);
             // Reports come as they are ready and are told in the order of the corpus.
@@ -174,24 +182,45 @@ impl Work<'_> {
         Ok(tallies)
     }
 
-    fn work(&self, reports: &mpsc::SyncSender<Report>) {
+    /// How long every fit takes, by line and target. They are timed one after the other, so that neither what else the audit does
+    /// nor its other threads are in the figures.
+    fn timed(&self, progress: &ProgressBar) -> Vec<Vec<Duration>> {
+        let mut times = vec![Vec::with_capacity(self.targets.len()); self.lines.len()];
+        for (lines, times) in self.lines.chunks(TIMED_TOGETHER).zip(times.chunks_mut(TIMED_TOGETHER)) {
+            let texts: Vec<Option<String>> = lines.iter().map(|line| Some(read_sample(line, 0).ok()?.text)).collect();
+            for target in self.targets {
+                for (text, times) in texts.iter().zip(&mut *times) {
+                    let start = Instant::now();
+                    let fitted = text.as_ref().map(|text| guarded(|| fitted(text, target, &self.options)));
+                    times.push(start.elapsed());
+                    drop(fitted);
+                }
+            }
+            progress.inc(lines.len() as u64);
+        }
+        times
+    }
+
+    fn work(&self, times: &[Vec<Duration>], reports: &mpsc::SyncSender<Report>) {
         let mut prover = self.proves.map(Prover::new);
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(line) = self.lines.get(index) else { return };
-            if reports.send(self.report(index, line, prover.as_mut())).is_err() {
+            let times = times.get(index).map_or(&[][..], Vec::as_slice);
+            if reports.send(self.report(index, line, times, prover.as_mut())).is_err() {
                 return;
             }
         }
     }
 
-    fn report(&self, index: usize, line: &str, mut prover: Option<&mut Prover>) -> Report {
+    fn report(&self, index: usize, line: &str, times: &[Duration], mut prover: Option<&mut Prover>) -> Report {
         let sample = read_sample(line, index + 1);
         let name = sample.as_ref().map_or_else(|_| format!("line {}", index + 1), |sample| sample.name.clone());
         let mut report = Report { index, name, outcomes: Vec::new(), lines: String::new() };
-        for target in self.targets {
+        for (number, target) in self.targets.iter().enumerate() {
+            let time = times.get(number).copied().unwrap_or_default();
             let (outcome, fitted) = match &sample {
-                Ok(sample) => audit(sample, target, &self.options, prover.as_deref_mut()),
+                Ok(sample) => audit(sample, target, &self.options, time, prover.as_deref_mut()),
                 Err(error) => (Outcome::failed(error.clone(), Duration::ZERO), None),
             };
             if self.emits {
@@ -204,17 +233,15 @@ impl Work<'_> {
     }
 }
 
-/// Fits one schema; only the fit itself is timed.
+/// Fits one schema, which took so long, and looks at what came of it.
 fn audit(
     sample: &Sample,
     dialect: &Dialect,
     options: &FitOptions,
+    time: Duration,
     prover: Option<&mut Prover>,
 ) -> (Outcome, Option<FittedText>) {
-    let start = Instant::now();
-    let fitted = guarded(|| fit_text(&sample.text, dialect, options).map_err(|error| error.to_string()));
-    let time = start.elapsed();
-    let fitted = match fitted {
+    let fitted = match guarded(|| fitted(&sample.text, dialect, options)) {
         Ok(fitted) => fitted,
         Err(error) => return (Outcome::failed(error, time), None),
     };
@@ -222,7 +249,7 @@ fn audit(
     let rung = dialect.fallback().filter(|_| dialect.strict() && !fitted.strict()).and_then(|ids| target(ids).ok());
     let judge = rung.as_deref().unwrap_or(dialect);
     let violations = guarded(|| check_text(&fitted.schema, judge, options.slot).map_err(|error| error.to_string()));
-    let again = guarded(|| fit_text(&fitted.schema, dialect, options).map_err(|error| error.to_string()));
+    let again = guarded(|| self::fitted(&fitted.schema, dialect, options));
     let objection = match violations {
         Ok(violations) => violations.first().map(|first| format!("{} at `{}`: {}", first.code, first.at, first.says)),
         Err(error) => Some(error),
@@ -235,6 +262,10 @@ fn audit(
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
     let proof = prover.map(|prover| prover.prove(&fitted, &sample.text, dialect.shape()));
     (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
+}
+
+fn fitted(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {
+    fit_text(text, dialect, options).map_err(|error| error.to_string())
 }
 
 /// Runs a step so that a panic in it fails this step alone.

@@ -138,6 +138,7 @@ fn attempt<'d>(
         return Some(Tried { json, lens, changes: read.changes.clone(), stuck, root: lowerer.root_kind() });
     }
     let mut changes = lowerer.told_changes();
+    let told = changes.len();
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
@@ -145,6 +146,8 @@ fn attempt<'d>(
         json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
         stuck = first_violation(&json, rung, options.slot);
     }
+    // What budgets changed is known by where it was printed.
+    changes.iter_mut().skip(told).for_each(|change| root::rebase(change, &lens));
     let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
     Some(Tried { json, lens, changes, stuck, root })
 }

@@ -155,18 +155,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// A change to what was printed of the caller's schema, as one to the caller's schema: within a wrapped root the rest of the place
-/// is the caller's; where values travel in other shapes nobody knows, and the whole schema is named.
+/// A change to what was printed of the caller's schema, as one to the caller's schema: where values travel in other shapes nobody
+/// knows, and the place around that is named.
 pub(super) fn rebase(change: &mut Change, lens: &Lens) {
-    if lens.is_identity() {
-        return;
+    let (at, exactly) = lens.callers_place(&change.at);
+    if !exactly {
+        change.detail = format!("{} (at `{}` of what was fitted)", change.detail, change.at).into();
     }
-    let wrapper = format!("/{}/{VALUE}", Kw::Properties.name());
-    let inside = change.at.strip_prefix(&wrapper).filter(|_| lens.only_wraps()).map(str::to_owned);
-    if inside.is_none() && !change.at.is_empty() {
-        change.detail = format!("{} (at `{}` of what was fitted first)", change.detail, change.at).into();
-    }
-    change.at = inside.unwrap_or_default();
+    change.at = at;
 }
 
 impl Node<'_, '_> {

@@ -9,6 +9,7 @@ mod format;
 mod frame;
 mod guard;
 mod image;
+mod place;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -307,11 +308,6 @@ impl Lens {
     /// Whether every value travels as it is.
     pub fn is_identity(&self) -> bool {
         self.root.is_same() && self.next.is_none()
-    }
-
-    /// Whether values travel in an object of their own, and as they are otherwise.
-    pub(crate) fn only_wraps(&self) -> bool {
-        matches!(self.shape(self.root), Shape::Wrapped(_, inner) if self.keeps(*inner))
     }
 
     /// This lens, and another one after it.

@@ -229,3 +229,22 @@ fn objects_with_tags_that_hold_each_other_are_not_taken_for_each_other() {
     let doubtful = fitted.changes.iter().find(|change| change.detail.contains("another branch"));
     assert!(fitted.strict() && doubtful.is_none(), "{doubtful:?}");
 }
+
+/// Law 4: what a budget takes is on record where the caller knows it, also if it is printed elsewhere.
+#[test]
+fn what_a_budget_takes_is_told_at_a_place_of_the_callers_schema() {
+    let long: Vec<String> = (0..251).map(|number| format!("{number:060}")).collect();
+    let object = json!({"type": "object", "properties": {"sku": {"enum": long}}, "required": ["sku"]});
+    let rows = [
+        (json!({"type": "object", "additionalProperties": object}), ""),
+        (
+            json!({"type": "object", "properties": {"a-b": object}, "required": ["a-b"]}),
+            "/properties/a-b/properties/sku",
+        ),
+    ];
+    for (schema, at) in rows {
+        let fitted = fit(&schema, of("portable"), &FitOptions::default()).expect("a fit");
+        let gone = fitted.changes.iter().find(|change| change.keyword == "enum" && change.effect == Effect::Wider);
+        assert_eq!(gone.map(|change| change.at.as_str()), Some(at), "{:?}", fitted.changes);
+    }
+}
