@@ -65,19 +65,23 @@ pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
 }
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
-/// may say some of it as text.
+/// may say some of it as text, and any dialect what is nested too deeply, which is not counted.
 pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
     let mut printed = Printed::default();
-    count(json, &mut printed);
+    count(json, COUNTED_DEPTH, &mut printed);
     let over = |demand| caps.limit(demand).is_some_and(|limit| printed_of(demand, printed) > limit);
     over(Demand::MaxOptionals) || over(Demand::MaxProperties)
 }
 
+/// Schemas within schemas beyond this depth may be said as text: one level may take several steps to print.
+const COUNTED_DEPTH: usize = 16;
+
 /// Counts what stands where every dialect would print it again.
-fn count(json: &Json<'_>, printed: &mut Printed) {
+fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
+    let Some(depth) = depth.checked_sub(1) else { return };
     for (key, value) in json.as_obj().unwrap_or_default() {
         match (Kw::of(key), value) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
@@ -85,11 +89,13 @@ fn count(json: &Json<'_>, printed: &mut Printed) {
                 let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
                 printed.properties += number(properties.len());
                 printed.optionals += number(properties.len().saturating_sub(required));
-                properties.iter().for_each(|(_, property)| count(property, printed));
+                properties.iter().for_each(|(_, property)| count(property, depth, printed));
             }
-            (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => map.iter().for_each(|(_, own)| count(own, printed)),
-            (Some(Kw::AnyOf), Json::Arr(branches)) => branches.iter().for_each(|branch| count(branch, printed)),
-            (Some(Kw::Items), items) => count(items, printed),
+            (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
+                map.iter().for_each(|(_, own)| count(own, depth, printed));
+            }
+            (Some(Kw::AnyOf), Json::Arr(branches)) => branches.iter().for_each(|branch| count(branch, depth, printed)),
+            (Some(Kw::Items), items) => count(items, depth, printed),
             _ => {}
         }
     }
