@@ -1,6 +1,7 @@
 //! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
 //! laws asks here.
 
+use crate::json::unescaped;
 use crate::keyword::Kw;
 use crate::report::{Change, Effect};
 
@@ -68,7 +69,10 @@ pub struct Place {
 impl Place {
     /// The place of a pointer into the caller's value.
     pub fn of_caller(pointer: &str) -> Self {
-        Self { tokens: pointer.split('/').skip(1).map(unescaped).collect(), of_caller: true }
+        Self {
+            tokens: pointer.split('/').skip(1).map(|token| unescaped(token).into_owned()).collect(),
+            of_caller: true,
+        }
     }
 
     /// The place of a pointer into a value of the wire.
@@ -84,7 +88,7 @@ impl Way {
         let mut tokens = pointer.split('/').skip(1).map(unescaped);
         while let Some(token) = tokens.next() {
             match Kw::of(&token) {
-                Some(Kw::Properties) => way.steps.extend(tokens.next().map(Step::Key)),
+                Some(Kw::Properties) => way.steps.extend(tokens.next().map(|key| Step::Key(key.into_owned()))),
                 Some(Kw::DependentSchemas | Kw::Dependencies) => _ = tokens.next(),
                 Some(Kw::PatternProperties) => {
                     tokens.next();
@@ -124,10 +128,6 @@ impl Way {
             })
         })
     }
-}
-
-fn unescaped(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 #[cfg(test)]

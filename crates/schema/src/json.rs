@@ -412,9 +412,16 @@ pub(crate) fn push_token(pointer: &mut String, token: &str) {
 /// The reference tokens of a JSON Pointer fragment, percent signs and tildes undone.
 pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(|token| {
-        let token = if token.contains('%') { percent_decoded(token) } else { Cow::Borrowed(token) };
-        if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { token }
+        if !token.contains('%') {
+            return unescaped(token);
+        }
+        Cow::Owned(unescaped(&percent_decoded(token)).into_owned())
     })
+}
+
+/// What a token of a JSON Pointer says.
+pub(crate) fn unescaped(token: &str) -> Cow<'_, str> {
+    if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
 }
 
 fn percent_decoded(text: &str) -> Cow<'_, str> {

@@ -164,10 +164,13 @@ fn again_strictly<T>(
 ) -> (T, Outcome) {
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
-    let nodes = Arena::for_graph_of(arena);
-    let read = (!strict && !budget::is_over(&first.json, dialect.caps(options.slot)))
-        .then(|| read(&first.json, arena, &nodes, &[], &reading).ok())
-        .flatten();
+    let nodes;
+    let read = if strict || budget::is_over(&first.json, dialect.caps(options.slot)) {
+        None
+    } else {
+        nodes = Arena::for_graph_of(arena);
+        read(&first.json, arena, &nodes, &[], &reading).ok()
+    };
     let mut way = Way::default();
     while let Some(read) = &read {
         let arena = Arena::for_nodes(read.graph.len());

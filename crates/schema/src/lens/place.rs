@@ -1,7 +1,9 @@
 //! Where a place of a fitted schema stands in the caller's, as far as the shapes of values tell.
 
+use std::borrow::Cow;
+
 use super::{Absent, DEEPEST_LINKS, Field, Lens, Shape};
-use crate::json::push_token;
+use crate::json::{push_token, unescaped};
 use crate::keyword::Kw;
 
 impl Lens {
@@ -45,10 +47,10 @@ impl Lens {
 }
 
 /// The property that a place stands at or within, and the rest of the place.
-fn property(pointer: &str) -> Option<(String, &str)> {
+fn property(pointer: &str) -> Option<(Cow<'_, str>, &str)> {
     let inside = pointer.strip_prefix('/')?.strip_prefix(Kw::Properties.name())?.strip_prefix('/')?;
     let (token, below) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
-    Some((token.replace("~1", "/").replace("~0", "~"), below))
+    Some((unescaped(token), below))
 }
 
 /// Whether what stands below a property of the wire does so in the caller's schema: absence may be said by a union or a list around it.
