@@ -193,18 +193,23 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
     }
     match members.len() {
         1 => Ok(members.remove(0)),
-        _ => Ok(Cow::Owned(Dialect::meet(&members.iter().map(AsRef::as_ref).collect::<Vec<_>>()))),
+        _ => {
+            let meet = Dialect::meet(&members.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+            Ok(Cow::Owned(meet.map_err(|error| unknown(&error.to_string(), names))?))
+        }
     }
 }
 
-fn unknown(what: &str, name: &str) -> anyhow::Error {
+fn unknown(what: &str, names: &str) -> anyhow::Error {
     let ids: Vec<&str> = polywire::schema::dialects().map(Dialect::id).collect();
-    let near = similar::get_close_matches(name, &ids, 3, 0.5);
-    let next = match near.as_slice() {
-        [] => format!("known are: {}", ids.join(", ")),
-        near => format!("did you mean {}?", near.join(", ")),
+    let next = match names.split(',').map(str::trim).find(|name| !ids.contains(name)) {
+        None => "ask for them one at a time".to_owned(),
+        Some(name) => match similar::get_close_matches(name, &ids, 3, 0.5).as_slice() {
+            [] => format!("known are: {}", ids.join(", ")),
+            near => format!("did you mean {}?", near.join(", ")),
+        },
     };
-    Failure::new(what, name, &next).into()
+    Failure::new(what, names, &next).into()
 }
 
 #[cfg(test)]

@@ -325,7 +325,10 @@ pub(crate) fn target_with(ids: &str, own: &[Dialect]) -> Result<Cow<'static, Dia
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        _ => Ok(Cow::Owned(Dialect::meet(&found.iter().map(AsRef::as_ref).collect::<Vec<_>>()))),
+        _ => {
+            let meet = Dialect::meet(&found.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+            meet.map(Cow::Owned).map_err(|error| error.to_string())
+        }
     }
 }
 

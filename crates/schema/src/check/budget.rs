@@ -33,7 +33,7 @@ pub(crate) struct Counts {
 }
 
 /// A dialect without rules.
-static NOTHING: LazyLock<Dialect> = LazyLock::new(|| Dialect::meet(&[]));
+static NOTHING: LazyLock<Dialect> = LazyLock::new(Dialect::empty);
 
 /// Counts what a schema adds to the budgets of a request.
 pub(crate) fn counts(schema: &Value) -> Counts {
@@ -42,6 +42,13 @@ pub(crate) fn counts(schema: &Value) -> Counts {
     let mut checker = Checker::new(&json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
     checker.run();
     Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }
+}
+
+/// The definitions at the root that nothing refers to.
+pub(crate) fn unused_definitions<'j>(json: &'j Json<'j>) -> Vec<(Kw, &'j str)> {
+    let mut checker = Checker::new(json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
+    checker.run();
+    checker.links.unused()
 }
 
 impl Totals {

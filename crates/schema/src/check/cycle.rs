@@ -133,6 +133,31 @@ impl<'j> Links<'j> {
     }
 }
 
+impl<'j> Links<'j> {
+    /// The definitions at the root that nothing refers to, seen from the document itself, in their order.
+    pub(super) fn unused(&self) -> Vec<(Kw, &'j str)> {
+        let size = self.definitions.len() + 1;
+        let mut targets = vec![Vec::new(); size];
+        for edge in &self.edges {
+            if let Some(list) = targets.get_mut(edge.from) {
+                list.push(edge.to);
+            }
+        }
+        let mut used = vec![false; size];
+        let mut open = vec![0];
+        while let Some(owner) = open.pop() {
+            if used.get_mut(owner).is_none_or(|mark| std::mem::replace(mark, true)) {
+                continue;
+            }
+            open.append(targets.get_mut(owner).unwrap_or(&mut Vec::new()));
+        }
+        let mut unused: Vec<_> =
+            self.definitions.iter().filter(|(_, number)| used.get(**number) == Some(&false)).collect();
+        unused.sort_unstable_by_key(|(_, number)| **number);
+        unused.into_iter().map(|(definition, _)| *definition).collect()
+    }
+}
+
 /// How far the search for a loop has come with an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -164,29 +189,9 @@ impl Checker<'_, '_> {
     }
 
     fn judge_use(&mut self) {
-        let size = self.links.definitions.len() + 1;
-        let mut targets = vec![Vec::new(); size];
-        for edge in &self.links.edges {
-            if let Some(list) = targets.get_mut(edge.from) {
-                list.push(edge.to);
-            }
-        }
-        let mut used = vec![false; size];
-        let mut open = vec![0];
-        while let Some(owner) = open.pop() {
-            if used.get_mut(owner).is_none_or(|mark| std::mem::replace(mark, true)) {
-                continue;
-            }
-            open.append(targets.get_mut(owner).unwrap_or(&mut Vec::new()));
-        }
-        let mut unused: Vec<(Kw, &str, usize)> = Vec::new();
-        for ((kw, name), number) in sorted(&self.links.definitions) {
-            if used.get(number) == Some(&false) {
-                unused.push((kw, name, number));
-            }
-        }
+        let unused = self.links.unused();
         for row in self.rows(Demand::DefsUsed) {
-            for (kw, name, _) in &unused {
+            for (kw, name) in &unused {
                 let at = Spot::ROOT.word(kw.name());
                 self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
                 if self.depth != Depth::All {
@@ -214,12 +219,6 @@ fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> b
         Json::Arr(items) => items.iter().enumerate().any(|(index, item)| step(&|| index.to_string(), item)),
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => false,
     }
-}
-
-fn sorted<'j>(definitions: &HashMap<(Kw, &'j str), usize>) -> Vec<((Kw, &'j str), usize)> {
-    let mut list: Vec<_> = definitions.iter().map(|(key, number)| (*key, *number)).collect();
-    list.sort_by_key(|(_, number)| *number);
-    list
 }
 
 fn has_anchor(json: &Json<'_>, name: &str) -> bool {

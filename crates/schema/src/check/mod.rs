@@ -11,7 +11,7 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{counts, overdrawn};
+pub(crate) use budget::{counts, overdrawn, unused_definitions};
 pub(crate) use text::Subject;
 
 use crate::arena::Arena;

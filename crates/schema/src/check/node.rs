@@ -362,7 +362,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::RootKeys | Demand::Keys => {
             let keys = if row.demand == Demand::Keys { &checker.caps.keys } else { &checker.caps.root_keys };
             let here = stand.root || row.demand == Demand::Keys;
-            here && keys.as_ref().is_some_and(|keys| seen.properties().iter().any(|(key, _)| !keys.is_match(key)))
+            let mut own = keys.iter().filter(|(code, _)| *code == row.code);
+            here && own.any(|(_, keys)| seen.properties().iter().any(|(key, _)| !keys.is_match(key)))
         }
         Demand::Closed => seen.is_object() && seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) != Some(false),
         Demand::SaysOpen => seen.is_object() && !has(Kw::AdditionalProperties) && !has(Kw::UnevaluatedProperties),

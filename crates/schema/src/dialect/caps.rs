@@ -32,14 +32,18 @@ pub(crate) struct Caps {
     pub(crate) formats: Option<Vec<String>>,
     /// Features of patterns that are refused.
     pub(crate) pattern_refused: Features,
-    /// The charset of keys, at the root and everywhere.
-    pub(crate) root_keys: Option<Regex>,
-    pub(crate) keys: Option<Regex>,
+    /// The charset of keys, at the root and everywhere, each with the code of its row.
+    pub(crate) root_keys: Vec<(Arc<str>, Regex)>,
+    pub(crate) keys: Vec<(Arc<str>, Regex)>,
     demands: u128,
     up_to: Vec<(Kw, u64)>,
     limits: Vec<(Demand, u64)>,
     codes: Vec<(Demand, Arc<str>)>,
 }
+
+/// Demands that ask for a word on every object.
+const OBJECTS_NEED: &[(Demand, Kw)] =
+    &[(Demand::Closed, Kw::AdditionalProperties), (Demand::SaysOpen, Kw::AdditionalProperties)];
 
 /// What becomes of a reference to the whole document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +79,30 @@ impl Caps {
         self.demands & (1 << (demand as u8)) != 0
     }
 
+    /// The words of `OpenAPI` slots that mean nothing here, though they may be let by: `nullable` where `null` has another word,
+    /// and `ref` where any key may stand.
+    pub(super) fn meaningless(&self) -> KwSet {
+        let mut meant = KwSet::NONE;
+        if self.must(Demand::NoNull) {
+            meant.insert(Kw::Nullable);
+        }
+        if !self.unknown {
+            meant = meant.with(Kw::OpenRef).with(Kw::OpenDefs);
+        }
+        KwSet::NONE.with(Kw::Nullable).with(Kw::OpenRef).with(Kw::OpenDefs).without(meant.and(self.accepted))
+    }
+
+    /// The word that every object must have and none may, and the demand for it: no object can be said.
+    pub(super) fn torn(&self) -> Option<(Demand, Kw)> {
+        let torn = OBJECTS_NEED.iter().find(|(demand, kw)| self.must(*demand) && !self.accepts(*kw));
+        torn.copied().filter(|_| self.must(Demand::RootObject))
+    }
+
+    /// Takes words out of those that are accepted.
+    pub(super) fn forget(&mut self, words: KwSet) {
+        self.accepted = self.accepted.without(words);
+    }
+
     pub(crate) fn accepts(&self, kw: Kw) -> bool {
         self.accepted.has(kw)
     }
@@ -105,9 +133,9 @@ impl Caps {
         }
         if let Some(pattern) = rule.pattern.as_deref().and_then(|text| Regex::new(text).ok()) {
             if rule.demand == Demand::RootKeys {
-                self.root_keys = Some(pattern);
+                self.root_keys.push((Arc::clone(&rule.code), pattern));
             } else if rule.demand == Demand::Keys {
-                self.keys = Some(pattern);
+                self.keys.push((Arc::clone(&rule.code), pattern));
             }
         }
         if rule.demand == Demand::RootPlain {

@@ -45,6 +45,13 @@ struct Once {
     names: OnceLock<Arc<[(usize, Regex)]>>,
 }
 
+/// A word that one row wants on every object and another refuses.
+pub(crate) struct Torn<'a> {
+    pub(crate) kw: Kw,
+    pub(crate) wanted: &'a RuleRow,
+    pub(crate) refused: &'a KeywordRow,
+}
+
 /// A row of a dialect, for people.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -96,7 +103,7 @@ pub fn target(ids: &str) -> Result<Cow<'static, Dialect>, DialectError> {
         .collect::<Result<Vec<_>, _>>()?;
     match found.as_slice() {
         [only] => Ok(Cow::Borrowed(only)),
-        several => Ok(Cow::Owned(Dialect::meet(several))),
+        several => Dialect::meet(several).map(Cow::Owned),
     }
 }
 
@@ -115,22 +122,29 @@ impl Dialect {
         Self::build(file, &|id| dialect(id).cloned())
     }
 
-    /// The dialect of what all the given ones accept.
-    pub fn meet(dialects: &[&Self]) -> Self {
+    /// The dialect of what all the given ones accept. It is an error if they have no schema in common, with the ladder of strict
+    /// ones gone down: one wants a word on every object that another refuses.
+    ///
+    /// ```
+    /// use polywire_schema::target;
+    /// assert!(target("openai-strict,gemini-openapi").is_ok());
+    /// let error = target("llamacpp,gemini-openapi").unwrap_err().to_string();
+    /// assert!(error.contains("LCPP-01 wants `additionalProperties` on every object"), "{error}");
+    /// ```
+    pub fn meet(dialects: &[&Self]) -> Result<Self, DialectError> {
         let mut members = dialects.iter();
-        let Some(first) = members.next() else { return Self::empty() };
+        let Some(first) = members.next() else { return Ok(Self::empty()) };
         let mut meet = (*first).clone();
         for member in members {
-            meet.file.id = format!("{},{}", meet.file.id, member.file.id);
+            let id = format!("{},{}", meet.file.id, member.file.id);
+            let before = std::mem::replace(&mut meet.file.id, id);
             meet.file.title = format!("{} and {}", meet.file.title, member.file.title);
             meet.file.serves = format!("{}; {}", meet.file.serves, member.file.serves);
             meet.file.fallback = match (meet.file.fallback.take(), &member.file.fallback) {
                 (None, None) => None,
-                (ours, theirs) => Some(format!(
-                    "{},{}",
-                    ours.as_deref().unwrap_or(first.id()),
-                    theirs.as_deref().unwrap_or(member.id())
-                )),
+                (ours, theirs) => {
+                    Some(format!("{},{}", ours.as_deref().unwrap_or(&before), theirs.as_deref().unwrap_or(member.id())))
+                }
             };
             meet.file.strict |= member.file.strict;
             let offset = u16::try_from(meet.file.keyword.len()).unwrap_or(u16::MAX);
@@ -154,7 +168,32 @@ impl Dialect {
             meet.file.rule.extend(member.file.rule.iter().cloned());
         }
         meet.settle();
-        meet
+        for slot in [Slot::Tool, Slot::Output] {
+            if let Some(caps) = meet.caps.get_mut(slot as usize) {
+                dialects.iter().for_each(|member| caps.forget(member.caps(slot).meaningless()));
+            }
+        }
+        meet.with_common_ground()
+    }
+
+    /// This dialect, unless no rung of its ladder takes an object.
+    fn with_common_ground(self) -> Result<Self, DialectError> {
+        let mut rung = &self;
+        while let Some(Torn { kw, wanted, refused }) = rung.torn(Slot::Tool) {
+            rung = rung.next_rung().ok_or_else(|| {
+                let (word, wants, refuses) = (kw.name(), &wanted.code, &refused.code);
+                let why = format!("{wants} wants `{word}` on every object, and {refuses} refuses it");
+                DialectError(format!("the dialects `{}` have no schema in common: {why}", self.id()))
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Why no object can be said, where that is so.
+    pub(crate) fn torn(&self, slot: Slot) -> Option<Torn<'_>> {
+        let (demand, kw) = self.caps(slot).torn()?;
+        let wanted = self.rule_rows(slot).iter().find(|row| row.demand == demand)?;
+        Some(Torn { kw, wanted, refused: self.refusal(kw, slot)? })
     }
 
     /// The id, such as `openai-strict`.
@@ -314,7 +353,8 @@ impl Dialect {
         Some(if rank(theirs) < rank(ours) { b } else { a })
     }
 
-    fn empty() -> Self {
+    /// A dialect without rules.
+    pub(crate) fn empty() -> Self {
         Self {
             file: File {
                 id: String::new(),
@@ -347,7 +387,7 @@ impl Dialect {
             for id in &file.meets {
                 members.push(find(id).ok_or_else(|| unknown_dialect(id))?);
             }
-            let mut meet = Self::meet(&members.iter().collect::<Vec<_>>());
+            let mut meet = Self::meet(&members.iter().collect::<Vec<_>>())?;
             let (keyword, rule) = (std::mem::take(&mut meet.file.keyword), std::mem::take(&mut meet.file.rule));
             let error = meet.file.error.take();
             meet.file = File { error, keyword, rule, ..file };

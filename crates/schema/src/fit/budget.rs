@@ -7,7 +7,7 @@ use super::Printed;
 use super::names::Names;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{Subject, Violation, check_json};
+use crate::check::{Subject, Violation, check_json, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw};
@@ -56,12 +56,12 @@ pub(super) fn meet_budgets<'d>(
     json
 }
 
-/// The budgets that no rewrite meets once they are overdrawn. Properties may be counted that are not printed in the end, as
-/// when two branches turn out to be one, so hope is given up late.
+/// The budgets that no rewrite meets once they are overdrawn. Properties and values may be counted that are not printed in the
+/// end, as when two branches turn out to be one, so hope is given up late.
 pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
     let optionals = caps.limit(Demand::MaxOptionals).map(|limit| (Demand::MaxOptionals, limit));
-    let properties = caps.limit(Demand::MaxProperties).map(|limit| (Demand::MaxProperties, limit + limit / 4));
-    optionals.into_iter().chain(properties).collect()
+    let late = |demand| caps.limit(demand).map(|limit| (demand, limit + limit / 4));
+    optionals.into_iter().chain([Demand::MaxProperties, Demand::MaxEnumValues].into_iter().filter_map(late)).collect()
 }
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
@@ -72,8 +72,7 @@ pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     }
     let mut printed = Printed::default();
     count(json, COUNTED_DEPTH, &mut printed);
-    let over = |demand| caps.limit(demand).is_some_and(|limit| printed_of(demand, printed) > limit);
-    over(Demand::MaxOptionals) || over(Demand::MaxProperties)
+    unmendable(caps).iter().any(|(demand, limit)| printed_of(*demand, printed) > *limit)
 }
 
 /// Schemas within schemas beyond this depth may be said as text: one level may take several steps to print.
@@ -82,11 +81,11 @@ const COUNTED_DEPTH: usize = 16;
 /// Counts what stands where every dialect would print it again.
 fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
     let Some(depth) = depth.checked_sub(1) else { return };
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     for (key, value) in json.as_obj().unwrap_or_default() {
         match (Kw::of(key), value) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
                 let required = json.get(Kw::Required.name()).and_then(Json::as_arr).map_or(0, <[_]>::len);
-                let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
                 printed.properties += number(properties.len());
                 printed.optionals += number(properties.len().saturating_sub(required));
                 properties.iter().for_each(|(_, property)| count(property, depth, printed));
@@ -94,6 +93,7 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
             (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
                 map.iter().for_each(|(_, own)| count(own, depth, printed));
             }
+            (Some(Kw::Enum), Json::Arr(values)) => printed.enum_values += number(values.len()),
             (Some(Kw::AnyOf), Json::Arr(branches)) => branches.iter().for_each(|branch| count(branch, depth, printed)),
             (Some(Kw::Items), items) => count(items, depth, printed),
             _ => {}
@@ -103,7 +103,13 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
 
 /// How much was printed of what a budget is for.
 pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
-    if demand == Demand::MaxOptionals { printed.optionals } else { printed.properties }
+    if demand == Demand::MaxOptionals {
+        printed.optionals
+    } else if demand == Demand::MaxEnumValues {
+        printed.enum_values
+    } else {
+        printed.properties
+    }
 }
 
 /// What the caller's values are, as a whole.
@@ -358,18 +364,17 @@ fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
     look_at_subschemas(json, &mut |child| enum_sizes(child, sizes));
 }
 
-/// Takes out the definitions that nothing refers to any more, where a dialect minds them.
-pub(super) fn drop_unused<'d>(json: Json<'d>, dialect: &Dialect, slot: Slot, arena: &'d Arena) -> Json<'d> {
-    if !dialect.caps(slot).must(Demand::DefsUsed) {
+/// Takes out the definitions that nothing refers to any more.
+pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    let unused = unused_definitions(arena.keep(json));
+    if unused.is_empty() {
         return json;
     }
-    let name_of = |violation: Violation| pointer_tokens(&violation.at).last().map(Cow::into_owned);
-    let unused: foldhash::HashSet<String> =
-        violations_of(&json, dialect, slot, Demand::DefsUsed).filter_map(name_of).collect();
+    let unused: foldhash::HashSet<(Kw, &str)> = unused.into_iter().collect();
     let mut rest = json;
     for word in [Kw::Defs, Kw::OpenDefs] {
         if let Some(Json::Obj(map)) = json.get(word.name()) {
-            let used = arena.filtered(map, |(name, _)| !unused.contains(*name));
+            let used = arena.filtered(map, |(name, _)| !unused.contains(&(word, *name)));
             rest = arena.with(rest, word.name(), Json::Obj(used));
         }
     }

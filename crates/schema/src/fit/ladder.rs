@@ -44,6 +44,13 @@ pub(super) fn fit_json<'d, T>(
         rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
+    while let (Some(torn), Some(next)) = (rung.torn(options.slot), rung.next_rung())
+        && options.strict != StrictMode::Require
+    {
+        let says = format!("`{}` is wanted and refused", torn.kw.name());
+        fell.push(fall(&torn.wanted.code, "", torn.kw.name(), &says, rung, next));
+        (strict, rung) = (false, next);
+    }
     let remote = fetch(&json, arena, options)?;
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     if options.unresolved == Unresolved::Refuse {
@@ -70,25 +77,19 @@ pub(super) fn fit_json<'d, T>(
             } else {
                 fell.append(&mut tried.changes);
             }
-            if let Some(stuck) = &tried.stuck {
-                let (last, lens, mut changes) = budget::last_resort(stuck, rung.caps(options.slot), tried.root, &arena);
+            if let Some(stuck) = tried.stuck.take() {
+                let (json, lens, mut changes) =
+                    budget::last_resort(&stuck, rung.caps(options.slot), tried.root, &arena);
                 fell.append(&mut changes);
-                let strict = strict && is_clean(&last, rung, options.slot);
-                return Ok((print(&last), Outcome { changes: fell, strict, lens }));
+                strict = strict && is_clean(&json, rung, options.slot);
+                tried = Tried { json, lens, ..tried };
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
                 return Ok(again_strictly(tried, fell, &arena, dialect, options, print));
             }
             return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
         };
-        fell.push(Change {
-            code: violation.code.as_str().into(),
-            at: violation.at.clone(),
-            keyword: violation.keyword.clone().into(),
-            action: Action::FellBack,
-            effect: Effect::Note,
-            detail: format!("`{}` cannot be met ({}); `{}` is used", rung.id(), violation.says, next.id()).into(),
-        });
+        fell.push(fall(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, way) = (false, next, Way::default());
         if is_clean(&json, rung, options.slot) {
             break;
@@ -97,6 +98,18 @@ pub(super) fn fit_json<'d, T>(
     drop(read);
     drop(nodes);
     Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }))
+}
+
+/// The change that tells of a rung that cannot be met.
+fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &Dialect) -> Change {
+    Change {
+        code: code.into(),
+        at: at.to_owned(),
+        keyword: keyword.to_owned().into(),
+        action: Action::FellBack,
+        effect: Effect::Note,
+        detail: format!("`{}` cannot be met ({says}); `{}` is used", rung.id(), next.id()).into(),
+    }
 }
 
 /// How a schema is printed, as earlier attempts have shown that it must be.
@@ -142,7 +155,7 @@ fn attempt<'d>(
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
-        json = budget::drop_unused(json, rung, options.slot, arena);
+        json = budget::drop_unused(json, arena);
         json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
         stuck = first_violation(&json, rung, options.slot);
     }
@@ -165,7 +178,11 @@ fn again_strictly<T>(
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
-    let read = if strict || budget::is_over(&first.json, dialect.caps(options.slot)) {
+    let in_vain = || {
+        let used = budget::drop_unused(first.json, arena);
+        dialect.torn(options.slot).is_some() || budget::is_over(&used, dialect.caps(options.slot))
+    };
+    let read = if strict || in_vain() {
         None
     } else {
         nodes = Arena::for_graph_of(arena);

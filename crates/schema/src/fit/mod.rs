@@ -280,6 +280,7 @@ struct Printed {
     properties: u64,
     /// Properties that are not required.
     optionals: u64,
+    enum_values: u64,
 }
 
 struct Lowerer<'g, 'd, 'c> {

@@ -1,5 +1,7 @@
 //! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
 
+use std::sync::Arc;
+
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
@@ -547,7 +549,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The key as the dialect can spell it.
     fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
-        let fits = |rule: &Option<regex::Regex>| rule.as_ref().is_none_or(|rule| rule.is_match(key));
+        let fits = |rules: &[(Arc<str>, regex::Regex)]| rules.iter().all(|(_, rule)| rule.is_match(key));
         let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
         if !at_root && fits(&self.caps.keys) {
             return key;

@@ -150,6 +150,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let code = self.refusal_code(Kw::Const);
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
+        self.printed.enum_values += values.len() as u64;
         sheet.put(Kw::Enum, self.listed(values, node));
     }
 
@@ -190,6 +191,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sheet = self.sheet();
         sheet.put(Kw::Type, Json::Str("string"));
         if self.caps.accepts(Kw::Enum) {
+            self.printed.enum_values += labels.len() as u64;
             sheet.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
         }
         sheet.lens = self.lens.add(Shape::Labels(labels));

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::generate::{Care, document};
 use crate::judge::{Fault, assert_no_faults, fit_by_the_laws, is_full, seed_of};
 use crate::main_dialects::MAIN;
+use crate::meets;
 
 /// Schemas for each dialect.
 const CASES: u32 = 800;
@@ -30,6 +31,11 @@ fn the_laws_hold_of_made_up_schemas_on_the_main_dialects() {
 #[test]
 fn the_laws_hold_of_made_up_schemas_on_the_other_dialects() {
     hold(Care::Careful, &other_dialects());
+}
+
+#[test]
+fn the_laws_hold_of_made_up_schemas_on_meets() {
+    hold(Care::Careful, &meets::drawn().iter().collect::<Vec<_>>());
 }
 
 #[test]

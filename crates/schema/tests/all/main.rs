@@ -17,6 +17,7 @@ mod judge;
 mod laws;
 mod lens;
 mod main_dialects;
+mod meets;
 mod oracle;
 mod plain;
 mod requirements;

@@ -40,7 +40,7 @@ fn check_property(id: &str, property: &Value, expected: &Value) -> Vec<Change> {
 
 #[track_caller]
 fn fitted(id: &str, schema: &Value) -> Fitted {
-    fit(schema, of(id), &FitOptions::default()).expect("a fit")
+    fit(schema, &target(id).expect("a dialect"), &FitOptions::default()).expect("a fit")
 }
 
 /// Whether there is a change with this keyword, action and effect.

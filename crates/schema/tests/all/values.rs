@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::corpus::every_case;
 use crate::judge::{assert_no_faults, is_full, seed_of};
+use crate::meets;
 use crate::oracle::Court;
 use crate::plain::is_plain;
 
@@ -23,8 +24,18 @@ const VALUES: u64 = 6;
 
 #[test]
 fn laws_3_and_4_hold_of_made_up_values() {
+    hold(dialects());
+}
+
+#[test]
+fn laws_3_and_4_hold_of_made_up_values_on_meets() {
+    hold(meets::drawn().iter());
+}
+
+#[track_caller]
+fn hold<'d>(dialects: impl Iterator<Item = &'d Dialect>) {
     let mut faults = Vec::new();
-    for (index, dialect) in dialects().enumerate() {
+    for (index, dialect) in dialects.enumerate() {
         let fault = fault_of(index, dialect);
         if is_full() {
             println!("{}: {}", dialect.id(), fault.as_deref().unwrap_or("lawful"));

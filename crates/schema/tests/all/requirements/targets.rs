@@ -1,6 +1,6 @@
 //! Which targets there are, how schemas reach them, and one form for all of them.
 
-use polywire_schema::{Action, Dialect, Effect, FitOptions, Slot, ToolShape, check, dialects, fit, targets};
+use polywire_schema::{Action, Dialect, Effect, FitOptions, Slot, ToolShape, check, dialects, fit, target, targets};
 use serde_json::{Value, json};
 
 use super::{check_fit, fitted, of, tells};
@@ -163,6 +163,85 @@ fn r_a18_one_schema_for_opposed_providers_carries_an_optional_as_a_short_list() 
     let mut bounded = list;
     bounded["maxItems"] = json!(1);
     check_fit("openai-strict,vertex-openapi", &schema, &closed(bounded, json!(["a", "b"])));
+}
+
+/// A word that only one member reads is no word for what both accept.
+#[test]
+fn r_a18_a_meet_uses_no_word_that_one_of_its_members_passes_over() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "a": {"type": ["integer", "null"]},
+            "b": {"$ref": "#/$defs/B"},
+            "list": {"type": "array", "items": {"type": ["string", "null"]}}
+        },
+        "required": ["a", "b", "list"],
+        "$defs": {"B": {"type": "string", "maxLength": 3}}
+    });
+    let short = |items: Value| {
+        json!({
+            "type": "array", "description": "(at most one item; an empty list means none)", "items": items, "maxItems": 1
+        })
+    };
+    for ids in ["openai,vertex-openapi", "vertex-openapi,openai", "vertex-openapi,openai,gemini-openapi"] {
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": "integer"},
+                "b": {"type": "string", "maxLength": 3},
+                "list": {"type": "array", "items": short(json!({"type": "string"}))}
+            },
+            "required": ["b", "list"]
+        });
+        check_fit(ids, &schema, &expected);
+    }
+    let nullable = json!({"type": "integer", "nullable": true});
+    assert_eq!(fitted("gemini-openapi,vertex-openapi", &schema).schema["properties"]["a"], nullable);
+}
+
+#[test]
+fn r_a18_a_meet_goes_down_the_ladder_with_all_of_its_members() {
+    let fallback = |ids: &str| target(ids).expect("a meet").fallback().map(str::to_owned);
+    assert_eq!(fallback("gemini,anthropic,openai-strict").as_deref(), Some("gemini,anthropic,openai"));
+    assert_eq!(fallback("openai-strict,gemini,anthropic-strict").as_deref(), Some("openai,gemini,anthropic"));
+    assert_eq!(fallback("gemini,anthropic"), None);
+}
+
+#[test]
+fn r_a18_keys_fit_every_member_of_a_meet() {
+    let schema = json!({"type": "object", "properties": {"$a": {"type": "string"}, "b-c": {"type": "string"}}});
+    for ids in ["moonshot,vertex-openapi", "vertex-openapi,moonshot"] {
+        let keys = |schema: &Value| schema["properties"].as_object().expect("properties").keys().cloned().collect();
+        let fitted: Vec<String> = keys(&fitted(ids, &schema).schema);
+        assert_eq!(fitted, ["_a", "b_c"], "{ids}");
+        let found = check(&schema, &target(ids).expect("a meet"), Slot::Tool).expect("a schema");
+        let codes: Vec<&str> = found.iter().filter(|one| one.keyword == "properties").map(|one| &*one.code).collect();
+        assert_eq!(codes.len(), 2, "{ids}: {found:?}");
+    }
+}
+
+/// Where a list of objects may have no `maxItems`, neither may one that stands for an optional object.
+#[test]
+fn r_a18_an_optional_object_in_a_meet_takes_no_siblings_down() {
+    let object = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let schema = json!({
+        "type": "object",
+        "properties": {"list": {"type": "array", "items": {"anyOf": [object, {"type": "null"}]}}},
+        "required": ["list"]
+    });
+    let list = &fitted("openai,vertex-openapi", &schema).schema["properties"]["list"]["items"];
+    assert_eq!((&list["items"]["type"], &list["maxItems"]), (&json!("object"), &Value::Null));
+}
+
+#[test]
+fn r_a18_dialects_with_nothing_in_common_are_an_error_that_names_both_rules() {
+    for (ids, codes) in [
+        ("llamacpp,gemini-openapi", ["LCPP-01", "GEM-SCHEMA-07"]),
+        ("gemini-openapi,mcp,xai", ["XAI-03", "GEM-SCHEMA-07"]),
+    ] {
+        let error = target(ids).map(|_| ()).expect_err("no meet").to_string();
+        assert!(error.contains(ids) && codes.iter().all(|code| error.contains(code)), "{error}");
+    }
 }
 
 #[test]
