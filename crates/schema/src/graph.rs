@@ -51,11 +51,23 @@ pub(crate) struct Node<'g, 'd> {
     pub(crate) constant: bool,
     /// The schema that this one refers to.
     pub(crate) target: Option<NodeId>,
-    pub(crate) rules: &'g Rules<'g, 'd>,
+    pub(crate) rules: Asked<'g, 'd>,
     pub(crate) notes: &'g [Note<'d>],
 }
 
-/// What a node asks beside types: many nodes ask nothing, and share that.
+/// What a node asks beside types. Most ask nothing or one kind of thing, and take no room for the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'g, 'd> {
+    Nothing,
+    Number(&'g NumberRules<'g, 'd>),
+    Text(&'g TextRules<'g, 'd>),
+    Array(&'g ArrayRules<'g>),
+    Object(&'g ObjectRules<'g, 'd>),
+    Logic(&'g Logic<'g, 'd>),
+    Several(&'g Rules<'g, 'd>),
+}
+
+/// Everything that may be asked beside types, side by side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules<'g, 'd> {
     pub(crate) values: Option<&'g [&'d Json<'d>]>,
@@ -220,16 +232,79 @@ pub(crate) enum NoteKey<'d> {
     Unknown(&'d str),
 }
 
-impl<'g> Rules<'g, '_> {
+impl<'g, 'd> Asked<'g, 'd> {
+    /// Where all of several are; none where there are not several.
+    fn several(self) -> &'g Rules<'g, 'd> {
+        if let Self::Several(rules) = self { rules } else { &Rules::NONE }
+    }
+
+    /// All of it, to be changed and kept again.
+    pub(crate) fn all(self) -> Rules<'g, 'd> {
+        Rules {
+            values: self.values(),
+            formats: self.formats(),
+            number: self.number(),
+            text: self.text(),
+            array: self.array(),
+            object: self.object(),
+            logic: self.logic(),
+        }
+    }
+
+    pub(crate) fn values(self) -> Option<&'g [&'d Json<'d>]> {
+        self.several().values
+    }
+
+    pub(crate) fn formats(self) -> &'g [&'d str] {
+        self.several().formats
+    }
+
+    pub(crate) fn number(self) -> Option<&'g NumberRules<'g, 'd>> {
+        if let Self::Number(own) = self { Some(own) } else { self.several().number }
+    }
+
+    pub(crate) fn text(self) -> Option<&'g TextRules<'g, 'd>> {
+        if let Self::Text(own) = self { Some(own) } else { self.several().text }
+    }
+
+    pub(crate) fn array(self) -> Option<&'g ArrayRules<'g>> {
+        if let Self::Array(own) = self { Some(own) } else { self.several().array }
+    }
+
+    pub(crate) fn object(self) -> Option<&'g ObjectRules<'g, 'd>> {
+        if let Self::Object(own) = self { Some(own) } else { self.several().object }
+    }
+
+    pub(crate) fn logic(self) -> Option<&'g Logic<'g, 'd>> {
+        if let Self::Logic(own) = self { Some(own) } else { self.several().logic }
+    }
+
+    /// Whether nothing is asked that speaks of values of some types only.
+    fn is_none_of_one_type(self) -> bool {
+        match self {
+            Self::Nothing | Self::Logic(_) => true,
+            Self::Number(_) | Self::Text(_) | Self::Array(_) | Self::Object(_) => false,
+            Self::Several(rules) => rules.are_none_of_one_type(),
+        }
+    }
+}
+
+impl<'g, 'd> Rules<'g, 'd> {
     const NONE: Self =
         Self { values: None, formats: &[], number: None, text: None, array: None, object: None, logic: None };
 
-    /// The same in the arena.
-    pub(crate) fn kept(self, arena: &'g Arena) -> &'g Self {
-        if self.are_none_of_one_type() && self.values.is_none() && self.logic.is_none() {
-            &Self::NONE
-        } else {
-            arena.keep(self)
+    /// The same as a node keeps it.
+    pub(crate) fn kept(self, arena: &'g Arena) -> Asked<'g, 'd> {
+        let Self { values, formats, number, text, array, object, logic } = self;
+        match (number, text, array, object, logic) {
+            _ if values.is_some() || !formats.is_empty() => Asked::Several(arena.keep(self)),
+            (None, None, None, None, None) => Asked::Nothing,
+            (Some(own), None, None, None, None) => Asked::Number(own),
+            (None, Some(own), None, None, None) => Asked::Text(own),
+            (None, None, Some(own), None, None) => Asked::Array(own),
+            (None, None, None, Some(own), None) => Asked::Object(own),
+            (None, None, None, None, Some(own)) => Asked::Logic(own),
+            _ => Asked::Several(arena.keep(self)),
         }
     }
 
@@ -251,8 +326,15 @@ impl Default for Node<'_, '_> {
 
 impl<'g, 'd> Node<'g, 'd> {
     /// A node that asks nothing.
-    const NONE: Self =
-        Self { place: None, source: None, types: None, constant: false, target: None, rules: &Rules::NONE, notes: &[] };
+    const NONE: Self = Self {
+        place: None,
+        source: None,
+        types: None,
+        constant: false,
+        target: None,
+        rules: Asked::Nothing,
+        notes: &[],
+    };
 
     /// The same with other rules.
     pub(crate) fn asking(self, rules: Rules<'g, 'd>, arena: &'g Arena) -> Self {
@@ -261,12 +343,12 @@ impl<'g, 'd> Node<'g, 'd> {
 
     /// The same with other logic.
     pub(crate) fn with_logic(self, logic: Logic<'g, 'd>, arena: &'g Arena) -> Self {
-        self.asking(Rules { logic: logic.kept(arena), ..*self.rules }, arena)
+        self.asking(Rules { logic: logic.kept(arena), ..self.rules.all() }, arena)
     }
 
     /// The same without its unions.
     pub(crate) fn without_unions(self, arena: &'g Arena) -> Self {
-        self.rules.logic.map_or(self, |logic| self.with_logic(Logic { unions: &[], ..*logic }, arena))
+        self.rules.logic().map_or(self, |logic| self.with_logic(Logic { unions: &[], ..*logic }, arena))
     }
 
     /// The types a value may have, as far as this node itself says.
@@ -281,7 +363,7 @@ impl<'g, 'd> Node<'g, 'd> {
 
     /// Whether the node asks nothing but a type.
     pub(crate) fn asks_only_types(&self) -> bool {
-        self.target.is_none() && self.rules.logic.is_none() && self.has_no_rules()
+        self.target.is_none() && self.rules.logic().is_none() && self.has_no_rules()
     }
 
     /// Whether the node holds nothing but annotations beside its reference or logic.
@@ -290,17 +372,17 @@ impl<'g, 'd> Node<'g, 'd> {
     }
 
     fn has_no_rules(&self) -> bool {
-        self.rules.values.is_none() && self.has_no_rules_beside_values()
+        self.rules.values().is_none() && self.has_no_rules_beside_values()
     }
 
     /// Whether nothing is asked of values but which they are and what types they have, as far as this node itself says.
     pub(crate) fn has_no_rules_beside_values(&self) -> bool {
-        self.rules.are_none_of_one_type()
+        self.rules.is_none_of_one_type()
     }
 
     /// Whether the node is a reference and nothing else.
     pub(crate) fn is_alias(&self) -> bool {
-        self.target.is_some() && self.is_bare() && self.rules.logic.is_none() && self.notes.is_empty()
+        self.target.is_some() && self.is_bare() && self.rules.logic().is_none() && self.notes.is_empty()
     }
 
     /// What the caller wrote behind a keyword, which need not be asked any more.
@@ -313,7 +395,7 @@ impl<'g, 'd> Node<'g, 'd> {
     }
 
     pub(crate) fn unions(&self) -> &'g [Union<'g>] {
-        self.rules.logic.map_or(&[], |logic| logic.unions)
+        self.rules.logic().map_or(&[], |logic| logic.unions)
     }
 
     /// The node as it was written, where it is still that: one type of values without parts, and annotations.
@@ -333,7 +415,7 @@ impl<'g, 'd> Node<'g, 'd> {
     /// Restricts the node to types, dropping the rules that then speak of nothing.
     pub(crate) fn restrict(&mut self, types: Types, arena: &'g Arena) {
         let types = self.types().and(types);
-        let mut rules = *self.rules;
+        let mut rules = self.rules.all();
         self.types = Some(types);
         if !types.meets(Types::NUMBER) {
             rules.number = None;
@@ -414,18 +496,18 @@ impl<'g, 'd> Graph<'g, 'd, '_> {
     pub(crate) fn each_child(&self, id: NodeId, visit: &mut dyn FnMut(NodeId)) {
         let node = self[id];
         node.target.into_iter().for_each(&mut *visit);
-        if let Some(rules) = node.rules.array {
+        if let Some(rules) = node.rules.array() {
             let contains = rules.contains.iter().map(|contains| contains.node);
             let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.unevaluated);
             items.chain(contains).for_each(&mut *visit);
         }
-        if let Some(rules) = node.rules.object {
+        if let Some(rules) = node.rules.object() {
             let named =
                 rules.properties.iter().chain(rules.rare.patterns).chain(rules.rare.dependents).map(|(_, id)| *id);
             let others = rules.rare.names.iter().copied().chain(rules.additional).chain(rules.unevaluated);
             named.chain(others).for_each(&mut *visit);
         }
-        if let Some(logic) = node.rules.logic {
+        if let Some(logic) = node.rules.logic() {
             let branches = logic.unions.iter().flat_map(|union| union.branches.iter().copied());
             logic.all.iter().chain(logic.nots).copied().chain(branches).for_each(&mut *visit);
             for condition in logic.conditions {

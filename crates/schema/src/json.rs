@@ -335,20 +335,17 @@ fn first_escaped(bytes: &[u8]) -> Option<usize> {
     first_of(bytes, may_be, is_escaped)
 }
 
-/// Where the first byte of a kind stands. Eight bytes are looked at in one step: `may_be` sets the high bit of a byte of the
-/// kind, and perhaps of one after it.
+/// Where the first byte of a kind stands. Eight bytes are looked at in one step: `may_be` sets the high bit of every byte of the
+/// kind, and perhaps of one after such a byte, which is never the first.
 fn first_of(bytes: &[u8], may_be: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
-    let mut at = 0;
-    for word in words {
-        if may_be(u64::from_ne_bytes(*word)) & (ONES << 7) != 0
-            && let Some(found) = word.iter().position(|byte| is(*byte))
-        {
-            return Some(at + found);
+    for (index, word) in words.iter().enumerate() {
+        let marks = may_be(u64::from_le_bytes(*word)) & (ONES << 7);
+        if marks != 0 {
+            return Some(index * 8 + marks.trailing_zeros() as usize / 8);
         }
-        at += 8;
     }
-    rest.iter().position(|byte| is(*byte)).map(|found| at + found)
+    rest.iter().position(|byte| is(*byte)).map(|found| words.len() * 8 + found)
 }
 
 /// A one in each byte.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 
 use crate::json::push_token;
+use crate::keyword::{COUNT, Kw, TABLE};
 
 /// A place in the caller's schema: its number among the places, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,14 +26,53 @@ pub(crate) fn index(number: NonZeroU32) -> usize {
 /// One step of the way to a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'d> {
-    Word(&'d str),
+    Kw(Kw),
+    Key(&'d &'d str),
     Index(usize),
 }
 
-impl Step<'_> {
+/// The same beside the place that it leads from, in as little room as can be.
+#[derive(Clone, Copy, Debug)]
+struct Kept<'d> {
+    from: Place,
+    /// The number of a keyword, or behind those an index, where there is no key.
+    number: u32,
+    key: Option<&'d &'d str>,
+}
+
+impl<'d> Kept<'d> {
+    fn new(from: Place, step: Step<'d>) -> Self {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        match step {
+            Step::Kw(kw) => Self { from, number: number(kw as usize), key: None },
+            Step::Index(index) => Self { from, number: number(index.saturating_add(COUNT)), key: None },
+            Step::Key(key) => Self { from, number: 0, key: Some(key) },
+        }
+    }
+
+    fn step(&self) -> Step<'d> {
+        let number = self.number as usize;
+        match (self.key, TABLE.get(number)) {
+            (Some(key), _) => Step::Key(key),
+            (None, Some(row)) => Step::Kw(row.kw),
+            (None, None) => Step::Index(number - COUNT),
+        }
+    }
+}
+
+impl<'d> Step<'d> {
+    fn word(self) -> Option<&'d str> {
+        match self {
+            Self::Kw(kw) => Some(kw.name()),
+            Self::Key(key) => Some(key),
+            Self::Index(_) => None,
+        }
+    }
+
     fn spell(&self, pointer: &mut String) {
         match self {
-            Self::Word(word) => push_token(pointer, word),
+            Self::Kw(kw) => push_token(pointer, kw.name()),
+            Self::Key(key) => push_token(pointer, key),
             // Writing to a text cannot fail.
             Self::Index(index) => drop(write!(pointer, "/{index}")),
         }
@@ -40,43 +80,41 @@ impl Step<'_> {
 
     /// About how many bytes the step takes.
     fn room(&self) -> usize {
-        match self {
-            Self::Word(word) => word.len(),
-            Self::Index(_) => 4,
-        }
+        self.word().map_or(4, str::len)
     }
 }
 
 /// The places of a schema: each is a step from the one around it.
 #[derive(Debug)]
-pub(crate) struct Places<'d>(Vec<(Place, Step<'d>)>);
+pub(crate) struct Places<'d>(Vec<Kept<'d>>);
 
 impl<'d> Places<'d> {
     /// The place of the root, and room for so many.
     pub(crate) fn with_room(places: usize) -> Self {
         let mut steps = Vec::with_capacity(places);
-        steps.push((ROOT, Step::Index(0)));
+        steps.push(Kept::new(ROOT, Step::Index(0)));
         Self(steps)
     }
 
     pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
-        self.0.push((parent, step));
+        self.0.push(Kept::new(parent, step));
         Place(nth(self.0.len()))
     }
 
     /// The place around a place, and the step from there; nothing at the root.
     fn last_step(&self, place: Place) -> Option<(Place, Step<'d>)> {
-        self.0.get(index(place.0)).filter(|_| place != ROOT).copied()
+        self.0.get(index(place.0)).filter(|_| place != ROOT).map(|kept| (kept.from, kept.step()))
     }
 
     /// The last word on the way to a place: the name of a definition or property.
     pub(crate) fn name(&self, place: Place) -> Option<&'d str> {
         let mut at = place;
         loop {
-            match self.last_step(at)? {
-                (_, Step::Word(word)) => return Some(word),
-                (parent, Step::Index(_)) => at = parent,
+            let (parent, step) = self.last_step(at)?;
+            if let Some(word) = step.word() {
+                return Some(word);
             }
+            at = parent;
         }
     }
 }

@@ -170,7 +170,9 @@ impl Dialect {
         meet.settle();
         for slot in [Slot::Tool, Slot::Output] {
             if let Some(caps) = meet.caps.get_mut(slot as usize) {
-                dialects.iter().for_each(|member| caps.forget(member.caps(slot).meaningless()));
+                for member in dialects {
+                    caps.forget(member.caps(slot).meaningless());
+                }
             }
         }
         meet.with_common_ground()

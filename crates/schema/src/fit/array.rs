@@ -1,11 +1,9 @@
 //! Arrays: items given where the provider wants them, tuples kept, evened out, or carried as objects.
 
-use std::borrow::Cow;
-
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Node, NodeId, ObjectRules, Rules};
+use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -20,7 +18,7 @@ pub(super) fn is_object(json: &Json<'_>) -> bool {
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
-        let rules = node.rules.array.unwrap_or(&silent);
+        let rules = node.rules.array().unwrap_or(&silent);
         let mut items = rules.items;
         let mut prefix = Vec::new();
         if !rules.prefix.is_empty() {
@@ -159,7 +157,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
     pub(super) fn carried_tuple(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
-        let rules = node.rules.array?;
+        let rules = node.rules.array()?;
         if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
             return None;
         }
@@ -179,7 +177,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let rules = Rules { array: Some(self.nodes.keep(rules)), ..*node.rules };
+                let rules = Rules { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
                 return Some(self.emit(self.nodes.keep(node.asking(rules, self.nodes)), pos));
             }
         }
@@ -262,10 +260,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// What was lost since there were so many changes, wherever it was.
-    fn losses_since(&self, changes: usize) -> Vec<(Cow<'static, str>, Effect)> {
+    fn losses_since(&self, changes: usize) -> Vec<(NoteKey<'d>, Effect)> {
         let since = self.changes.get(changes..).unwrap_or_default();
-        let lost = since.iter().filter(|edit| matches!(edit.change.effect, Effect::Wider | Effect::Narrower));
-        lost.map(|edit| (edit.change.keyword.clone(), edit.change.effect)).collect()
+        let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
+        lost.map(|edit| (edit.keyword, edit.effect)).collect()
     }
 
     /// A node that accepts nothing.
@@ -275,8 +273,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     pub(super) fn is_never(&mut self, id: NodeId) -> bool {
         let node = &self.graph[id];
-        if node.target.is_none() && node.rules.logic.is_none() {
-            return node.types().is_none() || node.rules.values.is_some_and(<[_]>::is_empty);
+        if node.target.is_none() && node.rules.logic().is_none() {
+            return node.types().is_none() || node.rules.values().is_some_and(<[_]>::is_empty);
         }
         // Definitions that accept nothing are not worth the search that would find them.
         node.target.is_none() && self.types_of(id).is_none()

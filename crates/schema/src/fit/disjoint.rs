@@ -40,7 +40,7 @@ impl Lowerer<'_, '_, '_> {
         }
         let (a, b) = (self.flatten(a), self.flatten(b));
         let (a, b) = (self.graph[a], self.graph[b]);
-        if let (Some(x), Some(y)) = (a.rules.values, b.rules.values)
+        if let (Some(x), Some(y)) = (a.rules.values(), b.rules.values())
             && !x.iter().any(|value| y.iter().any(|other| other.same(value)))
         {
             return true;
@@ -50,7 +50,7 @@ impl Lowerer<'_, '_, '_> {
     }
 
     fn objects_exclude(&mut self, a: &Node<'_, '_>, b: &Node<'_, '_>, depth: usize) -> bool {
-        let (Some(x), Some(y)) = (a.rules.object, b.rules.object) else { return false };
+        let (Some(x), Some(y)) = (a.rules.object(), b.rules.object()) else { return false };
         for (own, other) in [(x, y), (y, x)] {
             for name in own.required {
                 let declared = other.properties.iter().find(|(key, _)| key == name);

@@ -45,20 +45,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sheet = self.sheet();
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
-        let numeric = types.meets(Types::NUMBER) && node.rules.number.is_some();
+        let numeric = types.meets(Types::NUMBER) && node.rules.number().is_some();
         self.put_formats(node, &mut sheet);
-        if let (Some(rules), true) = (node.rules.text, types.meets(Types::STRING)) {
+        if let (Some(rules), true) = (node.rules.text(), types.meets(Types::STRING)) {
             self.put_text(node, rules, &mut sheet);
         }
-        if let (Some(rules), true) = (node.rules.number, numeric) {
+        if let (Some(rules), true) = (node.rules.number(), numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
         if types.meets(Types::ARRAY)
-            && (node.rules.array.is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
+            && (node.rules.array().is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
         {
             self.put_array(node, &mut sheet);
         }
-        if types.meets(Types::OBJECT) && (node.rules.object.is_some() || node.types.is_some()) {
+        if types.meets(Types::OBJECT) && (node.rules.object().is_some() || node.types.is_some()) {
             let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
             sheet.lens = self.by_type(lists, sheet.lens, node.place);
@@ -261,10 +261,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     fn put_formats(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let mut stated = false;
-        for format in node.rules.formats {
+        for format in node.rules.formats() {
             let taken = self.caps.accepts(Kw::Format)
                 && self.caps.formats.as_ref().is_none_or(|formats| formats.iter().any(|own| own == format))
-                && (*format != "enum" || node.rules.values.is_some())
+                && (*format != "enum" || node.rules.values().is_some())
                 && (self.caps.formats.is_none() || Types::of_format(format).has(node.types().without(Types::NULL)));
             if taken && !stated {
                 stated = true;
@@ -415,7 +415,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Unions, `allOf`, `not` and conditions in a dialect that takes them as they are.
     fn put_logic(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
-        let Some(logic) = node.rules.logic else { return };
+        let Some(logic) = node.rules.logic() else { return };
         // What is said here is said of the caller's value.
         let kept = self.keeps_values(sheet.lens);
         let speaks = !logic.all.is_empty() || !logic.unions.is_empty();
@@ -505,7 +505,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// What a value must not be; it is said of values that travel as they are.
     fn put_nots(&mut self, node: &'g Node<'g, 'd>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
-        for not in node.rules.logic.map_or(&[][..], |logic| logic.nots) {
+        for not in node.rules.logic().map_or(&[][..], |logic| logic.nots) {
             if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);

@@ -17,7 +17,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The guard of what a node asks besides its listed values.
     pub(super) fn rules_guard(&mut self, node: &'g Node<'g, 'd>) -> GuardId {
-        let rules = node.asking(Rules { values: None, ..*node.rules }, self.nodes);
+        let rules = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
         let filled = self.fill(self.nodes.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }
@@ -57,7 +57,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn said_by(&self, id: NodeId) -> NodeId {
         let next = |id: &NodeId| {
             let node = self.graph[*id];
-            node.target.filter(|_| node.is_bare() && node.rules.logic.is_none())
+            node.target.filter(|_| node.is_bare() && node.rules.logic().is_none())
         };
         std::iter::successors(Some(id), next).take(MAX_CHAIN).last().unwrap_or(id)
     }
@@ -65,26 +65,26 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn fill(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> Guard {
         let mut guard = Guard {
             types: node.types,
-            values: node.rules.values.map(|values| values.iter().map(|value| value.to_value()).collect()),
+            values: node.rules.values().map(|values| values.iter().map(|value| value.to_value()).collect()),
             unasked: unasked(node),
             ..Guard::default()
         };
-        if let Some(rules) = node.rules.number {
+        if let Some(rules) = node.rules.number() {
             let bound = |bound: &Option<crate::graph::Bound>| {
                 bound.as_ref().map(|bound| (bound.value.as_f64(), bound.exclusive))
             };
             (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
         }
-        if let Some(rules) = node.rules.text {
+        if let Some(rules) = node.rules.text() {
             guard.bound(Sized::Text, rules.min, rules.max);
             guard.patterns = rules.patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
         }
-        if let Some(rules) = node.rules.array {
+        if let Some(rules) = node.rules.array() {
             guard.bound(Sized::Array, rules.min, rules.max);
             guard.prefix = rules.prefix.iter().map(|id| self.guard_below(*id, depth)).collect();
             guard.items = rules.items.map(|id| self.guard_below(id, depth));
         }
-        if let Some(rules) = node.rules.object {
+        if let Some(rules) = node.rules.object() {
             guard.bound(Sized::Object, rules.rare.min, rules.rare.max);
             guard.required = rules.required.iter().map(|name| (*name).to_owned()).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
@@ -93,7 +93,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 rules.rare.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
         }
-        if let Some(logic) = node.rules.logic {
+        if let Some(logic) = node.rules.logic() {
             for union in logic.unions {
                 let branches = union.branches.iter().map(|id| self.guard_below(*id, depth)).collect();
                 if union.exactly_one { &mut guard.one_of } else { &mut guard.unions }.push(branches);
@@ -109,11 +109,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if node.evaluates_beside() {
             return;
         }
-        if let Some(rules) = node.rules.array.filter(|rules| rules.contains.is_empty()) {
+        if let Some(rules) = node.rules.array().filter(|rules| rules.contains.is_empty()) {
             guard.items = rules.items.or(rules.unevaluated).map(|id| self.guard_below(id, depth));
             guard.unasked = guard.unasked.map(|types| types.without(Types::ARRAY));
         }
-        if let Some(rules) = node.rules.object {
+        if let Some(rules) = node.rules.object() {
             guard.additional = rules.of_others(node).map(|id| self.guard_below(id, depth));
             guard.unasked = guard.unasked.map(|types| types.without(Types::OBJECT));
         }
@@ -122,23 +122,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     fn more(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> More {
         let mut more =
-            More { formats: node.rules.formats.iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
+            More { formats: node.rules.formats().iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
         let mut below = |id: NodeId| self.guard_below(id, depth);
-        if let Some(rules) = node.rules.number {
+        if let Some(rules) = node.rules.number() {
             more.multiples = rules.multiples.iter().filter_map(|step| step.as_f64()).collect();
         }
-        if let Some(rules) = node.rules.array {
+        if let Some(rules) = node.rules.array() {
             let contains = rules.contains.iter();
             more.unique = rules.unique;
             more.contains = contains.map(|own| (below(own.node), own.min.unwrap_or(1), own.max)).collect();
         }
-        if let Some(rules) = node.rules.object {
+        if let Some(rules) = node.rules.object() {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             more.names = rules.rare.names.iter().map(|id| below(*id)).collect();
             more.needs = rules.rare.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
             more.dependents = rules.rare.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
         }
-        for own in node.rules.logic.map_or(&[][..], |logic| logic.conditions) {
+        for own in node.rules.logic().map_or(&[][..], |logic| logic.conditions) {
             more.conditions.push((below(own.when), own.then.map(&mut below), own.otherwise.map(&mut below)));
         }
         more
@@ -147,13 +147,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
 /// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_, '_>) -> bool {
-    let list = node.rules.array.is_some_and(|rules| rules.unique || !rules.contains.is_empty());
-    let object = node.rules.object.is_some_and(|rules| {
+    let list = node.rules.array().is_some_and(|rules| rules.unique || !rules.contains.is_empty());
+    let object = node.rules.object().is_some_and(|rules| {
         !rules.rare.names.is_empty() || !rules.rare.needs.is_empty() || !rules.rare.dependents.is_empty()
     });
-    let number = node.rules.number.is_some_and(|rules| !rules.multiples.is_empty());
-    let logic = node.rules.logic.is_some_and(|logic| !logic.conditions.is_empty());
-    list || object || number || logic || !node.rules.formats.is_empty()
+    let number = node.rules.number().is_some_and(|rules| !rules.multiples.is_empty());
+    let logic = node.rules.logic().is_some_and(|logic| !logic.conditions.is_empty());
+    list || object || number || logic || !node.rules.formats().is_empty()
 }
 
 /// The types of values of which a schema asks more than a guard can.

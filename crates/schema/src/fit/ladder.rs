@@ -2,6 +2,7 @@
 //! Each attempt has an arena of its own, so that one that is given up gives its memory back.
 
 use super::budget::{self, RootKind};
+use super::edit::{Edit, told};
 use super::options::{FitOptions, StrictMode};
 use super::tell::Boxes;
 use super::{Lowerer, Trust, root};
@@ -11,6 +12,7 @@ use crate::dialect::Dialect;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::lens::Lens;
+use crate::place::Places;
 use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::zod;
@@ -69,13 +71,15 @@ pub(super) fn fit_json<'d, T>(
         let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
         let next = next.filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&tried.stuck, next) else {
-            // Room is needed for the text.
-            drop(read);
+            // Room is needed for what is told, and for the text.
+            let Read { graph, places, changes, .. } = read;
+            drop(graph);
             drop(nodes);
+            let told = tried.told(changes, &places);
             if fell.is_empty() {
-                fell = std::mem::take(&mut tried.changes);
+                fell = told;
             } else {
-                fell.append(&mut tried.changes);
+                fell.extend(told);
             }
             if let Some(stuck) = tried.stuck.take() {
                 let (json, lens, mut changes) =
@@ -123,10 +127,21 @@ pub(super) struct Way {
 struct Tried<'d> {
     json: Json<'d>,
     lens: Lens,
-    changes: Vec<Change>,
+    edits: Vec<Edit<'d>>,
+    /// What budgets changed, told already.
+    late: Vec<Change>,
     /// What the rung does not take of it.
     stuck: Option<Violation>,
     root: RootKind,
+}
+
+impl Tried<'_> {
+    /// Everything that was changed, behind what reading changed.
+    fn told(&mut self, changes: Vec<Change>, places: &Places<'_>) -> Vec<Change> {
+        let mut changes = told(changes, std::mem::take(&mut self.edits), places);
+        changes.append(&mut self.late);
+        changes
+    }
 }
 
 /// Prints a schema for a rung. Nothing where what was taken for granted does not hold: it is to be printed again, another way.
@@ -148,21 +163,22 @@ fn attempt<'d>(
     }
     if let Some((demand, count)) = lowerer.hopeless() {
         let stuck = check::overdrawn(rung, options.slot, demand, count);
-        return Some(Tried { json, lens, changes: read.changes.clone(), stuck, root: lowerer.root_kind() });
+        return Some(Tried { json, lens, edits: Vec::new(), late: Vec::new(), stuck, root: lowerer.root_kind() });
     }
-    let mut changes = lowerer.told_changes();
-    let told = changes.len();
-    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut changes);
+    let mut late = Vec::new();
+    let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut late);
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
         json = budget::drop_unused(json, arena);
-        json = budget::soften_loops(json, rung, options.slot, arena, &mut changes);
+        json = budget::soften_loops(json, rung, options.slot, arena, &mut late);
         stuck = first_violation(&json, rung, options.slot);
     }
     // What budgets changed is known by where it was printed.
-    changes.iter_mut().skip(told).for_each(|change| root::rebase(change, &lens));
+    for change in &mut late {
+        root::rebase(change, &lens);
+    }
     let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
-    Some(Tried { json, lens, changes, stuck, root })
+    Some(Tried { json, lens, edits: lowerer.edits(), late, stuck, root })
 }
 
 /// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another
@@ -195,8 +211,11 @@ fn again_strictly<T>(
         if second.stuck.is_some() {
             break;
         }
-        second.changes.iter_mut().for_each(|change| root::rebase(change, &first.lens));
-        changes.append(&mut second.changes);
+        let mut told = second.told(read.changes.clone(), &read.places);
+        for change in &mut told {
+            root::rebase(change, &first.lens);
+        }
+        changes.append(&mut told);
         return (print(&second.json), Outcome { changes, strict: true, lens: first.lens.then(second.lens) });
     }
     (print(&first.json), Outcome { changes, strict, lens: first.lens })

@@ -59,7 +59,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if node.target.is_some() {
             return self.lower_reference(id, node, pos);
         }
-        let all = node.rules.logic.map_or(&[][..], |logic| logic.all);
+        let all = node.rules.logic().map_or(&[][..], |logic| logic.all);
         if all.is_empty() {
             return self.lower_merged(id, node, pos);
         }
@@ -119,7 +119,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     fn lower_plain(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let node = self.with_types(node, pos);
-        if node.types().is_none() || node.rules.values.is_some_and(<[_]>::is_empty) {
+        if node.types().is_none() || node.rules.values().is_some_and(<[_]>::is_empty) {
             return self.never(node);
         }
         if node.is_any() {
@@ -138,7 +138,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.joining.pop();
             return lowered;
         }
-        if node.rules.values.is_some() {
+        if node.rules.values().is_some() {
             return self.lower_values(node, pos);
         }
         self.lower_types(node, pos)
@@ -147,10 +147,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
     fn with_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
         let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
-        let silent = node.types.is_none() && node.rules.values.is_none() && node.unions().is_empty();
+        let silent = node.types.is_none() && node.rules.values().is_none() && node.unions().is_empty();
         let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
-        if silent && wanted && spoken.is_none() && node.rules.logic.is_some() {
+        if silent && wanted && spoken.is_none() && node.rules.logic().is_some() {
             // What is only said by exclusion is said of values of every type.
             let mut typed = *node;
             typed.types = Some(Types::ANY);
@@ -185,7 +185,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.emit(node, pos);
         }
         if null_only {
-            let null = Rules { values: Some(&[&Json::Null]), ..*node.rules };
+            let null = Rules { values: Some(&[&Json::Null]), ..node.rules.all() };
             return self.lower_values(self.nodes.keep(node.asking(null, self.nodes)), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
@@ -200,7 +200,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if types.meets(Types::NULL) {
             // An exclusion may be one of `null`.
             let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
-            let rules = Rules { logic: node.rules.logic, ..Rules::default() };
+            let rules = Rules { logic: node.rules.logic(), ..Rules::default() };
             variants.push(self.graph.add(null.asking(rules, self.nodes)));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
@@ -243,7 +243,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// What is said of the caller's value cannot be said of one that travels in another shape.
     fn drop_logic(&mut self, node: &'g Node<'g, 'd>) {
-        let Some(logic) = node.rules.logic else { return };
+        let Some(logic) = node.rules.logic() else { return };
         if !logic.all.is_empty() || !logic.unions.is_empty() {
             self.parts = Wanting::Several;
         }
@@ -301,7 +301,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
     pub(super) fn without_negations(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
-        let Some(logic) = node.rules.logic else { return node };
+        let Some(logic) = node.rules.logic() else { return node };
         let drop_nots = !logic.nots.is_empty() && !self.says(Kw::Not, pos);
         let drop_conditions = !logic.conditions.is_empty() && !self.says(Kw::If, pos);
         if !drop_nots && !drop_conditions {
@@ -358,12 +358,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Not, Action::Rewritten, effect, "said by `type`");
             return;
         }
-        if let (Some(values), Some(own)) = (refused.rules.values, node.rules.values)
+        if let (Some(values), Some(own)) = (refused.rules.values(), node.rules.values())
             && refused.types.is_none()
-            && refused.rules.logic.is_none()
+            && refused.rules.logic().is_none()
         {
             let left = self.nodes.filtered(own, |value| !values.iter().any(|other| other.same(value)));
-            *node = node.asking(Rules { values: Some(left), ..*node.rules }, self.nodes);
+            *node = node.asking(Rules { values: Some(left), ..node.rules.all() }, self.nodes);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
@@ -384,7 +384,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let mut types = node.types();
-        if let Some(values) = node.rules.values {
+        if let Some(values) = node.rules.values() {
             let of_values = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
             types = types.and(widened(of_values));
         }
@@ -410,7 +410,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether `null` may be out although the types have it: by an exclusion, or because two branches of a `oneOf` take it.
     fn may_exclude_null(&mut self, node: &'g Node<'g, 'd>) -> bool {
-        let Some(logic) = node.rules.logic else { return false };
+        let Some(logic) = node.rules.logic() else { return false };
         let twice = |own: &mut Self, union: &Union| {
             let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
             union.exactly_one && union.branches.iter().filter(takes).count() > 1

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Edit, Lowerer};
+use super::Lowerer;
+use super::edit::Edit;
 use crate::arena::Arena;
 use crate::graph::{
-    ArrayRules, Bound, Logic, Node, NodeId, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
+    ArrayRules, Bound, Logic, Node, NodeId, NoteKey, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
 };
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -18,7 +19,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The node with its reference and its `allOf` merged into it.
     pub(super) fn flatten(&mut self, id: NodeId) -> NodeId {
         let node = self.graph[id];
-        if node.target.is_none() && node.rules.logic.is_none_or(|logic| logic.all.is_empty()) {
+        if node.target.is_none() && node.rules.logic().is_none_or(|logic| logic.all.is_empty()) {
             return id;
         }
         if let Some(flat) = self.flat.get(&id) {
@@ -42,8 +43,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.flattening.push(id);
         let mut own = *node;
         let target = own.target.take();
-        let all = own.rules.logic.map_or(&[][..], |logic| logic.all);
-        if let Some(logic) = own.rules.logic {
+        let all = own.rules.logic().map_or(&[][..], |logic| logic.all);
+        if let Some(logic) = own.rules.logic() {
             own = own.with_logic(Logic { all: &[], ..*logic }, self.nodes);
         }
         let single = target.is_none() && all.len() == 1;
@@ -80,7 +81,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether the first of these parts is what stood beside a union, or begins with it, and speaks of what the branches do not
     /// evaluate: it sees them only when it is merged with them.
     pub(super) fn must_see_branches(&self, parts: &[NodeId]) -> bool {
-        let below = |id: &NodeId| self.graph[*id].rules.logic.and_then(|logic| logic.all.first().copied());
+        let below = |id: &NodeId| self.graph[*id].rules.logic().and_then(|logic| logic.all.first().copied());
         let mut first = std::iter::successors(parts.first().copied(), below).take(MAX_CHAIN);
         first.any(|id| self.graph[id].says_unevaluated() && self.is_base(id))
     }
@@ -105,9 +106,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Records what merging could not keep. It holds wherever the merged node is used, so it is never taken back.
     fn loosen(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
         let code = self.refusal_code(cause);
-        let (keyword, detail) = (Cow::Borrowed(kw.name()), Cow::Borrowed(detail));
+        let (keyword, detail) = (NoteKey::Kw(kw), Cow::Borrowed(detail));
         self.loosened += 1;
-        self.merges.push(Edit::new(code, place, keyword, action, Effect::Wider, detail));
+        self.merges.push(Edit { place, code, keyword, action, effect: Effect::Wider, detail });
     }
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
@@ -159,16 +160,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// target's properties (R-A12), although they say that none of them may be there.
     fn meet_siblings(&mut self, mut own: Node<'g, 'd>, mut target: Node<'g, 'd>) -> Node<'g, 'd> {
         let closing =
-            own.rules.object.and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
+            own.rules.object().and_then(|rules| rules.additional).filter(|id| self.graph[*id].types().is_none());
         let declares =
-            own.rules.object.is_some_and(|rules| !rules.properties.is_empty() || !rules.rare.patterns.is_empty());
+            own.rules.object().is_some_and(|rules| !rules.properties.is_empty() || !rules.rare.patterns.is_empty());
         if let (Some(closing), false) = (closing, declares)
-            && let (Some(siblings), Some(rules)) = (own.rules.object, target.rules.object)
+            && let (Some(siblings), Some(rules)) = (own.rules.object(), target.rules.object())
         {
             let objects = [(&mut own, siblings, None), (&mut target, rules, Some(closing))];
             for (node, rules, additional) in objects {
                 let object = self.nodes.keep(ObjectRules { additional, ..*rules });
-                *node = node.asking(Rules { object: Some(object), ..*node.rules }, self.nodes);
+                *node = node.asking(Rules { object: Some(object), ..node.rules.all() }, self.nodes);
             }
             let detail = "closes the properties of what it refers to";
             self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
@@ -182,7 +183,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (x, y) => x.or(y),
         };
         let arena = self.nodes;
-        let (mut own, other) = (*a.rules, b.rules);
+        let (mut own, other) = (a.rules.all(), b.rules.all());
         own.values = match (own.values, other.values) {
             (Some(x), Some(y)) => Some(arena.filtered(x, |value| y.iter().any(|other| other.same(value)))),
             (x, y) => x.or(y),
@@ -405,8 +406,8 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl Node<'_, '_> {
     /// The keywords of what is not evaluated, and whether they are there.
     pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
-        let objects = self.rules.object.is_some_and(|rules| rules.unevaluated.is_some());
-        let lists = self.rules.array.is_some_and(|rules| rules.unevaluated.is_some());
+        let objects = self.rules.object().is_some_and(|rules| rules.unevaluated.is_some());
+        let lists = self.rules.array().is_some_and(|rules| rules.unevaluated.is_some());
         [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)]
     }
 
@@ -419,9 +420,9 @@ impl Node<'_, '_> {
     pub(super) fn evaluates_beside(&self) -> bool {
         let logic = self
             .rules
-            .logic
+            .logic()
             .is_some_and(|logic| !logic.all.is_empty() || !logic.unions.is_empty() || !logic.conditions.is_empty());
-        logic || self.rules.object.is_some_and(|rules| !rules.rare.dependents.is_empty())
+        logic || self.rules.object().is_some_and(|rules| !rules.rare.dependents.is_empty())
     }
 }
 
@@ -441,16 +442,16 @@ impl ObjectRules<'_, '_> {
 /// The types of a merged node that says nothing of types.
 pub(super) fn spoken_types(node: &Node<'_, '_>) -> Types {
     let mut types = Types::NONE;
-    if node.rules.object.is_some() {
+    if node.rules.object().is_some() {
         types = types.or(Types::OBJECT);
     }
-    if node.rules.array.is_some() {
+    if node.rules.array().is_some() {
         types = types.or(Types::ARRAY);
     }
-    if node.rules.text.is_some() || (!node.rules.formats.is_empty() && node.rules.number.is_none()) {
+    if node.rules.text().is_some() || (!node.rules.formats().is_empty() && node.rules.number().is_none()) {
         types = types.or(Types::STRING);
     }
-    if node.rules.number.is_some() {
+    if node.rules.number().is_some() {
         types = types.or(Types::NUMBER);
     }
     types

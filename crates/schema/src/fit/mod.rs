@@ -4,6 +4,7 @@
 mod array;
 mod budget;
 mod disjoint;
+mod edit;
 mod emit;
 mod entries;
 mod guard;
@@ -31,14 +32,15 @@ pub use options::{FitOptions, Open, Spill, StrictMode};
 use crate::arena::Arena;
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::ReadError;
-use crate::graph::{Graph, Node, NodeId, NodeMap};
+use crate::graph::{Graph, Node, NodeId, NodeMap, NoteKey};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
-use crate::place::{Place, Spelled};
+use crate::place::Place;
 use crate::read::Read;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
+use edit::Edit;
 use ladder::{Way, fit_json};
 use names::Names;
 use object::Declared;
@@ -238,26 +240,6 @@ enum Wanting {
     Several,
 }
 
-/// A change whose place is not spelled yet: it may be taken back. It becomes what is told in the room that it takes.
-#[derive(Debug)]
-struct Edit {
-    place: Option<Place>,
-    change: Change,
-}
-
-impl Edit {
-    fn new(
-        code: Arc<str>,
-        place: Option<Place>,
-        keyword: Cow<'static, str>,
-        action: Action,
-        effect: Effect,
-        detail: Cow<'static, str>,
-    ) -> Self {
-        Self { place, change: Change { code, at: String::new(), keyword, action, effect, detail } }
-    }
-}
-
 /// How much was changed.
 #[derive(Clone, Copy, Debug)]
 struct SoFar {
@@ -297,7 +279,7 @@ struct Lowerer<'g, 'd, 'c> {
     spill_mode: Spill,
     refs: Refs,
     words: Words,
-    changes: Vec<Edit>,
+    changes: Vec<Edit<'d>>,
     lens: Lens,
     /// Room for members that was used before, and is not too large to be kept.
     spare: Vec<Vec<Member<'d>>>,
@@ -319,7 +301,7 @@ struct Lowerer<'g, 'd, 'c> {
     repeating: usize,
     flat: HashMap<NodeId, NodeId>,
     /// What merging could not keep.
-    merges: Vec<Edit>,
+    merges: Vec<Edit<'d>>,
     /// Nodes of which merging did not keep everything.
     loose: HashSet<NodeId>,
     /// How often such a node was made or used, or something inexact printed again whose changes are on record already.
@@ -479,18 +461,11 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         (json, lens, understood && kept)
     }
 
-    /// Everything that was changed, by reading too.
-    fn told_changes(&mut self) -> Vec<Change> {
+    /// Everything that was changed.
+    fn edits(&mut self) -> Vec<Edit<'d>> {
         let mut edits = std::mem::take(&mut self.changes);
         edits.append(&mut self.merges);
-        let mut spelled = Spelled::with_room();
-        let mut tell = |Edit { place, change }| {
-            let at = place.map(|place| spelled.pointer(place, &self.read.places));
-            Change { at: at.unwrap_or_default(), ..change }
-        };
-        let mut told: Vec<Change> = edits.into_iter().map(&mut tell).collect();
-        told.splice(0..0, self.read.changes.iter().cloned());
-        told
+        edits
     }
 
     fn so_far(&self) -> SoFar {
@@ -549,16 +524,16 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let code = Arc::clone(code);
-        self.changes.push(Edit::new(code, place, Cow::Borrowed(kw.name()), action, effect, detail.into()));
+        let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
+        self.changes.push(Edit { place, code, keyword, action, effect, detail });
     }
 
     /// Records that a key which is no keyword was dropped.
-    fn drop_unknown(&mut self, place: Option<Place>, name: &str) {
+    fn drop_unknown(&mut self, place: Option<Place>, name: &'d str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
         let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
-        let (keyword, detail) = (Cow::Owned(name.to_owned()), Cow::Borrowed("not a keyword"));
-        self.changes.push(Edit::new(code, place, keyword, Action::Dropped, Effect::Note, detail));
+        let (keyword, detail) = (NoteKey::Unknown(name), Cow::Borrowed("not a keyword"));
+        self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
 
     /// The code of the row that refuses a keyword.

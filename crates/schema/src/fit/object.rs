@@ -93,7 +93,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
     pub(super) fn object_rules(&self, node: &Node<'g, 'd>) -> &'g ObjectRules<'g, 'd> {
-        let Some(rules) = node.rules.object else { return self.nodes.keep(ObjectRules::default()) };
+        let Some(rules) = node.rules.object() else { return self.nodes.keep(ObjectRules::default()) };
         let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.rare.patterns
             && every(pattern)
@@ -108,7 +108,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
     pub(super) fn tell_of_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
-        let Some(asked) = node.rules.object.filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
+        let Some(asked) = node.rules.object().filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
         else {
             return;
         };
@@ -568,7 +568,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         name.truncate(56);
         let names = taken.get_or_insert_with(|| {
-            let declared = node.rules.object.iter().flat_map(|rules| rules.properties);
+            let declared = node.rules.object().into_iter().flat_map(|rules| rules.properties);
             Names::of(declared.map(|(own, _)| (*own).to_owned()))
         });
         let unique = names.unique(name);

@@ -2,8 +2,9 @@
 
 use foldhash::HashMap;
 
+use super::edit::Edit;
 use super::emit::described;
-use super::{Edit, Lowered, Lowerer, Pos, Refs, SoFar};
+use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
 use crate::json::{Json, Member};
@@ -33,7 +34,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let any = self.any();
             return self.lower(any, pos);
         };
-        let bare = node.is_bare() && node.rules.logic.is_none();
+        let bare = node.is_bare() && node.rules.logic().is_none();
         if self.refs == Refs::Inline || pos == Pos::Root {
             return self.inline(id, node, target, pos);
         }
@@ -179,7 +180,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether nothing that was changed since then lets more or less through.
     pub(super) fn is_exact_since(&self, before: SoFar) -> bool {
-        let exact = |edit: &Edit| matches!(edit.change.effect, Effect::Same | Effect::Note);
+        let exact = |edit: &Edit<'d>| matches!(edit.effect, Effect::Same | Effect::Note);
         self.loosened == before.loosened && self.changes.iter().skip(before.changes).all(exact)
     }
 
@@ -192,7 +193,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
     fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
-        let merged = self.graph[target].rules.logic.is_some_and(|logic| !logic.all.is_empty());
+        let merged = self.graph[target].rules.logic().is_some_and(|logic| !logic.all.is_empty());
         if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
             self.defining = Some(target);
             return self.lower(target, pos);
@@ -247,7 +248,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if pos != Pos::Root
             && node.is_bare()
-            && node.rules.logic.is_none()
+            && node.rules.logic().is_none()
             && let Some(noted) = self.inline_noted(node, target, pos)
         {
             return noted;

@@ -46,7 +46,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn root_kind(&mut self) -> RootKind {
         let flat = self.flatten(self.read.root);
         let node = self.graph[flat];
-        let spoken = node.types.is_none() && node.rules.object.is_some() && node.unions().is_empty();
+        let spoken = node.types.is_none() && node.rules.object().is_some() && node.unions().is_empty();
         if self.types_of(self.read.root) == Types::OBJECT {
             RootKind::Object
         } else if spoken {
@@ -99,7 +99,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// description says the rest.
     fn plain_root(&mut self, node: &'g Node<'g, 'd>) -> &'g Node<'g, 'd> {
         let refused = self.caps.root_refused.has(Kw::AnyOf) || self.caps.root_refused.has(Kw::OneOf);
-        let declares = node.rules.object.is_some_and(|rules| !rules.properties.is_empty());
+        let declares = node.rules.object().is_some_and(|rules| !rules.properties.is_empty());
         if node.unions().is_empty() || !refused || !declares {
             return node;
         }
@@ -107,7 +107,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             union.branches.iter().all(|branch| {
                 let flat = lowerer.flatten(*branch);
                 let node = lowerer.graph[flat];
-                let mut parts = node.rules.object.iter().flat_map(|rules| rules.properties);
+                let mut parts = node.rules.object().into_iter().flat_map(|rules| rules.properties);
                 node.asks_only_required() && parts.all(|(_, id)| lowerer.graph[*id].is_any())
             })
         };
@@ -121,7 +121,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let mut groups = Vec::new();
             for branch in union.branches {
                 let flat = self.flatten(*branch);
-                let names = self.graph[flat].rules.object.map_or(&[][..], |rules| rules.required);
+                let names = self.graph[flat].rules.object().map_or(&[][..], |rules| rules.required);
                 groups.push(names.join(" and "));
             }
             groups.retain(|group| !group.is_empty());
@@ -139,13 +139,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
         let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
         let has_union = !node.unions().is_empty();
-        let spoken = node.types.is_none() && node.rules.object.is_some() && node.rules.values.is_none() && !has_union;
+        let spoken =
+            node.types.is_none() && node.rules.object().is_some() && node.rules.values().is_none() && !has_union;
         // An empty schema at the root is a tool without arguments.
         let silent = node.is_any() && node.notes.is_empty();
-        let refused_values = node.rules.values.is_some();
+        let refused_values = node.rules.values().is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
-        let needs_all = node.rules.logic.is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
+        let needs_all = node.rules.logic().is_some_and(|logic| logic.conditions.len() > 1 || logic.unions.len() > 1);
         (types == Types::OBJECT || spoken || silent)
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))
             && !refused_values
@@ -168,16 +169,16 @@ pub(super) fn rebase(change: &mut Change, lens: &Lens) {
 impl Node<'_, '_> {
     /// Whether a node says nothing but which keys are required.
     fn asks_only_required(&self) -> bool {
-        let bare = self.rules.values.is_none()
-            && self.rules.formats.is_empty()
-            && self.rules.number.is_none()
-            && self.rules.text.is_none()
-            && self.rules.array.is_none()
-            && self.rules.logic.is_none();
+        let bare = self.rules.values().is_none()
+            && self.rules.formats().is_empty()
+            && self.rules.number().is_none()
+            && self.rules.text().is_none()
+            && self.rules.array().is_none()
+            && self.rules.logic().is_none();
         bare && self.types.is_none_or(|types| types == Types::OBJECT)
             && self
                 .rules
-                .object
+                .object()
                 .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.are_none())
     }
 }

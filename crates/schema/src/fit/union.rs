@@ -27,10 +27,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let base = Node { notes: &[], ..node.without_unions(self.nodes) };
         let (notes, unions) = (node.notes, node.unions());
-        let silent = base.is_bare() && base.rules.logic.is_none();
+        let silent = base.is_bare() && base.rules.logic().is_none();
         // A type beside a union is often what every branch says again.
         let only_types = base.types.filter(|_| base.asks_only_types());
-        let weight = base.rules.object.map_or(1, |rules| rules.properties.len().max(1));
+        let weight = base.rules.object().map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
             Some(base) => *base,
@@ -82,7 +82,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
         !demanding
             && !listed
-            && node.rules.values.is_none()
+            && node.rules.values().is_none()
             && node.unions().iter().all(takes)
             && (!several || self.says(Kw::AllOf, pos))
     }
@@ -143,7 +143,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             several => {
                 if let Some(values) = self.folded_values(several, null) {
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let rules = Rules { values: Some(self.nodes.list(&values)), ..*about.rules };
+                    let rules = Rules { values: Some(self.nodes.list(&values)), ..about.rules.all() };
                     let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
                     return self.lower_values(self.nodes.keep(folded), pos);
                 }
@@ -162,7 +162,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a branch of nothing but `null` takes it: what else is said of the value may exclude it.
     fn takes_null(&mut self, id: NodeId) -> bool {
         let node = &self.graph[id];
-        if node.rules.logic.is_none() {
+        if node.rules.logic().is_none() {
             return true;
         }
         let (place, guard) = (node.place, self.guard(id));
@@ -179,7 +179,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
             let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
-            match node.rules.logic {
+            match node.rules.logic() {
                 Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
                     if plain =>
                 {
@@ -225,7 +225,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
             let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
-            if node.rules.values.is_none() || node.rules.logic.is_some() || described {
+            if node.rules.values().is_none() || node.rules.logic().is_some() || described {
                 return None;
             }
             let (values, sure) = self.values_left(node);
@@ -433,11 +433,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             rules.object = Some(self.nodes.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
             let items = self.join_items(&nodes);
-            let min = nodes.iter().map(|node| node.rules.array.map_or(0, |own| own.min)).min().unwrap_or(0);
+            let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
-        } else if nodes.iter().all(|node| node.rules.values.is_some()) {
+        } else if nodes.iter().all(|node| node.rules.values().is_some()) {
             let values: Vec<&'d Json<'d>> =
-                nodes.iter().filter_map(|node| node.rules.values).flatten().copied().collect();
+                nodes.iter().filter_map(|node| node.rules.values()).flatten().copied().collect();
             rules.values = Some(self.nodes.list(&values));
         }
         Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
@@ -447,7 +447,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn join_items(&mut self, nodes: &[&'g Node<'g, 'd>]) -> Option<NodeId> {
         let mut kinds: Vec<NodeId> = Vec::new();
         for node in nodes {
-            let rules = node.rules.array?;
+            let rules = node.rules.array()?;
             let rest = rules.items?;
             let rest = (!self.is_never(rest)).then_some(rest);
             for kind in rules.prefix.iter().copied().chain(rest) {
@@ -464,7 +464,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut properties: Vec<(&'d str, NodeId)> = Vec::new();
         let mut kinds: Vec<Vec<NodeId>> = Vec::new();
         for node in nodes {
-            for (key, id) in node.rules.object.unwrap_or(&none).properties {
+            for (key, id) in node.rules.object().unwrap_or(&none).properties {
                 let known = properties.iter().position(|(own, _)| own == key);
                 if let Some(list) = known.and_then(|index| kinds.get_mut(index)) {
                     list.push(*id);
@@ -477,7 +477,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut open = None;
         for ((key, id), mut list) in properties.iter_mut().zip(kinds) {
             for node in nodes {
-                let rules = node.rules.object.unwrap_or(&none);
+                let rules = node.rules.object().unwrap_or(&none);
                 if rules.properties.iter().any(|(own, _)| own == key) {
                     continue;
                 }
@@ -499,16 +499,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, place, Kw::AdditionalProperties, Action::Merged, Effect::Narrower, detail);
         }
         let all_require =
-            |name: &&str| nodes.iter().all(|node| node.rules.object.unwrap_or(&none).required.contains(name));
-        let required = nodes.first().and_then(|node| node.rules.object).map_or(&[][..], |rules| rules.required);
+            |name: &&str| nodes.iter().all(|node| node.rules.object().unwrap_or(&none).required.contains(name));
+        let required = nodes.first().and_then(|node| node.rules.object()).map_or(&[][..], |rules| rules.required);
         let mut joined = ObjectRules {
             properties: self.nodes.list(&properties),
             required: self.nodes.filtered(required, all_require),
             ..ObjectRules::default()
         };
-        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.rules.object?.additional).collect();
+        let rest: Vec<NodeId> = nodes.iter().filter_map(|node| node.rules.object()?.additional).collect();
         let bounded = rest.len() == nodes.len()
-            && nodes.iter().all(|node| node.rules.object.is_none_or(|rules| rules.rare.patterns.is_empty()));
+            && nodes.iter().all(|node| node.rules.object().is_none_or(|rules| rules.rare.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
             joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });

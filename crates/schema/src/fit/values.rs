@@ -201,7 +201,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// A dialect without enums: the types stay, the values go into the description.
     fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = node.asking(Rules { values: None, ..*node.rules }, self.nodes);
+        let mut plain = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);
         let mut facts = Vec::new();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
@@ -211,8 +211,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
     pub(super) fn values_left(&mut self, node: &'g Node<'g, 'd>) -> (Vec<&'d Json<'d>>, bool) {
-        let values = node.rules.values.into_iter().flatten().copied();
-        if node.has_no_rules_beside_values() && node.rules.logic.is_none() {
+        let values = node.rules.values().into_iter().flatten().copied();
+        if node.has_no_rules_beside_values() && node.rules.logic().is_none() {
             return (values.collect(), true);
         }
         let guard = self.rules_guard(node);

@@ -439,10 +439,10 @@ impl<'g, 'd> Reader<'g, 'd> {
             self.allow_null(&mut node, place);
         }
         self.forget_siblings(&mut node, place);
-        if let (Some(values), Some(types)) = (node.rules.values, node.types) {
+        if let (Some(values), Some(types)) = (node.rules.values(), node.types) {
             let fitting = arena.filtered(values, |value| types.meets(Types::of(value)));
             if fitting.len() < values.len() {
-                node = node.asking(Rules { values: Some(fitting), ..*node.rules }, arena);
+                node = node.asking(Rules { values: Some(fitting), ..node.rules.all() }, arena);
                 let detail = "values that the type refuses are left out";
                 self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
             }
@@ -456,7 +456,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             let detail = "`nullable` is read as OpenAPI means it";
             self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, Effect::Wider, detail);
         }
-        if node.is_bare() && (node.target.is_some() || node.rules.logic.is_some()) {
+        if node.is_bare() && (node.target.is_some() || node.rules.logic().is_some()) {
             let null = self.graph.add(Node { place: node.place, types: Some(Types::NULL), ..Node::default() });
             let inner = self.graph.add(Node { notes: &[], ..*node });
             let union = Union { exactly_one: false, branches: self.arena.list(&[inner, null]) };
@@ -464,18 +464,20 @@ impl<'g, 'd> Reader<'g, 'd> {
             *node = Node { place: node.place, notes: node.notes, ..Node::default() }.with_logic(logic, self.arena);
         } else {
             node.types = node.types.map(|types| types.or(Types::NULL));
-            if let Some(values) = node.rules.values
+            if let Some(values) = node.rules.values()
                 && !values.iter().any(|value| matches!(value, Json::Null))
             {
                 let values = Some(self.arena.extended(values, &[&Json::Null]));
-                *node = node.asking(Rules { values, ..*node.rules }, self.arena);
+                *node = node.asking(Rules { values, ..node.rules.all() }, self.arena);
             }
         }
     }
 
     /// Up to draft 7 a reference stands alone: what is beside it says nothing, except to people.
     fn forget_siblings(&mut self, node: &mut Node<'g, 'd>, place: Place) {
-        if node.target.is_none() || !self.is_before(Draft::Draft2019) || (node.is_bare() && node.rules.logic.is_none())
+        if node.target.is_none()
+            || !self.is_before(Draft::Draft2019)
+            || (node.is_bare() && node.rules.logic().is_none())
         {
             return;
         }
@@ -502,7 +504,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             let Some(name) = name.as_str() else {
                 // Draft 3 lets a schema stand among the type names.
                 if matches!(name, Json::Obj(_)) {
-                    let at = self.places.step(place, Step::Word(Kw::Type.name()));
+                    let at = self.places.step(place, Step::Kw(Kw::Type));
                     let at = self.places.step(at, Step::Index(index));
                     schemas.push(self.read(name, at, scope)?);
                     continue;
@@ -559,7 +561,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     ) -> Result<bool, ReadError> {
         let Json::Obj(map) = value else { return Ok(false) };
         let place = sketch.node.place.unwrap_or(ROOT);
-        let at = self.places.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Kw(kw));
         let (mut needs, mut dependents) = (Vec::new(), Vec::new());
         for (key, needed) in *map {
             let names: Option<Vec<&'d str>> = match needed {
@@ -571,7 +573,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             if let Some(names) = names {
                 needs.push((*key, self.arena.list(&names)));
             } else {
-                let at = self.places.step(at, Step::Word(key));
+                let at = self.places.step(at, Step::Key(key));
                 dependents.push((*key, self.read(needed, at, scope)?));
             }
         }

@@ -262,7 +262,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     fn child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
-        let at = self.places.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Kw(kw));
         self.read(json, at, scope)
     }
 
@@ -273,7 +273,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<&'g [NodeId], ReadError> {
-        let at = self.places.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Kw(kw));
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
             let at = self.places.step(at, Step::Index(index));
@@ -291,10 +291,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<Named<'g, 'd>, ReadError> {
-        let at = self.places.step(place, Step::Word(kw.name()));
+        let at = self.places.step(place, Step::Kw(kw));
         let start = self.named.len();
         for (key, schema) in map {
-            let at = self.places.step(at, Step::Word(key));
+            let at = self.places.step(at, Step::Key(key));
             let id = self.read(schema, at, scope)?;
             self.named.push((key, id));
         }

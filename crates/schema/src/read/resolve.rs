@@ -178,7 +178,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             let (next, step) = match json {
                 Json::Obj(members) => {
                     let (key, value) = members.get(self.position(members, &token)?)?;
-                    (value, Step::Word(key))
+                    (value, Step::Key(key))
                 }
                 Json::Arr(items) => {
                     let index = token.parse().ok()?;
@@ -216,8 +216,8 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     fn place_of_word(&mut self, word: &str) -> Place {
-        let at = self.places.step(ROOT, Step::Word(Kw::Defs.name()));
-        self.places.step(at, Step::Word(self.texts.text(word)))
+        let at = self.places.step(ROOT, Step::Kw(Kw::Defs));
+        self.places.step(at, Step::Key(self.texts.keep(self.texts.text(word))))
     }
 
     fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<&'d Json<'d>> {
