@@ -13,6 +13,8 @@ mod plain;
 mod shrink;
 pub mod wire;
 
+use std::sync::OnceLock;
+
 use polywire_schema::{
     Dialect, FitOptions, Open, Slot, Spill, StrictMode, Unresolved, check_text, check_tools, dialects, fit_text,
     fit_tools, read_tools, target,
@@ -28,7 +30,7 @@ pub use shrink::shrink;
 /// How many values are judged for each schema.
 const VALUES: u64 = 4;
 
-/// Reads any bytes as a schema and as a tool list, for the dialect that the first byte chooses. What is wrong with them
+/// Reads any bytes as a schema and as a tool list, for the dialect that the first bytes choose. What is wrong with them
 /// must come back as an error or a finding.
 pub fn read(data: &[u8]) -> Result<(), String> {
     let Some((dialect, _, text)) = chosen(data) else { return Ok(()) };
@@ -84,7 +86,8 @@ pub fn values(data: &[u8]) -> Result<(), String> {
     court.judge(&schema, &fitted, VALUES).map_err(|fault| format!("{}: {fault}", dialect.id()))
 }
 
-/// Fits a schema to the dialect that the first byte chooses, with the options of the second, by the laws: `check` finds
+/// Fits a schema to the dialect that the first bytes choose, one of ours or the meet of two, with the options of the second, by the
+/// laws: `check` finds
 /// nothing in the result, and fitting it again changes nothing.
 pub fn fit(data: &[u8]) -> Result<(), String> {
     let Some((dialect, options, text)) = chosen(data) else { return Ok(()) };
@@ -109,10 +112,27 @@ pub fn fit(data: &[u8]) -> Result<(), String> {
     }
 }
 
+/// How many dialects there are.
+const DIALECTS: usize = 26;
+
+/// Half of the numbers beside that of a dialect stand for another one, which it meets.
+const MEETS_FROM: usize = 8;
+
+/// What two dialects accept; nothing where they have no schema in common.
+fn meet(one: usize, other: usize) -> Option<&'static Dialect> {
+    static MEETS: [OnceLock<Option<Dialect>>; DIALECTS * DIALECTS] = [const { OnceLock::new() }; DIALECTS * DIALECTS];
+    let found = || Dialect::meet(&[dialects().nth(one)?, dialects().nth(other)?]).ok();
+    MEETS.get(one * DIALECTS + other)?.get_or_init(found).as_ref()
+}
+
 /// The dialect, the options and the text that some bytes stand for.
 fn chosen(data: &[u8]) -> Option<(&'static Dialect, FitOptions, &str)> {
     let (&[which, how], text) = data.split_first_chunk::<2>()?;
-    let dialect = dialects().nth(usize::from(which) % dialects().len())?;
+    let (which, other) = (usize::from(which), usize::from(how >> 4));
+    let dialect = match other.checked_sub(MEETS_FROM) {
+        None => dialects().nth(which % DIALECTS)?,
+        Some(other) => meet(which % DIALECTS, (which / DIALECTS * MEETS_FROM + other) % DIALECTS)?,
+    };
     let bit = |index: u8| how >> index & 1 == 1;
     let options = FitOptions::default()
         .with_strict(if bit(0) { StrictMode::Off } else { StrictMode::Auto })
