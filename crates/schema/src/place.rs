@@ -106,6 +106,18 @@ impl<'d> Places<'d> {
         self.0.get(index(place.0)).filter(|_| place != ROOT).map(|kept| (kept.from, kept.step()))
     }
 
+    /// Whether one of these keywords stands on the way to a place.
+    pub(crate) fn passes(&self, place: Place, words: &[Kw]) -> bool {
+        let mut at = place;
+        while let Some((parent, step)) = self.last_step(at) {
+            if matches!(step, Step::Kw(kw) if words.contains(&kw)) {
+                return true;
+            }
+            at = parent;
+        }
+        false
+    }
+
     /// The last word on the way to a place: the name of a definition or property.
     pub(crate) fn name(&self, place: Place) -> Option<&'d str> {
         let mut at = place;

@@ -241,15 +241,22 @@ impl<'g, 'd> Reader<'g, 'd> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let at = self.spelled.pointer(place, &self.places);
-        self.changes.push(Change {
+        let change = Change {
             code: code.into(),
-            at,
+            at: self.spelled.pointer(place, &self.places),
             keyword: keyword.into(),
             action,
             effect,
             detail: detail.into(),
-        });
+        };
+        let opposite = match effect {
+            Effect::Wider => Some(Effect::Narrower),
+            Effect::Narrower => Some(Effect::Wider),
+            Effect::Same | Effect::Note => None,
+        };
+        let turned = opposite.filter(|_| self.places.passes(place, &TURNING));
+        self.changes.extend(turned.map(|effect| Change { effect, ..change.clone() }));
+        self.changes.push(change);
     }
 
     /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.
@@ -305,6 +312,9 @@ impl<'g, 'd> Reader<'g, 'd> {
         self.draft.is_some_and(|own| own < draft)
     }
 }
+
+/// What lets more through inside these may let less through on the whole, and the other way round.
+const TURNING: [Kw; 3] = [Kw::Not, Kw::If, Kw::OneOf];
 
 /// Schemas and what they are called.
 type Named<'g, 'd> = &'g [(&'d str, NodeId)];
