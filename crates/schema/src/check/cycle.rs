@@ -25,8 +25,16 @@ struct Edge<'j> {
     reference: &'j str,
     /// The schema that refers.
     members: &'j [Member<'j>],
-    /// Whether a property stands on the way to it, where that may have to be told.
-    by_property: bool,
+    by: By,
+}
+
+/// What stands on the way to a reference and could be made a way out of a loop, as far as that may have to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    Nothing,
+    Map,
+    List,
+    Property,
 }
 
 impl<'j> Links<'j> {
@@ -48,13 +56,13 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name)).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, by_property: bool) {
+    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, by: By) {
         let Some(reference) = seen.get(Kw::Ref).or(seen.get(Kw::OpenRef)).and_then(Json::as_str) else { return };
         // A reference that leads nowhere closes no loop; one into the document itself may.
         let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
         if let Some(to) = to {
             let (from, way, members) = (stand.owner, stand.way, seen.members);
-            self.edges.push(Edge { from, to, way, reference, members, by_property });
+            self.edges.push(Edge { from, to, way, reference, members, by });
         }
     }
 
@@ -93,7 +101,7 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name.as_ref())).copied()
     }
 
-    /// An edge of a loop, seen over the edges that `counts` keeps; one that passes a property, if any does.
+    /// An edge of a loop, seen over the edges that `counts` keeps; one that passes a property, or else a list or a map, if any does.
     fn looping_edge(&self, counts: impl Fn(&Edge<'_>) -> bool) -> Option<&Edge<'j>> {
         let size = self.definitions.len() + 1;
         let mut out: Vec<Vec<usize>> = vec![Vec::new(); size];
@@ -122,8 +130,10 @@ impl<'j> Links<'j> {
                     Some(State::New) => way.push((edge.to, 0)),
                     Some(State::Open) => {
                         let first = way.iter().position(|(owner, _)| *owner == edge.to).unwrap_or(0);
-                        let mut edges = way.iter().skip(first).filter_map(|(owner, next)| edge_of(*owner, next - 1));
-                        return edges.find(|edge| edge.by_property).or(Some(edge));
+                        let edges = way.iter().skip(first).filter_map(|(owner, next)| edge_of(*owner, next - 1));
+                        return edges
+                            .reduce(|best, other| if other.by > best.by { other } else { best })
+                            .or(Some(edge));
                     }
                     Some(State::Done) | None => {}
                 }

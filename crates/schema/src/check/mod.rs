@@ -21,7 +21,7 @@ use crate::json::{Json, push_token};
 use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
 use budget::Totals;
-use cycle::Links;
+use cycle::{By, Links};
 use node::Seen;
 use text::Blanks;
 
@@ -286,12 +286,20 @@ impl<'c, 'j> Checker<'c, 'j> {
                     }
                 }
                 (Holds::Schema, _) => {
-                    let needed = kw == Kw::Items && seen.min_items() > 0;
+                    let needed = (kw == Kw::Items && seen.min_items() > 0)
+                        || (kw == Kw::AdditionalProperties && !self.caps.ways_out.has(kw));
                     self.schema(value, &at, Stand { way: if needed { stand.way } else { Way::Soft }, ..below });
                 }
                 _ => {}
             }
         }
+    }
+
+    /// What stands on the way to a place, where that may have to be told.
+    fn way_by(&self, spot: &Spot<'_>) -> By {
+        let ways = [(Kw::Properties, By::Property), (Kw::Items, By::List), (Kw::AdditionalProperties, By::Map)];
+        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(kw.name()));
+        found.map_or(By::Nothing, |(_, by)| by)
     }
 
     /// Whether places have to be told, not only that something was found.

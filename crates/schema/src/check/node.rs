@@ -167,7 +167,7 @@ impl<'j> Checker<'_, 'j> {
             self.judge_keywords(members, spot);
         }
         self.totals.add(seen, stand);
-        self.links.add(seen, stand, self.told() && spot.is_within(Kw::Properties.name()));
+        self.links.add(seen, stand, self.way_by(spot));
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str) {
             let features = pattern::features_among(pattern, self.caps.pattern_refused);
             if !features.is_empty() {
@@ -298,7 +298,9 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
             let shut = seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
             let unsaid = !shut && (caps.must(Demand::Closed) || caps.must(Demand::SaysOpen));
             let deep = caps.limit(Demand::MaxDepth).is_some_and(|limit| stand.depth >= limit);
-            return unsaid || deep || caps.must(Demand::Keys) || may_break_required(seen, caps);
+            let others =
+                caps.must(Demand::OthersTyped) && matches!(seen.get(Kw::AdditionalProperties), Some(Json::Obj(_)));
+            return unsaid || deep || others || caps.must(Demand::Keys) || may_break_required(seen, caps);
         }
         return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
     }
@@ -374,6 +376,11 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::RequiredKnown => unknown_required(seen).is_some(),
         Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
+        Demand::OthersTyped => {
+            let typed = |(key, _): &Member<'_>| *key == Kw::Type.name() || row.allow.iter().any(|name| name == key);
+            let others = seen.get(Kw::AdditionalProperties).and_then(Json::as_obj);
+            others.is_some_and(|members| !members.iter().any(typed))
+        }
         Demand::HasItems => seen.types.is_some_and(|types| types.has(Types::ARRAY)) && !has(Kw::Items),
         Demand::NotFreeForm => {
             let shut = seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
@@ -543,6 +550,7 @@ fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
         (Demand::MaxDepth, Kw::Properties),
         (Demand::ObjectListsUnbounded, Kw::MaxItems),
         (Demand::Closed, Kw::AdditionalProperties),
+        (Demand::OthersTyped, Kw::AdditionalProperties),
         (Demand::SaysOpen, Kw::AdditionalProperties),
         (Demand::AllRequired, Kw::Required),
         (Demand::RequiredKnown, Kw::Required),

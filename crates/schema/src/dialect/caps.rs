@@ -22,6 +22,10 @@ pub(crate) struct Caps {
     pub(crate) own: KwSet,
     /// What may stand in for a `type`.
     pub(crate) typed_by: KwSet,
+    /// What may stand in for a `type` in a schema of properties that are not declared.
+    pub(crate) others_typed_by: KwSet,
+    /// What gives a loop a way out, beside what may be absent, `null` or an empty list.
+    pub(crate) ways_out: KwSet,
     /// What may stand beside a union.
     pub(crate) beside_union: KwSet,
     /// What may stand beside a reference.
@@ -60,6 +64,8 @@ impl Caps {
             accepted: TABLE.iter().map(|row| row.kw).filter(|kw| dialect.refusal(*kw, slot).is_none()).collect(),
             unknown: dialect.refusal_of_unknown(slot).is_none(),
             typed_by: everything,
+            others_typed_by: everything,
+            ways_out: everything,
             beside_union: everything,
             beside_ref: everything,
             ..Self::default()
@@ -148,6 +154,10 @@ impl Caps {
             }
         } else if rule.demand == Demand::Typed {
             self.typed_by = self.typed_by.and(named(&rule.allow));
+        } else if rule.demand == Demand::OthersTyped {
+            self.others_typed_by = self.others_typed_by.and(named(&rule.allow));
+        } else if rule.demand == Demand::CycleOptional {
+            self.ways_out = self.ways_out.and(named(&rule.allow));
         } else if rule.demand == Demand::UnionAlone {
             self.beside_union = self.beside_union.and(named(&rule.allow));
         } else if rule.demand == Demand::RefAlone {

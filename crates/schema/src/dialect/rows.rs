@@ -183,6 +183,8 @@ pub(crate) enum Demand {
     RequiredKnown,
     /// Every node has a `type`, or one of the keywords in `allow`.
     Typed,
+    /// A schema of properties that are not declared has a `type`, or one of the keywords in `allow`.
+    OthersTyped,
     /// A subschema is an object, never `true` or `false`.
     SchemaObject,
     /// Every array has `items`.
@@ -219,7 +221,7 @@ pub(crate) enum Demand {
     RefResolves,
     /// Definitions do not refer to themselves.
     NoCycle,
-    /// A definition refers to itself only through something optional, nullable or possibly empty.
+    /// A definition refers to itself only through something optional, nullable or possibly empty, or one of the keywords in `allow`.
     CycleOptional,
     /// `format` is one of `allow`.
     Formats,

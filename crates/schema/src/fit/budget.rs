@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Printed;
 use super::names::Names;
+use super::null::or_null;
 use super::union::with_fact;
 use crate::arena::Arena;
 use crate::check::{Subject, Violation, check_json, unused_definitions};
@@ -387,7 +388,7 @@ fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand)
     })
 }
 
-/// Gives every loop of required properties a way out, by making one of them optional.
+/// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
 pub(super) fn soften_loops<'d>(
     json: Json<'d>,
     dialect: &Dialect,
@@ -403,35 +404,55 @@ pub(super) fn soften_loops<'d>(
         let broken = violations_of(&json, dialect, slot, Demand::CycleOptional)
             .find(|violation| violation.keyword == Kw::Ref.name());
         let Some(violation) = broken else { break };
-        let Some(softened) = softened(json, &violation, arena) else { break };
-        json = softened;
+        let Some(Softened { whole, kw, detail }) = softened(json, &violation, arena) else { break };
+        json = whole;
         changes.push(Change {
             code: violation.code.into(),
             at: violation.at,
-            keyword: Kw::Required.name().into(),
+            keyword: kw.name().into(),
             action: Action::Rewritten,
             effect: Effect::Wider,
-            detail: "made optional, so that the loop has a way out".into(),
+            detail: detail.into(),
         });
     }
     json
 }
 
-/// The same schema with the nearest list or property on the way to a reference made optional.
-fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Option<Json<'d>> {
+/// A schema with a way out of a loop.
+struct Softened<'d> {
+    whole: Json<'d>,
+    kw: Kw,
+    detail: &'static str,
+}
+
+/// The same schema with the nearest list or property on the way to a reference made optional, or the nearest map with values
+/// that may be `null`.
+fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Option<Softened<'d>> {
+    let optional =
+        |whole| Softened { whole, kw: Kw::Required, detail: "made optional, so that the loop has a way out" };
     let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
     while let Some(name) = tokens.pop() {
         let declared = tokens.split_last().filter(|(last, _)| *last == Kw::Properties.name());
         if let Some((_, object)) = declared
-            && let Some(softened) = changed_at(json, object, arena, &|node| without_required(node, &name, arena))
+            && let Some(whole) = changed_at(json, object, arena, &|node| without_required(node, &name, arena))
         {
-            return Some(softened);
+            return Some(optional(whole));
         }
         let emptied = |node: Json<'d>| node.get(Kw::MinItems.name()).map(|_| arena.without(node, Kw::MinItems.name()));
         if name == Kw::Items.name()
-            && let Some(softened) = changed_at(json, &tokens, arena, &emptied)
+            && let Some(whole) = changed_at(json, &tokens, arena, &emptied)
         {
-            return Some(softened);
+            return Some(optional(whole));
+        }
+        let map = |node: Json<'d>| {
+            let values = node.get(Kw::AdditionalProperties.name())?;
+            Some(arena.with(node, Kw::AdditionalProperties.name(), or_null(*values, arena)))
+        };
+        if name == Kw::AdditionalProperties.name()
+            && let Some(whole) = changed_at(json, &tokens, arena, &map)
+        {
+            let detail = "`null` is let by, so that the loop has a way out";
+            return Some(Softened { whole, kw: Kw::Type, detail });
         }
     }
     None

@@ -186,6 +186,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// that one may.
     pub(super) fn notes_beside(&mut self, node: &'g Node<'g, 'd>, beside: KwSet, members: &mut Vec<Member<'d>>) {
         let describes = beside.has(Kw::Description);
+        if let Some(description) = self.notes_and_description(node, beside, describes, members) {
+            members.push((Kw::Description.name(), description));
+        }
+    }
+
+    /// Puts the annotations that may stand beside a union or reference, and returns the description with what the others say, if
+    /// there is a place for it.
+    pub(super) fn notes_and_description(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        beside: KwSet,
+        describes: bool,
+        members: &mut Vec<Member<'d>>,
+    ) -> Option<Json<'d>> {
         let mut facts = Vec::new();
         for note in node.notes {
             match note.key {
@@ -205,9 +219,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let written = node.note(Kw::Description).filter(|_| describes);
-        if let Some(description) = self.description(written, &facts, node.place).filter(|_| describes) {
-            members.push((Kw::Description.name(), description));
-        }
+        self.description(written, &facts, node.place).filter(|_| describes)
     }
 
     /// Whether a bound is no more than the largest whole number that JavaScript counts exactly, which generators write out.

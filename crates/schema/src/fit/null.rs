@@ -33,13 +33,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
             return Lowered { json, lens, null };
         }
         if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            let json = if let Some(branches) = plain_union(&json) {
-                let union = Json::Arr(self.arena.extended(branches, &[OF_NULL]));
-                self.arena.with(json, Kw::AnyOf.name(), union)
-            } else {
-                self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&[json, OF_NULL]))])
-            };
-            return Lowered { json, lens, null: false };
+            return Lowered { json: or_null(json, self.arena), lens, null: false };
         }
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
@@ -83,6 +77,14 @@ impl<'d> Lowerer<'_, 'd, '_> {
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
         Lowered { json: self.sealed(sheet.members, None), lens, null: false }
+    }
+}
+
+/// A union of a schema and `null`.
+pub(super) fn or_null<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    match plain_union(&json) {
+        Some(branches) => arena.with(json, Kw::AnyOf.name(), Json::Arr(arena.extended(branches, &[OF_NULL]))),
+        None => arena.obj(&[(Kw::AnyOf.name(), arena.arr(&[json, OF_NULL]))]),
     }
 }
 

@@ -389,7 +389,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let lowered = self.lower(id, Pos::Other);
                 let lowered = self.null_here(lowered);
                 out.others = lowered.lens;
-                out.additional = Some(lowered.json);
+                out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
             Extra::Open if self.caps.must(Demand::SaysOpen) => {
                 let carry = self.open == Open::Carry || rules.additional.is_some();
@@ -439,6 +439,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             out.patterns = Some(self.arena.obj_like(&map, node.written(Kw::PatternProperties)));
         }
         out
+    }
+
+    /// A schema of properties that are not declared, as the only branch of a union where it must name a type and names none.
+    fn in_union_if_typeless(&mut self, json: Json<'d>, node: &'g Node<'g, 'd>) -> Json<'d> {
+        let Json::Obj(members) = json else { return json };
+        let stands = |kw: Kw| kw == Kw::Type || self.caps.others_typed_by.has(kw);
+        let typed = members.iter().any(|(key, _)| Kw::of(key).is_some_and(stands));
+        if typed || !self.caps.must(Demand::OthersTyped) {
+            return json;
+        }
+        let code = self.demand_code(Demand::OthersTyped);
+        let detail = "a union of one needs no type";
+        self.change(&code, node.place, Kw::AdditionalProperties, Action::Rewritten, Effect::Same, detail);
+        self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&[json]))])
     }
 
     /// Whether a declared property matches a pattern, and the two want its value in different shapes.

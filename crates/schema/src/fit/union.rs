@@ -9,7 +9,7 @@ use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
 use crate::json::Json;
-use crate::keyword::{Kw, KwSet};
+use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::place::Place;
 use crate::report::{Action, Effect};
@@ -268,15 +268,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut members = self.sheet().members;
         let beside = self.caps.beside_union;
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
-        if pushed && let Some(description) = about.note(Kw::Description) {
-            for json in &mut list {
-                *json = describe(*json, *description, self.arena);
-            }
-            let mut rest = *about;
-            rest.notes = self.nodes.filtered(rest.notes, |note| note.key != NoteKey::Kw(Kw::Description));
-            self.notes_beside(self.nodes.keep(rest), beside, &mut members);
-        } else {
+        if !pushed {
             self.notes_beside(about, beside, &mut members);
+        } else if let Some(description) = self.notes_and_description(about, beside, pushed, &mut members) {
+            for json in &mut list {
+                *json = describe(*json, description, self.arena);
+            }
         }
         members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
         let lowered = Lowered { json: self.sealed(members, about.source), lens, null: false };
@@ -587,12 +584,22 @@ pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     union.filter(|_| members.iter().all(|(key, _)| tells(key)))
 }
 
-/// Gives a printed schema a description unless it has one or is a reference.
+/// Gives a printed schema a description, before its own; each branch of a union gets it, a reference does not.
 fn describe<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
     let Json::Obj(members) = json else { return json };
-    let closed: KwSet = [Kw::Description, Kw::Ref, Kw::AnyOf].into_iter().collect();
-    let stays = members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| closed.has(kw)));
-    if stays { json } else { described(json, description, arena) }
+    if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef))) {
+        return json;
+    }
+    if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+        let branches: Vec<Json<'d>> = branches.iter().map(|branch| describe(*branch, description, arena)).collect();
+        return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
+    }
+    let shared = description.as_str().unwrap_or_default();
+    match json.get(Kw::Description.name()).and_then(Json::as_str) {
+        Some(own) if own.contains(shared) => json,
+        Some(own) => arena.with(json, Kw::Description.name(), arena.str(&format!("{shared} {own}"))),
+        None => described(json, description, arena),
+    }
 }
 
 /// Adds a fact to the description of a printed schema.

@@ -73,7 +73,8 @@ fn r_a6_what_a_person_understands_is_spilled_and_structure_is_not() {
     assert!(tells(&changes, "format", Action::Described, Effect::Wider), "{changes:?}");
     assert!(tells(&changes, "examples", Action::Described, Effect::Note), "{changes:?}");
     let beside = json!({"anyOf": [{"type": "integer"}, {"type": "string"}], "default": 10});
-    let described = json!({"description": "(default: 10)", "anyOf": [{"type": "integer"}, {"type": "string"}]});
+    let said = |kind: &str| json!({"type": kind, "description": "(default: 10)"});
+    let described = json!({"anyOf": [said("integer"), said("string")]});
     check_property("gemini-openapi", &beside, &described);
     let schema = json!({
         "type": "object",
@@ -265,7 +266,13 @@ fn r_a14_a_list_of_types_becomes_a_variant_for_each_with_its_own_keywords() {
     ]});
     let schema = json!({"type": "object", "properties": {"a": several}, "required": ["a"]});
     assert_eq!(fitted("openai-strict", &schema).schema["properties"]["a"], variants);
-    check_property("gemini-openapi", &several, &variants);
+    // Where a union stands alone (R-A18, GEM-SCHEMA-37), each variant says what is shared.
+    let each = json!({"anyOf": [
+        {"type": "string", "description": "Any.", "pattern": "^a"},
+        {"type": "integer", "description": "Any.", "minimum": 2},
+        {"type": "array", "description": "Any.", "items": {"type": "string"}}
+    ]});
+    check_property("gemini-openapi", &several, &each);
 }
 
 #[test]
