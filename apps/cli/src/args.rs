@@ -191,13 +191,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
             known.config.target(name).map_err(|error| unknown(&error.to_string(), name))?
         });
     }
-    match members.len() {
-        1 => Ok(members.remove(0)),
-        _ => {
-            let meet = Dialect::meet(&members.iter().map(AsRef::as_ref).collect::<Vec<_>>());
-            Ok(Cow::Owned(meet.map_err(|error| unknown(&error.to_string(), names))?))
-        }
-    }
+    Dialect::meet_of(members).map_err(|error| unknown(&error.to_string(), names))
 }
 
 fn unknown(what: &str, names: &str) -> anyhow::Error {

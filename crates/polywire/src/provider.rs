@@ -323,13 +323,7 @@ pub(crate) fn target_with(ids: &str, own: &[Dialect]) -> Result<Cow<'static, Dia
             None => target(id).map_err(|error| error.to_string())?,
         });
     }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        _ => {
-            let meet = Dialect::meet(&found.iter().map(AsRef::as_ref).collect::<Vec<_>>());
-            meet.map(Cow::Owned).map_err(|error| error.to_string())
-        }
-    }
+    Dialect::meet_of(found).map_err(|error| error.to_string())
 }
 
 impl Provider {

@@ -99,12 +99,9 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
 pub fn target(ids: &str) -> Result<Cow<'static, Dialect>, DialectError> {
     let found = ids
         .split(',')
-        .map(|id| dialect(id.trim()).ok_or_else(|| unknown_dialect(id.trim())))
+        .map(|id| dialect(id.trim()).map(Cow::Borrowed).ok_or_else(|| unknown_dialect(id.trim())))
         .collect::<Result<Vec<_>, _>>()?;
-    match found.as_slice() {
-        [only] => Ok(Cow::Borrowed(only)),
-        several => Dialect::meet(several).map(Cow::Owned),
-    }
+    Dialect::meet_of(found)
 }
 
 /// Every row of a built-in dialect that has this code, whatever its case.
@@ -176,6 +173,14 @@ impl Dialect {
             }
         }
         meet.with_common_ground()
+    }
+
+    /// The only one of these dialects, or the [meet](Self::meet) of several.
+    pub fn meet_of(dialects: Vec<Cow<'static, Self>>) -> Result<Cow<'static, Self>, DialectError> {
+        match <[_; 1]>::try_from(dialects) {
+            Ok([only]) => Ok(only),
+            Err(several) => Self::meet(&several.iter().map(AsRef::as_ref).collect::<Vec<_>>()).map(Cow::Owned),
+        }
     }
 
     /// This dialect, unless no rung of its ladder takes an object.
