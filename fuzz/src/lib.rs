@@ -86,9 +86,8 @@ pub fn values(data: &[u8]) -> Result<(), String> {
     court.judge(&schema, &fitted, VALUES).map_err(|fault| format!("{}: {fault}", dialect.id()))
 }
 
-/// Fits a schema to the dialect that the first bytes choose, one of ours or the meet of two, with the options of the second, by the
-/// laws: `check` finds
-/// nothing in the result, and fitting it again changes nothing.
+/// Fits a schema to the dialect that the first bytes choose, one of ours or the meet of two, with the options of the second, by
+/// the laws: `check` finds nothing in the result, and fitting it again changes nothing.
 pub fn fit(data: &[u8]) -> Result<(), String> {
     let Some((dialect, options, text)) = chosen(data) else { return Ok(()) };
     let Ok(fitted) = fit_text(text, dialect, &options) else { return Ok(()) };

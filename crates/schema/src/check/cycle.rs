@@ -57,7 +57,7 @@ impl<'j> Links<'j> {
     }
 
     pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, by: By) {
-        let Some(reference) = seen.get(Kw::Ref).or(seen.get(Kw::OpenRef)).and_then(Json::as_str) else { return };
+        let Some(reference) = seen.reference() else { return };
         // A reference that leads nowhere closes no loop; one into the document itself may.
         let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
         if let Some(to) = to {
@@ -141,9 +141,7 @@ impl<'j> Links<'j> {
         }
         None
     }
-}
 
-impl<'j> Links<'j> {
     /// The definitions at the root that nothing refers to, seen from the document itself, in their order.
     pub(super) fn unused(&self) -> Vec<(Kw, &'j str)> {
         let size = self.definitions.len() + 1;

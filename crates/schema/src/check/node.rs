@@ -167,7 +167,9 @@ impl<'j> Checker<'_, 'j> {
             self.judge_keywords(members, spot);
         }
         self.totals.add(seen, stand);
-        self.links.add(seen, stand, self.way_by(spot));
+        if seen.reference().is_some() {
+            self.links.add(seen, stand, self.way_by(spot));
+        }
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str) {
             let features = pattern::features_among(pattern, self.caps.pattern_refused);
             if !features.is_empty() {
@@ -473,8 +475,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
     }
 }
 
-impl Seen<'_> {
-    pub(super) fn reference(&self) -> Option<&str> {
+impl<'j> Seen<'j> {
+    pub(super) fn reference(&self) -> Option<&'j str> {
         self.get(Kw::Ref).or(self.get(Kw::OpenRef)).and_then(Json::as_str)
     }
 }

@@ -185,8 +185,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
     /// that one may.
     pub(super) fn notes_beside(&mut self, node: &'g Node<'g, 'd>, beside: KwSet, members: &mut Vec<Member<'d>>) {
-        let describes = beside.has(Kw::Description);
-        if let Some(description) = self.notes_and_description(node, beside, describes, members) {
+        if let Some(description) = self.notes_and_description(node, beside, members) {
             members.push((Kw::Description.name(), description));
         }
     }
@@ -197,9 +196,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         beside: KwSet,
-        describes: bool,
         members: &mut Vec<Member<'d>>,
     ) -> Option<Json<'d>> {
+        let describes = beside.has(Kw::Description);
         let mut facts = Vec::new();
         for note in node.notes {
             match note.key {

@@ -270,7 +270,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if !pushed {
             self.notes_beside(about, beside, &mut members);
-        } else if let Some(description) = self.notes_and_description(about, beside, pushed, &mut members) {
+        } else if let Some(description) = self.notes_and_description(about, beside.with(Kw::Description), &mut members)
+        {
             for json in &mut list {
                 *json = describe(*json, description, self.arena);
             }
