@@ -67,19 +67,20 @@ impl<'j> Links<'j> {
     }
 
     pub(super) fn resolves(&self, reference: &str) -> bool {
-        let Some(pointer) = reference.strip_prefix('#') else { return false };
-        if pointer.is_empty() || self.definition(reference).is_some() {
-            return true;
+        self.definition(reference).is_some() || self.target(reference).is_some()
+    }
+
+    /// What a reference leads to.
+    pub(super) fn target(&self, reference: &str) -> Option<&'j Json<'j>> {
+        let pointer = reference.strip_prefix('#')?;
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            return anchored(self.document, pointer);
         }
-        if !pointer.starts_with('/') {
-            return has_anchor(self.document, pointer);
-        }
-        let found = pointer_tokens(pointer).try_fold(self.document, |json, token| match json {
+        pointer_tokens(pointer).try_fold(self.document, |json, token| match json {
             Json::Obj(_) => json.get(&token),
             Json::Arr(items) => items.get(token.parse::<usize>().ok()?),
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
-        });
-        found.is_some()
+        })
     }
 
     /// Whether a reference points at a definition at the root.
@@ -229,13 +230,15 @@ fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> b
     }
 }
 
-fn has_anchor(json: &Json<'_>, name: &str) -> bool {
+/// The schema that has an anchor.
+fn anchored<'j>(json: &'j Json<'j>, name: &str) -> Option<&'j Json<'j>> {
+    let is_anchor = |(key, value): &Member<'_>| {
+        matches!(Kw::of(key), Some(Kw::Anchor | Kw::DynamicAnchor)) && value.as_str() == Some(name)
+    };
     match json {
-        Json::Obj(members) => members.iter().any(|(key, value)| {
-            (matches!(Kw::of(key), Some(Kw::Anchor | Kw::DynamicAnchor)) && value.as_str() == Some(name))
-                || has_anchor(value, name)
-        }),
-        Json::Arr(items) => items.iter().any(|item| has_anchor(item, name)),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => false,
+        Json::Obj(members) if members.iter().any(is_anchor) => Some(json),
+        Json::Obj(members) => members.iter().find_map(|(_, value)| anchored(value, name)),
+        Json::Arr(items) => items.iter().find_map(|item| anchored(item, name)),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use budget::{counts, overdrawn, unused_definitions};
+pub(crate) use node::takes_objects;
 pub(crate) use text::Subject;
 
 use crate::arena::Arena;

@@ -389,8 +389,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
             !stand.root && seen.types == Some(Types::OBJECT) && seen.properties().is_empty() && !shut
         }
         Demand::ObjectListsUnbounded => {
-            let objects = seen.get(Kw::Items).and_then(|items| items.get(Kw::Type.name())).and_then(Json::as_str);
-            has(Kw::MaxItems) && objects.and_then(Types::named) == Some(Types::OBJECT)
+            let items = seen.get(Kw::Items).filter(|_| has(Kw::MaxItems));
+            items.is_some_and(|items| takes_objects(items, &|reference| checker.links.target(reference)))
         }
         Demand::OneType => matches!(seen.get(Kw::Type), Some(Json::Arr(_))),
         Demand::NoNull => {
@@ -489,6 +489,24 @@ fn points_to_definition(reference: &str, allowed: &[String]) -> bool {
     });
     definition || allowed.iter().any(|own| own == reference)
 }
+
+/// Whether a schema takes objects: by its type, in a branch of a union, or behind a reference.
+pub(crate) fn takes_objects<'j>(json: &'j Json<'j>, target: &dyn Fn(&str) -> Option<&'j Json<'j>>) -> bool {
+    let mut open = vec![json];
+    // Unions and references may lead to each other for ever.
+    for _ in 0..MOST_LOOKED_AT {
+        let Some(json) = open.pop() else { break };
+        if json.get(Kw::Type.name()).and_then(Types::stated).is_some_and(|types| types.meets(Types::OBJECT)) {
+            return true;
+        }
+        open.extend([Kw::AnyOf, Kw::OneOf].iter().filter_map(|kw| json.get(kw.name())?.as_arr()).flatten());
+        open.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| target(json.get(kw.name())?.as_str()?)));
+    }
+    false
+}
+
+/// How many schemas are looked at to find what one takes.
+const MOST_LOOKED_AT: usize = 64;
 
 fn kind_of(value: &Json<'_>) -> &'static str {
     let types = Types::of(value);

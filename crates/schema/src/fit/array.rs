@@ -2,6 +2,7 @@
 
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
+use crate::check::takes_objects;
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
 use crate::json::{Json, Num};
@@ -10,12 +11,13 @@ use crate::lens::{LensId, Shape};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
-/// Whether a printed schema is of objects.
-pub(super) fn is_object(json: &Json<'_>) -> bool {
-    json.get(Kw::Type.name()).and_then(Json::as_str) == Some("object")
-}
-
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
+    /// Whether a list of such items may have a greatest length, as far as the items themselves tell. What they refer to is known
+    /// when everything is printed.
+    pub(super) fn may_bound(&self, items: &Json<'d>) -> bool {
+        !self.caps.must(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
+    }
+
     pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
         let silent = ArrayRules::default();
         let rules = node.rules.array().unwrap_or(&silent);
@@ -95,10 +97,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if sheet.members.iter().any(|(key, _)| *key == kw.name()) {
                 continue;
             }
-            let objects = kw == Kw::MaxItems
-                && self.caps.must(Demand::ObjectListsUnbounded)
-                && sheet.members.iter().any(|(key, items)| *key == Kw::Items.name() && is_object(items));
-            if objects {
+            let items = sheet.members.iter().find(|(key, _)| *key == Kw::Items.name());
+            if kw == Kw::MaxItems && !items.is_none_or(|(_, items)| self.may_bound(items)) {
                 let code = self.demand_code(Demand::ObjectListsUnbounded);
                 self.spill_as(&code, kw, &Json::Num(count.into()), node.place, &mut sheet.facts);
                 continue;

@@ -388,6 +388,36 @@ fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand)
     })
 }
 
+/// Takes the greatest length from lists of objects where that is known by what their items refer to.
+pub(super) fn unbound_object_lists<'d>(
+    mut json: Json<'d>,
+    dialect: &Dialect,
+    slot: Slot,
+    arena: &'d Arena,
+    changes: &mut Vec<Change>,
+) -> Json<'d> {
+    let caps = dialect.caps(slot);
+    if !caps.must(Demand::ObjectListsUnbounded) {
+        return json;
+    }
+    let bounded: Vec<Violation> = violations_of(&json, dialect, slot, Demand::ObjectListsUnbounded).collect();
+    for violation in bounded {
+        let tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
+        let unbound = |list| Some(without_max_items(list, caps, arena)?.0);
+        let Some(whole) = changed_at(json, &tokens, arena, &unbound) else { continue };
+        json = whole;
+        changes.push(Change {
+            code: violation.code.into(),
+            at: violation.at,
+            keyword: Kw::MaxItems.name().into(),
+            action: Action::Described,
+            effect: Effect::Wider,
+            detail: "moved into the description".into(),
+        });
+    }
+    json
+}
+
 /// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
 pub(super) fn soften_loops<'d>(
     json: Json<'d>,

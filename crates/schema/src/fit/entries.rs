@@ -58,15 +58,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sheet = self.sheet();
         let Json::Obj(members) = json else { return None };
         sheet.members.extend_from_slice(members);
+        let may_bound = json.get(Kw::Items.name()).is_none_or(|items| self.may_bound(items));
         for (kw, entries, count) in [
             (Kw::MinProperties, Kw::MinItems, (rules.rare.min > 0).then_some(rules.rare.min)),
             (Kw::MaxProperties, Kw::MaxItems, rules.rare.max),
         ] {
             match count {
-                Some(count)
-                    if self.caps.accepts_count(entries, count)
-                        && !(entries == Kw::MaxItems && self.caps.must(Demand::ObjectListsUnbounded)) =>
-                {
+                Some(count) if self.caps.accepts_count(entries, count) && (entries != Kw::MaxItems || may_bound) => {
                     let code = self.refusal_code(kw);
                     let detail = format!("said by `{}`", entries.name());
                     self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);

@@ -170,6 +170,7 @@ fn attempt<'d>(
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
         json = budget::drop_unused(json, arena);
+        json = budget::unbound_object_lists(json, rung, options.slot, arena, &mut late);
         json = budget::soften_loops(json, rung, options.slot, arena, &mut late);
         stuck = first_violation(&json, rung, options.slot);
     }

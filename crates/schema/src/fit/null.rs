@@ -1,6 +1,5 @@
 //! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
 
-use super::array::is_object;
 use super::union::plain_union;
 use super::{Lowered, Lowerer};
 use crate::arena::Arena;
@@ -71,8 +70,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
             sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
         }
         sheet.put(Kw::Items, lowered.json);
-        let unbounded = self.caps.must(Demand::ObjectListsUnbounded) && is_object(&lowered.json);
-        if self.caps.accepts_count(Kw::MaxItems, 1) && !unbounded {
+        if self.caps.accepts_count(Kw::MaxItems, 1) && self.may_bound(&lowered.json) {
             sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
