@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Severity, Violation, check_text, check_tools};
+use polywire::schema::{Dialect, Severity, Slot, Violation, check_output, check_text, check_tools};
 use serde::Serialize;
 
 use crate::Verdict;
@@ -91,12 +91,15 @@ impl Check {
 
     fn find(&self, input: &Input, dialect: &Dialect) -> Result<Vec<Finding>> {
         let tools = input.tools.as_ref();
-        let violations = match tools {
-            Some(list) => check_tools(list, dialect),
-            None => check_text(&input.text, dialect, self.slot.map_or(input.slot, SlotArg::slot))
-                .map_err(|error| input.refused(error))?,
+        let slot = self.slot.map_or(input.slot, SlotArg::slot);
+        let body = input.body.as_ref().filter(|_| slot == Slot::Output);
+        let violations = match (tools, body) {
+            (Some(list), _) => check_tools(list, dialect),
+            (None, Some(body)) => check_output(&body.output, dialect),
+            (None, None) => check_text(&input.text, dialect, slot).map_err(|error| input.refused(error))?,
         };
-        let lines = Lines::find(&input.text, violations.iter().map(|violation| violation.at.as_str()));
+        let text = body.map_or(&input.text, |body| &body.text);
+        let lines = Lines::find(text, violations.iter().map(|violation| violation.at.as_str()));
         let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();
         let told = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
             dialect: dialect.id().to_owned(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Read};
 
 use anyhow::{Result, anyhow};
-use polywire::schema::{Slot, ToolList, is_schema, read_output, read_tools};
+use polywire::schema::{OutputSchema, Slot, ToolList, is_schema, read_output, read_tools};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -42,6 +42,14 @@ pub(crate) struct Input {
     pub(crate) tools: Option<ToolList>,
     /// Where the schema goes: the body of a structured output says so itself.
     pub(crate) slot: Slot,
+    /// The body of a structured output.
+    pub(crate) body: Option<Body>,
+}
+
+/// A document that holds the schema of a structured output.
+pub(crate) struct Body {
+    pub(crate) text: String,
+    pub(crate) output: OutputSchema,
 }
 
 impl Input {
@@ -53,8 +61,11 @@ impl Input {
         let tools = document.as_ref().and_then(read_tools);
         let output = document.as_ref().filter(|_| tools.is_none()).and_then(read_output);
         Ok(match output {
-            Some(output) => Self { name, text: output.schema.to_string(), tools, slot: Slot::Output },
-            None => Self { name, text, tools, slot: Slot::Tool },
+            Some(output) => {
+                let schema = output.schema.to_string();
+                Self { name, text: schema, tools, slot: Slot::Output, body: Some(Body { text, output }) }
+            }
+            None => Self { name, text, tools, slot: Slot::Tool, body: None },
         })
     }
 

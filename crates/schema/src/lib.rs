@@ -71,6 +71,6 @@ pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
 pub use sample::sample;
 pub use tools::{
-    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, check_tools, fit_tools, is_schema,
-    read_output, read_tools,
+    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, check_output, check_tools, fit_tools,
+    is_schema, read_output, read_tools,
 };

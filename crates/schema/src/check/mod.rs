@@ -24,7 +24,7 @@ use crate::read::Limits;
 use budget::Totals;
 use cycle::{By, Links};
 use node::Seen;
-use text::Blanks;
+use text::{Blanks, Broken};
 
 /// One rule that a schema breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -98,6 +98,28 @@ pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
     let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::First);
     checker.run();
     checker.found == 0
+}
+
+/// What is said of a rule that is broken beside the schemas, by the tool or list itself: at a place, by a member of it.
+pub(crate) fn violation_beside(
+    row: &RuleRow,
+    dialect: &Dialect,
+    subject: Subject<'_>,
+    (at, keyword): (&str, &str),
+    count: u64,
+) -> Violation {
+    let blanks = Blanks { keyword, limit: row.limit, count, ..Blanks::default() };
+    let broken = Broken {
+        says: &row.says,
+        whole: true,
+        blanks: &blanks,
+        at: &[],
+        node: &[],
+        document: &Json::Null,
+        slot: Slot::Tool,
+        subject,
+    };
+    Row::from(row).violation(at.to_owned(), keyword, broken.text(dialect.error_text()))
 }
 
 /// How much is to be found.
@@ -320,49 +342,85 @@ impl<'c, 'j> Checker<'c, 'j> {
         }
     }
 
+    /// Reports a rule that a schema breaks.
     fn violate(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
-        let blanks = Blanks { limit: row.limit.or(blanks.limit), keyword, ..*blanks };
-        let says = (row.says.as_str(), &*row.code, row.source.as_str());
-        self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
+        self.report(&row.into(), spot, None, &Blanks { limit: row.limit.or(blanks.limit), keyword, ..*blanks });
+    }
+
+    /// Reports a rule that a keyword of a schema breaks.
+    fn violate_in(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
+        self.report(&row.into(), spot, Some(keyword), &Blanks { keyword, ..*blanks });
     }
 
     fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>, kind: &str) {
         let blanks = Blanks { keyword, kind, value: Some(value), limit: row.up_to, ..Blanks::default() };
-        let says = (row.says.as_str(), &*row.code, row.source.as_str());
-        self.report(says, row.severity, row.confidence, spot, keyword, &blanks);
+        self.report(&row.into(), spot, Some(keyword), &blanks);
     }
 
-    fn report(
-        &mut self,
-        (says, code, source): (&str, &str, &str),
-        severity: Severity,
-        confidence: Confidence,
-        spot: &Spot<'_>,
-        keyword: &str,
-        blanks: &Blanks<'_>,
-    ) {
+    /// Reports what is broken in a schema, or by what it holds under a key.
+    fn report(&mut self, row: &Row<'_>, spot: &Spot<'_>, key: Option<&str>, blanks: &Blanks<'_>) {
         self.found += 1;
         if self.depth == Depth::First || (self.depth == Depth::One && self.found > 1) {
             return;
         }
-        let tokens = spot.tokens();
+        let node = spot.tokens();
+        let tokens: Vec<String> = node.iter().map(String::as_str).chain(key).map(str::to_owned).collect();
         let mut at = String::new();
         for token in &tokens {
             push_token(&mut at, token);
         }
-        let says = text::provider_text(says, blanks, &tokens, self.dialect.error_text(), self.slot, &self.subject);
-        self.violations.push(Violation {
-            code: code.to_owned(),
-            at,
-            keyword: keyword.to_owned(),
-            severity,
-            confidence,
-            says,
-            source: source.to_owned(),
-        });
+        let broken = Broken {
+            says: row.says,
+            whole: row.whole,
+            blanks,
+            at: &tokens,
+            node: &node,
+            document: self.document,
+            slot: self.slot,
+            subject: self.subject,
+        };
+        let says = broken.text(self.dialect.error_text());
+        self.violations.push(row.violation(at, blanks.keyword, says));
     }
 
     fn rows(&self, demand: Demand) -> impl Iterator<Item = &'c RuleRow> + use<'c> {
         self.rules.iter().filter(move |row| row.demand == demand)
     }
 }
+
+/// What is told of a row that is broken.
+struct Row<'r> {
+    code: &'r str,
+    says: &'r str,
+    whole: bool,
+    severity: Severity,
+    confidence: Confidence,
+    source: &'r str,
+}
+
+impl Row<'_> {
+    fn violation(&self, at: String, keyword: &str, says: String) -> Violation {
+        Violation {
+            code: self.code.to_owned(),
+            at,
+            keyword: keyword.to_owned(),
+            severity: self.severity,
+            confidence: self.confidence,
+            says,
+            source: self.source.to_owned(),
+        }
+    }
+}
+
+macro_rules! told_of {
+    ($($row:ident)*) => { $(
+        impl<'r> From<&'r $row> for Row<'r> {
+            fn from(row: &'r $row) -> Self {
+                let $row { code, says, whole, severity, confidence, source, .. } = row;
+                Self { code, says, whole: *whole, severity: *severity, confidence: *confidence, source }
+            }
+        }
+    )* };
+}
+
+told_of! { RuleRow KeywordRow }

@@ -193,13 +193,14 @@ impl<'j> Checker<'_, 'j> {
                     self.found += 1;
                     break;
                 }
-                let (key, kind, value) = names_in(row, seen);
+                let Named { key, kind, value, nth } = names_in(row, seen);
                 let count = if row.demand == Demand::MaxDepth {
                     stand.depth + 1
                 } else {
                     super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
                 };
-                let blanks = Blanks { key: &key, kind: &kind, value, count, ..Blanks::default() };
+                let reference = seen.reference().unwrap_or_default();
+                let blanks = Blanks { key: &key, kind: &kind, value, count, nth, reference, ..Blanks::default() };
                 self.violate(row, spot, &keyword_of(row, seen), &blanks);
                 if self.done() {
                     break;
@@ -251,7 +252,7 @@ impl<'j> Checker<'_, 'j> {
             };
             if let Some(row) = row {
                 let kind = members.iter().find(|(own, _)| *own == Kw::Type.name()).and_then(|(_, kind)| kind.as_str());
-                self.refuse(row, &spot.word(key), key, value, kind.unwrap_or_default());
+                self.refuse(row, spot, key, value, kind.unwrap_or_default());
             }
         }
     }
@@ -263,7 +264,7 @@ impl<'j> Checker<'_, 'j> {
             if let Some(feature) = broken {
                 let value = Json::Str(text);
                 let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
-                self.violate(row, &spot.word(Kw::Pattern.name()), Kw::Pattern.name(), &blanks);
+                self.violate_in(row, spot, Kw::Pattern.name(), &blanks);
             }
         }
     }
@@ -462,6 +463,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         | Demand::MaxUnions
         | Demand::MaxChars
         | Demand::MaxItemsSum
+        | Demand::SchemaNotText
         | Demand::ToolName
         | Demand::UniqueNames
         | Demand::MaxDescription
@@ -597,8 +599,16 @@ fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
     kw.name().to_owned()
 }
 
-/// The key and the type that a broken demand's text may name.
-fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> (String, String, Option<&'j Json<'j>>) {
+/// What a broken demand's text may name.
+struct Named<'j> {
+    key: String,
+    kind: String,
+    value: Option<&'j Json<'j>>,
+    /// Which of the values or required names it is.
+    nth: usize,
+}
+
+fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> Named<'j> {
     let kind = seen.get(Kw::Type).map_or_else(
         || "null".to_owned(),
         |kind| match kind {
@@ -610,10 +620,9 @@ fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> (String, String, Option<&'j J
         let allowed = |key: &str| key == own.name() || row.allow.iter().any(|name| name == key);
         seen.members.iter().map(|(key, _)| key.as_ref()).find(|key| !allowed(key))
     };
+    let unknown = if row.demand == Demand::RequiredKnown { unknown_required(seen) } else { None };
     let key = if row.demand == Demand::AllRequired {
         missing_required(seen)
-    } else if row.demand == Demand::RequiredKnown {
-        unknown_required(seen)
     } else if row.demand == Demand::Formats {
         seen.get(Kw::Format).and_then(Json::as_str)
     } else if matches!(row.demand, Demand::RefToDefs | Demand::RefResolves) {
@@ -623,11 +632,25 @@ fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> (String, String, Option<&'j J
     } else if row.demand == Demand::UnionAlone {
         beside(Kw::AnyOf)
     } else {
-        None
+        unknown
     };
     let types = seen.types.unwrap_or(Types::NONE);
-    let value = seen.values().find(|value| !types.meets(Types::of(value))).or_else(|| seen.values().next());
-    (key.unwrap_or_default().to_owned(), kind, value)
+    let offends = |value: &Json<'_>| {
+        if row.demand == Demand::EnumStrings {
+            value.as_str().is_none()
+        } else if row.demand == Demand::EnumNotBlank {
+            value.as_str() == Some("")
+        } else {
+            !types.meets(Types::of(value))
+        }
+    };
+    let offending = seen.values().enumerate().find(|(_, value)| offends(value));
+    let (mut nth, value) = offending.map_or((0, seen.values().next()), |(nth, value)| (nth, Some(value)));
+    if let Some(name) = unknown {
+        let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+        nth = required.iter().position(|own| own.as_str() == Some(name)).unwrap_or(0);
+    }
+    Named { key: key.unwrap_or_default().to_owned(), kind, value, nth }
 }
 
 #[cfg(test)]

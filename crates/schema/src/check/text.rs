@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::dialect::{ErrorText, Slot};
 use crate::json::{Json, cut};
+use crate::keyword::{Holds, Kw};
 
 /// The tool or format whose schema is checked.
 #[derive(Clone, Copy, Debug)]
@@ -27,47 +28,191 @@ pub(super) struct Blanks<'b> {
     pub(super) kind: &'b str,
     pub(super) limit: Option<u64>,
     pub(super) count: u64,
+    /// Which of several the value or key is.
+    pub(super) nth: usize,
+    /// What the schema refers to.
+    pub(super) reference: &'b str,
 }
 
-pub(super) fn provider_text(
-    says: &str,
-    blanks: &Blanks<'_>,
-    tokens: &[String],
-    envelope: Option<&ErrorText>,
-    slot: Slot,
-    subject: &Subject<'_>,
-) -> String {
-    let mut inner = says.to_owned();
-    let mut fill = |blank: &str, with: &dyn Fn() -> String| {
-        if inner.contains(blank) {
-            inner = inner.replace(blank, &with());
-        }
-    };
-    fill("{keyword}", &|| blanks.keyword.to_owned());
-    fill("{key}", &|| blanks.key.to_owned());
-    fill("{type}", &|| blanks.kind.to_owned());
-    fill("{limit}", &|| blanks.limit.map_or_else(String::new, |limit| limit.to_string()));
-    fill("{count}", &|| blanks.count.to_string());
-    fill("{value}", &|| blanks.value.map_or_else(String::new, |value| shortened(value)));
-    fill("{name}", &|| subject.name.to_owned());
-    fill("{path}", &|| tokens.join("."));
-    fill("{context}", &|| python_tuple(tokens));
-    let Some(envelope) = envelope else { return inner };
-    let template = match slot {
-        Slot::Tool => &envelope.tool,
-        Slot::Output => &envelope.output,
-    };
-    template
-        .replace("{name}", subject.name)
-        .replace("{index}", &subject.index.to_string())
-        .replace("{context}", &python_tuple(tokens))
-        .replace("{path}", &tokens.join("."))
-        .replace("{says}", &inner)
+/// A broken rule, as far as its text goes.
+pub(super) struct Broken<'b> {
+    pub(super) says: &'b str,
+    /// Whether nothing stands around the text.
+    pub(super) whole: bool,
+    pub(super) blanks: &'b Blanks<'b>,
+    /// The way to what is refused, and to the schema that it stands in.
+    pub(super) at: &'b [String],
+    pub(super) node: &'b [String],
+    pub(super) document: &'b Json<'b>,
+    pub(super) slot: Slot,
+    pub(super) subject: Subject<'b>,
 }
+
+impl Broken<'_> {
+    pub(super) fn text(&self, envelope: Option<&ErrorText>) -> String {
+        let own = self.filled(self.says, envelope, "");
+        match (envelope.filter(|_| !self.whole), self.slot) {
+            (None, _) => own,
+            (Some(around), Slot::Tool) => self.filled(&around.tool, envelope, &own),
+            (Some(around), Slot::Output) => self.filled(&around.output, envelope, &own),
+        }
+    }
+
+    /// A text with its blanks filled. Other braces stay as they are, and what is filled in is not looked at again.
+    fn filled(&self, text: &str, envelope: Option<&ErrorText>, says: &str) -> String {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            filled.push_str(before);
+            let blank = after.split_once('}').and_then(|(word, rest)| Some((self.blank(word, envelope, says)?, rest)));
+            if let Some((with, behind)) = blank {
+                filled.push_str(&with);
+                rest = behind;
+            } else {
+                filled.push('{');
+                rest = after;
+            }
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// What a blank stands for.
+    fn blank(&self, word: &str, envelope: Option<&ErrorText>, says: &str) -> Option<String> {
+        let Self { blanks, at, node, subject, .. } = self;
+        let behind_subject = |way: Way| self.subject_in(envelope) + &way.spelled(&steps(node, self.document));
+        Some(match word {
+            "says" => says.to_owned(),
+            "subject" => self.subject_in(envelope),
+            "place" => behind_subject(Way::Validator),
+            "field" => behind_subject(Way::Parser),
+            "names" => behind_subject(Way::Names),
+            "context" => python_tuple(node),
+            "path" if at.is_empty() => envelope.map_or_else(String::new, |envelope| envelope.root.clone()),
+            "path" => at.join("."),
+            "name" => subject.name.to_owned(),
+            "index" => subject.index.to_string(),
+            "keyword" => blanks.keyword.to_owned(),
+            "key" => blanks.key.to_owned(),
+            "ref" => blanks.reference.rsplit('/').next().unwrap_or_default().to_owned(),
+            "type" => blanks.kind.to_owned(),
+            "limit" => blanks.limit.map_or_else(String::new, |limit| limit.to_string()),
+            "count" => blanks.count.to_string(),
+            "nth" => blanks.nth.to_string(),
+            "value" => blanks.value.map_or_else(String::new, |value| shortened(value)),
+            "python" => blanks.value.map_or_else(String::new, |value| cut(python(value), LONGEST_VALUE)),
+            _ => return None,
+        })
+    }
+
+    /// What the provider calls the tool or format.
+    fn subject_in(&self, envelope: Option<&ErrorText>) -> String {
+        let subjects = envelope.map(|envelope| &envelope.subject);
+        let called = subjects.map_or("", |subjects| match self.slot {
+            Slot::Tool => &subjects.tool,
+            Slot::Output => &subjects.output,
+        });
+        called.replace("{index}", &self.subject.index.to_string()).replace("{name}", self.subject.name)
+    }
+}
+
+/// A step of the way to a schema.
+enum Step<'w> {
+    /// To what a keyword holds.
+    Word(&'w str),
+    /// To a member of a map.
+    Entry { name: &'w str, nth: usize },
+    /// To an item of a list.
+    Item(&'w str),
+}
+
+/// The steps of a way through a document.
+fn steps<'w>(tokens: &'w [String], document: &Json<'_>) -> Vec<Step<'w>> {
+    let mut steps = Vec::with_capacity(tokens.len());
+    let mut json = Some(*document);
+    let mut map = false;
+    for token in tokens {
+        let members = json.as_ref().and_then(Json::as_obj).unwrap_or_default();
+        let list = matches!(json, Some(Json::Arr(_)));
+        steps.push(if map {
+            Step::Entry { name: token, nth: members.iter().position(|(key, _)| key == token).unwrap_or(0) }
+        } else if list {
+            Step::Item(token)
+        } else {
+            Step::Word(token)
+        });
+        let holds = Kw::of(token).filter(|_| !map && !list).map(|kw| kw.row().holds);
+        map = holds.is_some_and(|holds| matches!(holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
+        json = json.and_then(|json| match json {
+            Json::Arr(items) => items.get(token.parse::<usize>().ok()?).copied(),
+            _ => json.get(token).copied(),
+        });
+    }
+    steps
+}
+
+/// How a way is spelled.
+#[derive(Clone, Copy)]
+enum Way {
+    /// `.properties[3].value.any_of[0]`
+    Parser,
+    /// `.properties[name].any_of[0]`
+    Validator,
+    /// `.name.any_of[0]`
+    Names,
+}
+
+impl Way {
+    fn spelled(self, steps: &[Step<'_>]) -> String {
+        let mut text = String::new();
+        for step in steps {
+            // Writing to a `String` cannot fail.
+            _ = match (step, self) {
+                (Step::Word(word), Self::Names) if *word == Kw::Properties.name() => Ok(()),
+                (Step::Word(word), _) => write!(text, ".{}", snake_case(word)),
+                (Step::Entry { nth, .. }, Self::Parser) => write!(text, "[{nth}].value"),
+                (Step::Entry { name, .. }, Self::Validator) => write!(text, "[{name}]"),
+                (Step::Entry { name, .. }, Self::Names) => write!(text, ".{name}"),
+                (Step::Item(index), _) => write!(text, "[{index}]"),
+            };
+        }
+        text
+    }
+}
+
+fn snake_case(word: &str) -> String {
+    let mut snake = String::with_capacity(word.len() + 2);
+    for letter in word.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// A value is shown with so many letters.
+const LONGEST_VALUE: usize = 80;
 
 fn shortened(value: &Json<'_>) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    cut(text, 80)
+    cut(text, LONGEST_VALUE)
+}
+
+/// A value as Python prints it.
+fn python(value: &Json<'_>) -> String {
+    match value {
+        Json::Null => "None".to_owned(),
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::Num(number) => number.to_string(),
+        Json::Str(text) => format!("'{text}'"),
+        Json::Arr(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
+        Json::Obj(members) => {
+            let members = members.iter().map(|(key, value)| format!("'{key}': {}", python(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// A path as Python prints a tuple of strings.

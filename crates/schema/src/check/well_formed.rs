@@ -16,7 +16,7 @@ impl Checker<'_, '_> {
             }
             for row in self.rows(Demand::WellFormed) {
                 let blanks = Blanks { value: Some(value), kind: wanted(kw), ..Blanks::default() };
-                self.violate(row, &spot.word(key), key, &blanks);
+                self.violate_in(row, spot, key, &blanks);
             }
         }
     }
@@ -70,7 +70,9 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
 /// What a keyword should hold.
 fn wanted(kw: Kw) -> &'static str {
     match kw.row().holds {
-        Holds::Schema | Holds::SchemaMap | Holds::NamesMap | Holds::SchemaOrNamesMap | Holds::Data => "object",
+        // As it stands between quotes.
+        Holds::Schema => "object', 'boolean",
+        Holds::SchemaMap | Holds::NamesMap | Holds::SchemaOrNamesMap | Holds::Data => "object",
         Holds::SchemaList | Holds::Names | Holds::Values => "array",
         Holds::Count => "integer",
         Holds::Number => "number",

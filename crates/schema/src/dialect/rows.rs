@@ -62,11 +62,26 @@ pub enum ToolShape {
     Mcp,
 }
 
-/// What stands around the text of a rule in the provider's answer: `{name}` is the tool or format, `{index}` its place in the
-/// list, `{context}` a Python tuple of the path, `{path}` a dotted path, `{says}` the rule's own text.
+/// What stands around the text of a rule in the provider's answer. Its blanks, and those of the rule's own text: `{says}` the
+/// rule's own text; `{name}` the tool or format, `{index}` its place in the list, `{subject}` what the provider calls it; the place
+/// as `{path}` (dotted), and of the schema there as `{context}` (a Python tuple), `{field}` and `{place}` (as Google's parser and
+/// validator count it, behind the subject) and `{names}` (properties only, behind the subject).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ErrorText {
+    pub(crate) tool: String,
+    pub(crate) output: String,
+    #[serde(default)]
+    pub(crate) subject: Subjects,
+    /// What `{path}` is at the root.
+    #[serde(default)]
+    pub(crate) root: String,
+}
+
+/// What a provider calls the thing whose schema it refuses.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Subjects {
     pub(crate) tool: String,
     pub(crate) output: String,
 }
@@ -123,6 +138,9 @@ pub(crate) struct KeywordRow {
     pub(crate) code: Arc<str>,
     /// The provider's text; `{keyword}` and `{value}` are filled in.
     pub(crate) says: String,
+    /// Whether that is the whole answer, with nothing of [`ErrorText`] around it.
+    #[serde(default)]
+    pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,
     /// Counts up to this one are accepted all the same.
@@ -140,6 +158,9 @@ pub(crate) struct RuleRow {
     pub(crate) severity: Severity,
     pub(crate) code: Arc<str>,
     pub(crate) says: String,
+    /// Whether that is the whole answer, with nothing of [`ErrorText`] around it.
+    #[serde(default)]
+    pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,
     /// What is exempt, by demand: keywords, formats, or reference targets.
@@ -249,6 +270,8 @@ pub(crate) enum Demand {
     MaxChars,
     /// The sum of all `maxItems`.
     MaxItemsSum,
+    /// The schema of a tool is an object, never JSON text.
+    SchemaNotText,
     /// The name of a tool matches `pattern`.
     ToolName,
     /// The names of tools differ.

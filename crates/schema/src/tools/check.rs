@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
-use super::{ToolEntry, ToolList, shapes};
+use super::{OutputSchema, ToolEntry, ToolList, Written, shapes};
 use crate::arena::Arena;
-use crate::check::{Subject, check_json, counts};
+use crate::check::{Subject, check_json, counts, violation_beside};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::read::Limits;
-use crate::{Confidence, Dialect, Severity, Slot, Violation, target};
+use crate::{Confidence, Dialect, Severity, Slot, Violation};
 
 /// Finds everything in a tool list to which a dialect objects. Pointers start at the document from which the list was read.
 ///
@@ -24,22 +24,25 @@ use crate::{Confidence, Dialect, Severity, Slot, Violation, target};
 /// assert_eq!(polywire_schema::check_tools(&list, dialect)[0].at, "/0/name");
 /// ```
 pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
-    let loose = dialect.fallback().and_then(|ids| target(ids).ok());
+    let loose = dialect.next_rung();
     let names = NameRule::of(dialect);
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (index, entry) in list.tools.iter().enumerate() {
         let tool = Tool { entry, index };
         // A tool that says it is not strict is read by the looser rules.
-        let own = if is_strict(entry, dialect) { dialect } else { loose.as_deref().unwrap_or(dialect) };
+        let own = if is_strict(entry, dialect) { dialect } else { loose.unwrap_or(dialect) };
         found.extend(tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
         }
-        found.extend(names.refusing(&entry.name).map(|row| tool.violation(row, "name", 0)));
-        if !seen.insert(entry.name.as_str()) {
-            found.extend(rows(dialect, Demand::UniqueNames).map(|row| tool.violation(row, "name", 0)));
+        if entry.extra.written == Written::AsText {
+            found.extend(tool.as_text(dialect));
         }
+        let named = names.refusing(&entry.name);
+        let is_new = seen.insert(entry.name.as_str());
+        let again = rows(dialect, Demand::UniqueNames).filter(|_| !is_new);
+        found.extend(named.chain(again).map(|row| tool.violation(row, dialect, "name", 0)));
         found.extend(tool.check_description(dialect));
     }
     found.extend(check_request(list, dialect));
@@ -67,9 +70,8 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let over = sums.into_iter().flat_map(|(demand, sum)| {
         rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
-    over.chain(uniform)
-        .map(|(row, sum)| violation(row, String::new(), "tools", &[("{count}", &sum.to_string())]))
-        .collect()
+    let all = Subject { name: "tools", index: 0 };
+    over.chain(uniform).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
 }
 
 /// A tool and its place in the list, by which providers name it in their answers.
@@ -80,26 +82,22 @@ struct Tool<'a> {
 
 impl Tool<'_> {
     fn check_schema(&self, schema: &Value, at: &str, dialect: &Dialect, slot: Slot) -> Vec<Violation> {
-        let subject = Subject { name: &self.entry.name, index: self.index };
-        let arena = Arena::default();
-        let found = match Json::from_value(schema, Limits::default().bounds(), &arena) {
-            Ok(json) if schema.is_object() || schema.is_boolean() => check_json(&json, dialect, slot, &subject),
-            Ok(_) => vec![self.unreadable("it is neither an object nor a boolean")],
-            Err(error) => vec![self.unreadable(&error.to_string())],
-        };
-        found.into_iter().map(|one| Violation { at: format!("{at}{}", one.at), ..one }).collect()
+        let subject = self.subject();
+        check_part(schema, at, dialect, slot, &subject)
     }
 
-    fn unreadable(&self, why: &str) -> Violation {
-        Violation {
-            code: UNREADABLE.to_owned(),
-            at: String::new(),
-            keyword: String::new(),
-            severity: Severity::Rejected,
-            confidence: Confidence::Inferred,
-            says: format!("the schema of `{}` cannot be read: {why}", self.entry.name),
-            source: String::new(),
-        }
+    fn subject(&self) -> Subject<'_> {
+        Subject { name: &self.entry.name, index: self.index }
+    }
+
+    /// What is said of a schema that is JSON text.
+    fn as_text(&self, dialect: &Dialect) -> Vec<Violation> {
+        let found: Vec<Violation> = rows(dialect, Demand::SchemaNotText)
+            .map(|row| violation_beside(row, dialect, self.subject(), (&self.entry.at, ""), 0))
+            .collect();
+        let own =
+            || unreadable(&self.subject(), &self.entry.at, "it is JSON text in a string, where an object belongs");
+        if found.is_empty() { vec![own()] } else { found }
     }
 
     fn check_description(&self, dialect: &Dialect) -> Vec<Violation> {
@@ -107,26 +105,49 @@ impl Tool<'_> {
         let length = text.chars().count() as u64;
         let empty = rows(dialect, Demand::DescriptionNotEmpty).filter(|_| text.trim().is_empty());
         let long = rows(dialect, Demand::MaxDescription).filter(|row| exceeds(row, length));
-        empty.chain(long).map(|row| self.violation(row, Kw::Description.name(), length)).collect()
+        empty.chain(long).map(|row| self.violation(row, dialect, Kw::Description.name(), length)).collect()
     }
 
-    fn violation(&self, row: &RuleRow, member: &str, count: u64) -> Violation {
-        let (index, count) = (self.index.to_string(), count.to_string());
-        let blanks = [("{name}", self.entry.name.as_str()), ("{index}", &index), ("{count}", &count)];
-        violation(row, format!("{}/{member}", self.entry.holder), member, &blanks)
+    fn violation(&self, row: &RuleRow, dialect: &Dialect, member: &str, count: u64) -> Violation {
+        let at = format!("{}/{member}", self.entry.holder);
+        violation_beside(row, dialect, self.subject(), (&at, member), count)
     }
 }
 
-fn violation(row: &RuleRow, at: String, keyword: &str, blanks: &[(&str, &str)]) -> Violation {
-    let limit = row.limit.map(|limit| limit.to_string()).unwrap_or_default();
-    let says = row.says.replace("{limit}", &limit);
+/// Finds everything in a structured output to which a dialect objects. Pointers start at the document from which it was read.
+///
+/// ```
+/// let format = serde_json::json!({"name": "town", "schema": {"type": "object", "properties": {}}});
+/// let output = polywire_schema::read_output(&format).expect("an output");
+/// let dialect = polywire_schema::dialect("openai-strict").expect("a dialect");
+/// let found = polywire_schema::check_output(&output, dialect);
+/// assert_eq!(found[0].at, "/schema");
+/// assert!(found[0].says.starts_with("Invalid schema for response_format 'town'"));
+/// ```
+pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> {
+    let name = output.name.as_deref().unwrap_or(Subject::default().name);
+    check_part(&output.schema, &output.at, dialect, Slot::Output, &Subject { name, index: 0 })
+}
+
+/// Checks a schema that stands somewhere in a document.
+fn check_part(schema: &Value, at: &str, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
+    let arena = Arena::default();
+    let found = match Json::from_value(schema, Limits::default().bounds(), &arena) {
+        Ok(json) if schema.is_object() || schema.is_boolean() => check_json(&json, dialect, slot, subject),
+        Ok(_) => vec![unreadable(subject, "", "it is neither an object nor a boolean")],
+        Err(error) => vec![unreadable(subject, "", &error.to_string())],
+    };
+    found.into_iter().map(|one| Violation { at: format!("{at}{}", one.at), ..one }).collect()
+}
+
+fn unreadable(subject: &Subject<'_>, at: &str, why: &str) -> Violation {
     Violation {
-        code: row.code.to_string(),
-        at,
-        keyword: keyword.to_owned(),
-        severity: row.severity,
-        confidence: row.confidence,
-        says: blanks.iter().fold(says, |text, (blank, with)| text.replace(blank, with)),
-        source: row.source.clone(),
+        code: UNREADABLE.to_owned(),
+        at: at.to_owned(),
+        keyword: String::new(),
+        severity: Severity::Rejected,
+        confidence: Confidence::Inferred,
+        says: format!("the schema of `{}` cannot be read: {why}", subject.name),
+        source: String::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Extra, HostedTool, ToolEntry, ToolList, names, shapes};
+use super::{Extra, HostedTool, ToolEntry, ToolList, Written, names, shapes};
 use crate::check::counts;
 use crate::dialect::{Demand, RuleRow, demand_name};
 use crate::keyword::Kw;
@@ -153,10 +153,21 @@ impl FittedTool {
             fitted: None,
             text: OnceLock::new(),
         };
+        tool.note_form(entry);
         let declined = entry.strict == Some(false) && options.strict == StrictMode::Auto;
         let mode = if declined { StrictMode::Off } else { options.strict };
         tool.take_schema(fit, entry, &options.clone().with_strict(mode));
         tool
+    }
+
+    /// Records that the schema was not written as one.
+    fn note_form(&mut self, entry: &ToolEntry) {
+        let detail = match entry.extra.written {
+            Written::AsSchema => return,
+            Written::AsText => "the schema was JSON text and is read",
+            Written::Not => "there was no schema: the tool takes no arguments",
+        };
+        self.changes.push(note(UNREADABLE, entry.at.clone(), "", Action::Rewritten, detail.to_owned()));
     }
 
     fn take_schema(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions) {
@@ -187,6 +198,7 @@ impl FittedTool {
     /// Gives up the strict flag because of a rule about the request as a whole.
     fn relax(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions, row: &RuleRow) {
         self.changes.clear();
+        self.note_form(entry);
         let detail = format!("not strict, because the request as a whole breaks `{}`", demand_name(row.demand));
         self.changes.push(note(&row.code, entry.at.clone(), "strict", Action::FellBack, detail));
         self.take_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));

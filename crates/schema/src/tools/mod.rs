@@ -10,7 +10,7 @@ mod shared;
 
 use serde_json::{Map, Value};
 
-pub use check::check_tools;
+pub use check::{check_output, check_tools};
 pub(crate) use fit::fit_tools_by;
 pub use fit::{FittedTool, FittedTools, fit_tools};
 pub use output::{OutputSchema, read_output};
@@ -55,10 +55,23 @@ pub struct ToolEntry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extra {
     pub(crate) shape: Option<ToolShape>,
+    /// How the schema was written.
+    pub(crate) written: Written,
     /// Beside the name.
     pub(crate) inside: Map<String, Value>,
     /// Beside the member that holds the tool, in shapes that wrap it.
     pub(crate) outside: Map<String, Value>,
+}
+
+/// How the schema of a tool was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Written {
+    #[default]
+    AsSchema,
+    /// As JSON text.
+    AsText,
+    /// Not at all, or as `null`.
+    Not,
 }
 
 /// A member of a list that has no schema: it passes through untouched.

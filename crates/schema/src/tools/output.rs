@@ -26,6 +26,8 @@ pub struct OutputSchema {
     pub schema: Value,
     /// JSON Pointer of the schema in the document.
     pub at: String,
+    /// What the format is called, where it has a name.
+    pub name: Option<String>,
 }
 
 /// Reads the schema of a structured output from a request body or a fragment of one: `response_format`, `text.format`,
@@ -40,9 +42,11 @@ pub struct OutputSchema {
 pub fn read_output(document: &Value) -> Option<OutputSchema> {
     let members = document.as_object()?;
     let found = |way: &&[&str]| {
-        let schema = way.iter().try_fold(document, |value, key| value.get(key))?;
+        let (last, around) = way.split_last()?;
+        let format = around.iter().try_fold(document, |value, key| value.get(key))?;
+        let schema = format.get(last)?;
         let at: String = way.iter().flat_map(|key| ["/", key]).collect();
-        schema.is_object().then(|| OutputSchema { schema: schema.clone(), at })
+        schema.is_object().then(|| OutputSchema { schema: schema.clone(), at, name: name_of(format) })
     };
     if let Some(output) = WAYS.iter().find_map(found) {
         return Some(output);
@@ -50,7 +54,12 @@ pub fn read_output(document: &Value) -> Option<OutputSchema> {
     // A format on its own: a name and a schema, and no keyword that would make it a schema itself.
     let format = members.keys().all(|key| ["name", "schema", "strict", "description", "type"].contains(&key.as_str()));
     let schema = members.get("schema").filter(|schema| schema.is_object() && format)?;
-    Some(OutputSchema { schema: schema.clone(), at: "/schema".to_owned() })
+    Some(OutputSchema { schema: schema.clone(), at: "/schema".to_owned(), name: name_of(document) })
+}
+
+/// The name that a format has beside its schema.
+fn name_of(format: &Value) -> Option<String> {
+    format.get("name").and_then(Value::as_str).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Extra, FittedTool, HostedTool, ToolEntry, ToolList};
+use super::{Extra, FittedTool, HostedTool, ToolEntry, ToolList, Written};
 use crate::ToolShape;
 use crate::keyword::{Kw, Role};
 use crate::types::Types;
@@ -208,17 +208,23 @@ impl Layout {
             schema_at = format!("{schema_at}/{inner}");
             schema = Some(within);
         }
+        let arguments = schema.map_or_else(no_arguments, plain);
+        let written = match schema {
+            None | Some(Value::Null) => Written::Not,
+            Some(Value::String(_)) if !arguments.is_string() => Written::AsText,
+            Some(_) => Written::AsSchema,
+        };
         let mut own = vec![NAME, Kw::Description.name(), STRICT, key];
         own.extend(self.output);
         own.extend(self.tag.filter(|_| self.wrapper.is_none()).map(|_| Kw::Type.name()));
         Some(ToolEntry {
             name,
             description: holder.get(Kw::Description.name()).and_then(Value::as_str).map(str::to_owned),
-            schema: schema.map_or_else(no_arguments, plain),
+            schema: arguments,
             strict: holder.get(STRICT).and_then(Value::as_bool),
             output_schema: self.output.and_then(|key| holder.get(key)).filter(|schema| !schema.is_null()).map(plain),
             at: schema_at,
-            extra: Extra { shape: Some(self.shape), inside: without(holder, &own), outside },
+            extra: Extra { shape: Some(self.shape), written, inside: without(holder, &own), outside },
             holder: holder_at,
         })
     }

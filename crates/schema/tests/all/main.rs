@@ -22,4 +22,5 @@ mod oracle;
 mod plain;
 mod requirements;
 mod shared;
+mod texts;
 mod values;
