@@ -206,6 +206,18 @@ impl Kw {
     }
 }
 
+/// The keywords among the tokens of a way from one schema to another; the others are names and indices.
+pub(crate) fn keywords_along(tokens: &[String]) -> Vec<Option<Kw>> {
+    let mut within = false;
+    let keyword = |token: &String| {
+        let kw = Kw::of(token).filter(|_| !within);
+        within = kw
+            .is_some_and(|kw| matches!(kw.row().holds, Holds::SchemaMap | Holds::SchemaOrNamesMap | Holds::SchemaList));
+        kw
+    };
+    tokens.iter().map(keyword).collect()
+}
+
 /// A set of keywords.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KwSet(u128);

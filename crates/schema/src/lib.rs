@@ -50,6 +50,7 @@ mod place;
 mod read;
 mod report;
 mod sample;
+mod spelling;
 pub mod targets;
 mod tools;
 mod types;

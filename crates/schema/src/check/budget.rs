@@ -65,7 +65,7 @@ impl Totals {
         }
         if let Some(values) = seen.get(Kw::Enum).and_then(Json::as_arr) {
             self.enum_values += length(values.len());
-            self.name_chars += chars(values);
+            self.name_chars += enum_chars(values);
         }
         self.name_chars += seen.get(Kw::Const).and_then(Json::as_str).map_or(0, letters);
         if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
@@ -115,8 +115,11 @@ const BUDGETS: &[(Demand, Option<Kw>, Count)] = &[
     (Demand::MaxChars, None, |_, document| printed(document)),
 ];
 
+/// Enums of more values may have a budget of characters of their own.
+pub(crate) const LONG_ENUM: usize = 250;
+
 /// The characters of an enum's values.
-pub(super) fn chars(values: &[Json<'_>]) -> u64 {
+pub(crate) fn enum_chars(values: &[Json<'_>]) -> u64 {
     values.iter().map(|value| value.as_str().map_or(1, letters)).sum()
 }
 

@@ -1,5 +1,6 @@
 //! The rules that one node can break by itself.
 
+use super::budget::LONG_ENUM;
 use super::text::Blanks;
 use super::well_formed::{Case, fits};
 use super::{Checker, Spot, Stand};
@@ -197,7 +198,7 @@ impl<'j> Checker<'_, 'j> {
                 let count = if row.demand == Demand::MaxDepth {
                     stand.depth + 1
                 } else {
-                    super::budget::chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
+                    super::budget::enum_chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
                 };
                 let reference = seen.reference().unwrap_or_default();
                 let blanks = Blanks { key: &key, kind: &kind, value, count, nth, reference, ..Blanks::default() };
@@ -292,7 +293,7 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
         if only(PLAIN.with(Kw::Enum)) && types == Some(Types::STRING) && !seen.keywords.has(Kw::Format) {
             let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
             let plain = |value: &Json<'_>| value.as_str().is_some_and(|text| !text.is_empty());
-            return !(1..=250).contains(&values.len()) || !values.iter().all(plain);
+            return !(1..=LONG_ENUM).contains(&values.len()) || !values.iter().all(plain);
         }
         if types == Some(Types::ARRAY) && only(LIST) && seen.keywords.has(Kw::Items) {
             return seen.keywords.has(Kw::MaxItems) && caps.must(Demand::ObjectListsUnbounded);
@@ -445,7 +446,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }),
         Demand::MaxEnumChars => {
             let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
-            values.len() > 250 && super::budget::chars(values) > row.limit.unwrap_or(u64::MAX)
+            values.len() > LONG_ENUM && super::budget::enum_chars(values) > row.limit.unwrap_or(u64::MAX)
         }
         Demand::MaxDepth => {
             stand.depth + u64::from(seen.is_object()) == row.limit.unwrap_or(u64::MAX) + 1 && seen.is_object()

@@ -100,7 +100,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let items = sheet.members.iter().find(|(key, _)| *key == Kw::Items.name());
             if kw == Kw::MaxItems && !items.is_none_or(|(_, items)| self.may_bound(items)) {
                 let code = self.demand_code(Demand::ObjectListsUnbounded);
-                self.spill_as(&code, kw, &Json::Num(count.into()), node.place, &mut sheet.facts);
+                self.spill_as(&code, (kw, &Json::Num(count.into())), node.place, Effect::Wider, &mut sheet.facts);
                 continue;
             }
             if self.caps.accepts_count(kw, count) {
@@ -224,8 +224,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let detail = "a tuple ends sooner";
             self.change(&code, node.place, Kw::MinItems, Action::Dropped, Effect::Wider, detail);
         }
-        if rules.unique || !rules.contains.is_empty() || rules.unevaluated.is_some() {
-            self.change(&code, node.place, Kw::UniqueItems, Action::Dropped, Effect::Wider, "not sayable of a tuple");
+        for (kw, said) in [
+            (Kw::UniqueItems, rules.unique),
+            (Kw::Contains, !rules.contains.is_empty()),
+            (Kw::UnevaluatedItems, rules.unevaluated.is_some()),
+        ] {
+            if said {
+                self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not sayable of a tuple");
+            }
         }
         let object = ObjectRules {
             properties: self.nodes.list(&properties),
@@ -244,6 +250,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if rest.iter().all(|id| id == first) {
             return true;
         }
+        if let Some(known) = self.alike.get(ids) {
+            return *known;
+        }
         let mark = self.mark();
         let model = self.lower(*first, Pos::Other);
         let losses = self.losses_since(mark.so_far.changes);
@@ -256,6 +265,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 && self.losses_since(before) == losses
         });
         self.take_back(mark);
+        self.alike.insert(ids.to_vec(), alike);
         alike
     }
 

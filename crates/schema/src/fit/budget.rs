@@ -8,12 +8,13 @@ use super::names::Names;
 use super::null::or_null;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{Subject, Violation, check_json, unused_definitions};
+use crate::check::{LONG_ENUM, Subject, Violation, check_json, enum_chars, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{Holds, Kw, keywords_along};
 use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
+use crate::types::Types;
 
 /// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
 /// change that says so.
@@ -26,13 +27,7 @@ pub(super) fn meet_budgets<'d>(
     changes: &mut Vec<Change>,
 ) -> Json<'d> {
     let caps = dialect.caps(slot);
-    let code = |demand| {
-        dialect
-            .rule_rows(slot)
-            .iter()
-            .find(|row| row.demand == demand)
-            .map_or_else(|| Arc::from(""), |row| Arc::clone(&row.code))
-    };
+    let code = |demand| caps.code(demand).map_or_else(|| Arc::from(""), Arc::clone);
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
         let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
@@ -203,8 +198,7 @@ impl<'d> Hoist<'d, '_> {
 
     /// What becomes of a schema below so many objects, where something does.
     fn descend(&mut self, json: Json<'d>, depth: u64) -> Option<Json<'d>> {
-        let object = json.get(Kw::Properties.name()).is_some() || names_object(&json);
-        let below = depth + u64::from(object);
+        let below = depth + u64::from(is_of_objects(&json));
         if below > self.limit {
             let name = self.names.unique("deep".to_owned());
             let pointer = format!("#/{}/{name}", Kw::Defs.name());
@@ -229,12 +223,10 @@ impl<'d> Hoist<'d, '_> {
     }
 }
 
-fn names_object(json: &Json<'_>) -> bool {
-    match json.get(Kw::Type.name()) {
-        Some(Json::Str(name)) => *name == "object",
-        Some(Json::Arr(names)) => names.iter().any(|name| name.as_str() == Some("object")),
-        _ => false,
-    }
+/// Whether a printed schema speaks of objects, as `check` counts them.
+pub(super) fn is_of_objects(json: &Json<'_>) -> bool {
+    let types = json.get(Kw::Type.name()).and_then(Types::stated);
+    json.get(Kw::Properties.name()).is_some() || types.is_some_and(|types| types.has(Types::OBJECT))
 }
 
 /// The same schema with what a function makes of some of its subschemas, given the way to them; nothing where all stay.
@@ -262,7 +254,7 @@ fn with_subschemas<'d>(
 }
 
 /// Calls a function for every subschema of a printed schema, to be looked at only.
-fn look_at_subschemas(json: &Json<'_>, visit: &mut dyn FnMut(&Json<'_>)) {
+pub(super) fn look_at_subschemas<'j>(json: &Json<'j>, visit: &mut dyn FnMut(&'j Json<'j>)) {
     for (key, value) in json.as_obj().unwrap_or_default() {
         let Some(kw) = Kw::of(key) else { continue };
         match (kw.row().holds, value) {
@@ -331,38 +323,50 @@ fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Optio
     Some((rest, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
 }
 
-fn without_long_enum<'d>(json: Json<'d>, cut: usize, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
-    json.get(Kw::Enum.name()).and_then(Json::as_arr).filter(|values| values.len() >= cut)?;
-    let why = "the enums of this schema have too many values together";
+fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+    json.get(Kw::Enum.name()).and_then(Json::as_arr).filter(|values| cut.takes(values))?;
+    let why = "the enums of this schema have too many values or letters";
     Some((arena.without(json, Kw::Enum.name()), Dropped { kw: Kw::Enum, action: Action::Dropped, why }))
 }
 
-/// From how many values on an enum has to go where no rung of the ladder is left that takes them all.
-fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<usize> {
-    let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
-    let longest = caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX);
-    let mut sizes = Vec::new();
-    enum_sizes(json, &mut sizes);
-    sizes.sort_unstable_by(|a, b| b.cmp(a));
-    let mut total: usize = sizes.iter().map(|(count, _)| *count).sum();
-    let mut cut = usize::MAX;
-    for (count, chars) in sizes {
-        let fits = |count: usize, most: u64| u64::try_from(count).is_ok_and(|count| count <= most);
-        if fits(total, most) && (count <= 250 || fits(chars, longest)) {
-            break;
-        }
-        total -= count;
-        cut = count;
-    }
-    (cut < usize::MAX).then_some(cut)
+/// Which enums have to go where no rung of the ladder is left that takes them all.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Those of at least so many values, because all have too many together.
+    values: usize,
+    /// Those of many values with more characters, each for itself.
+    chars: u64,
 }
 
-fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
-    if let Some(values) = json.get(Kw::Enum.name()).and_then(Json::as_arr) {
-        let chars = values.iter().filter_map(Json::as_str).map(|text| text.chars().count()).sum();
-        sizes.push((values.len(), chars));
+impl Cut {
+    fn takes(self, values: &[Json<'_>]) -> bool {
+        values.len() >= self.values || (values.len() > LONG_ENUM && enum_chars(values) > self.chars)
     }
-    look_at_subschemas(json, &mut |child| enum_sizes(child, sizes));
+}
+
+/// What an enum needs to go for, where one has to.
+fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<Cut> {
+    let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
+    let mut cut = Cut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
+    let mut enums = Vec::new();
+    each_enum(json, &mut enums);
+    let long = enums.iter().any(|values| cut.takes(values));
+    let mut sizes: Vec<usize> = enums.iter().filter(|values| !cut.takes(values)).map(|values| values.len()).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut total: usize = sizes.iter().sum();
+    for size in sizes {
+        if u64::try_from(total).is_ok_and(|total| total <= most) {
+            break;
+        }
+        total -= size;
+        cut.values = size;
+    }
+    (long || cut.values < usize::MAX).then_some(cut)
+}
+
+fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
+    enums.extend(json.get(Kw::Enum.name()).and_then(Json::as_arr));
+    look_at_subschemas(json, &mut |child| each_enum(child, enums));
 }
 
 /// Takes out the definitions that nothing refers to any more.
@@ -430,7 +434,8 @@ pub(super) fn soften_loops<'d>(
     if !dialect.caps(slot).must(Demand::CycleOptional) {
         return json;
     }
-    for _ in 0..64 {
+    // Each round takes one edge from the loops that are left.
+    for _ in 0..MOST_LOOPS {
         let broken = violations_of(&json, dialect, slot, Demand::CycleOptional)
             .find(|violation| violation.keyword == Kw::Ref.name());
         let Some(violation) = broken else { break };
@@ -448,6 +453,9 @@ pub(super) fn soften_loops<'d>(
     json
 }
 
+/// No more loops are given a way out: each costs a look at the whole schema.
+const MOST_LOOPS: usize = 1024;
+
 /// A schema with a way out of a loop.
 struct Softened<'d> {
     whole: Json<'d>,
@@ -461,15 +469,16 @@ fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Opti
     let optional =
         |whole| Softened { whole, kw: Kw::Required, detail: "made optional, so that the loop has a way out" };
     let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
-    while let Some(name) = tokens.pop() {
-        let declared = tokens.split_last().filter(|(last, _)| *last == Kw::Properties.name());
+    let mut keywords = keywords_along(&tokens);
+    while let (Some(name), Some(kw)) = (tokens.pop(), keywords.pop()) {
+        let declared = tokens.split_last().filter(|_| keywords.last() == Some(&Some(Kw::Properties)));
         if let Some((_, object)) = declared
             && let Some(whole) = changed_at(json, object, arena, &|node| without_required(node, &name, arena))
         {
             return Some(optional(whole));
         }
         let emptied = |node: Json<'d>| node.get(Kw::MinItems.name()).map(|_| arena.without(node, Kw::MinItems.name()));
-        if name == Kw::Items.name()
+        if kw == Some(Kw::Items)
             && let Some(whole) = changed_at(json, &tokens, arena, &emptied)
         {
             return Some(optional(whole));
@@ -478,7 +487,7 @@ fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Opti
             let values = node.get(Kw::AdditionalProperties.name())?;
             Some(arena.with(node, Kw::AdditionalProperties.name(), or_null(*values, arena)))
         };
-        if name == Kw::AdditionalProperties.name()
+        if kw == Some(Kw::AdditionalProperties)
             && let Some(whole) = changed_at(json, &tokens, arena, &map)
         {
             let detail = "`null` is let by, so that the loop has a way out";

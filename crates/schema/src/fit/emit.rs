@@ -221,7 +221,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.description(written, &facts, node.place).filter(|_| describes)
     }
 
-    /// Whether a bound is no more than the largest whole number that JavaScript counts exactly, which generators write out.
+    /// Whether a bound is the largest whole number that JavaScript counts exactly, or beyond, which generators write out and
+    /// people do not mean.
     fn is_machine_bound(value: &Json<'_>) -> bool {
         value.as_f64().is_some_and(|bound| bound.abs() >= 9_007_199_254_740_991.0)
     }
@@ -236,16 +237,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         facts: &mut Vec<String>,
     ) {
         let code = self.refusal_code(kw);
+        self.spill_as(&code, (kw, value), place, effect, facts);
+    }
+
+    /// Drops a keyword under the code of a rule about its value.
+    pub(super) fn spill_as(
+        &mut self,
+        code: &Arc<str>,
+        (kw, value): (Kw, &Json<'_>),
+        place: Option<Place>,
+        effect: Effect,
+        facts: &mut Vec<String>,
+    ) {
         let role = kw.row().role;
         let described = self.spill_mode == Spill::On
-            && !Self::is_machine_bound(value)
+            && !(role == Role::Limit && Self::is_machine_bound(value))
             && matches!(role, Role::Limit | Role::Hint)
             && self.caps.accepts(Kw::Description);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
-            self.change(&code, place, kw, Action::Described, effect, "moved into the description");
+            self.change(code, place, kw, Action::Described, effect, "moved into the description");
         } else {
-            self.change(&code, place, kw, Action::Dropped, effect, "not taken");
+            self.change(code, place, kw, Action::Dropped, effect, "not taken");
         }
     }
 
@@ -289,26 +302,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 } else {
                     self.refusal_code(Kw::Format)
                 };
-                self.spill_as(&code, Kw::Format, &Json::Str(format), node.place, &mut sheet.facts);
+                self.spill_as(&code, (Kw::Format, &Json::Str(format)), node.place, Effect::Wider, &mut sheet.facts);
             }
         }
-    }
-
-    /// Spills a limit under the code of a rule about its value.
-    pub(super) fn spill_as(
-        &mut self,
-        code: &Arc<str>,
-        kw: Kw,
-        value: &Json<'_>,
-        place: Option<Place>,
-        facts: &mut Vec<String>,
-    ) {
-        let described = self.spill_mode == Spill::On && self.caps.accepts(Kw::Description);
-        if described {
-            facts.push(format!("({}: {})", kw.name(), shortened(value)));
-        }
-        let action = if described { Action::Described } else { Action::Dropped };
-        self.change(code, place, kw, action, Effect::Wider, "moved into the description");
     }
 
     fn put_text(&mut self, node: &'g Node<'g, 'd>, rules: &crate::graph::TextRules<'g, 'd>, sheet: &mut Sheet<'d>) {
@@ -336,7 +332,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else {
                 self.refusal_code(Kw::Pattern)
             };
-            self.spill_as(&code, Kw::Pattern, &Json::Str(text), node.place, &mut sheet.facts);
+            self.spill_as(&code, (Kw::Pattern, &Json::Str(text)), node.place, Effect::Wider, &mut sheet.facts);
         }
         let min = (rules.min > 0).then_some(rules.min);
         let says_min = min.is_none_or(|min| self.caps.accepts_count(Kw::MinLength, min));

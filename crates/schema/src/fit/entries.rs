@@ -114,7 +114,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
     ) -> (Json<'d>, LensId) {
         let mut kinds: Vec<NodeId> = rules.rare.patterns.iter().map(|(_, id)| *id).collect();
-        let mut effect = if rules.rare.patterns.is_empty() { Effect::Same } else { Effect::Wider };
+        // Keys that are excluded cannot be told from others in a list.
+        let told_apart = !rules.rare.patterns.is_empty() || !rules.properties.is_empty();
+        let mut effect = if told_apart { Effect::Wider } else { Effect::Same };
         match extra {
             Extra::Of(id) => kinds.push(id),
             Extra::Open => kinds.push(self.any()),

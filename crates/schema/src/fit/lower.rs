@@ -24,11 +24,13 @@ const LONGEST_CONDITION: usize = 240;
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Says a node in the dialect.
     pub(super) fn lower(&mut self, id: NodeId, pos: Pos) -> Lowered<'d> {
-        self.depth += 1;
         self.steps_left = self.steps_left.saturating_sub(1);
         if self.is_given_up() {
             return Lowered { json: Json::EMPTY, lens: LensId::SAME, null: false };
         }
+        self.depth += 1;
+        let around = self.here;
+        self.here = self.graph[id].place.or(around);
         let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
         let lowered = if exhausted && !self.graph[id].is_any() {
             let code = self.demand_code(Demand::MaxDepth);
@@ -37,6 +39,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.lower_node(id, pos)
         };
         self.depth -= 1;
+        self.here = around;
         lowered
     }
 
@@ -66,7 +69,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.says(Kw::AllOf, pos)
             && !self.wants_type(pos)
             && !self.must_see_branches(all)
-            && let Some(lowered) = self.in_one_shape(|own| own.lower_merged(id, node, pos))
+            && let Some(lowered) = self.in_one_shape(id, |own| own.lower_merged(id, node, pos))
         {
             return lowered;
         }
@@ -87,8 +90,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.close_loop(id, lowered)
     }
 
-    /// What is printed, unless it holds parts that want the value in different shapes.
-    pub(super) fn in_one_shape(&mut self, print: impl FnOnce(&mut Self) -> Lowered<'d>) -> Option<Lowered<'d>> {
+    /// What is printed of a node, unless it holds parts that want the value in different shapes. That is found out once: a node
+    /// within such a node is printed again with it.
+    pub(super) fn in_one_shape(
+        &mut self,
+        id: NodeId,
+        print: impl FnOnce(&mut Self) -> Lowered<'d>,
+    ) -> Option<Lowered<'d>> {
+        if self.torn.contains(&id) {
+            return None;
+        }
         let around = std::mem::replace(&mut self.parts, Wanting::OneShape);
         let mark = self.mark();
         let lowered = print(self);
@@ -96,6 +107,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             Wanting::OneShape => Some(lowered),
             Wanting::Several => {
                 self.take_back(mark);
+                self.torn.insert(id);
                 None
             }
         }

@@ -215,16 +215,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A list, and what is not in it yet of another: a schema that is merged with itself over and over must not grow.
     fn joined<T: Copy>(&self, own: &'g [T], more: &'g [T], same: impl Fn(&T, &T) -> bool) -> &'g [T] {
-        if own.is_empty() || more.is_empty() {
-            return if own.is_empty() { more } else { own };
-        }
-        let mut all = own.to_vec();
-        for item in more {
-            if !all.iter().any(|other| same(other, item)) {
-                all.push(*item);
-            }
-        }
-        if all.len() == own.len() { own } else { self.nodes.list(&all) }
+        joined(own, more, same, self.nodes)
     }
 
     fn meet_arrays(&mut self, a: &ArrayRules<'g>, b: &ArrayRules<'g>) -> ArrayRules<'g> {
@@ -375,13 +366,26 @@ fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T
     }
 }
 
+/// One list of both, each thing once.
+fn joined<'g, T: Copy>(own: &'g [T], more: &'g [T], same: impl Fn(&T, &T) -> bool, arena: &'g Arena) -> &'g [T] {
+    if own.is_empty() || more.is_empty() {
+        return if own.is_empty() { more } else { own };
+    }
+    let mut all = own.to_vec();
+    for item in more {
+        if !all.iter().any(|other| same(other, item)) {
+            all.push(*item);
+        }
+    }
+    if all.len() == own.len() { own } else { arena.list(&all) }
+}
+
 fn meet_numbers<'g, 'd>(a: &NumberRules<'g, 'd>, b: &NumberRules<'g, 'd>, arena: &'g Arena) -> NumberRules<'g, 'd> {
     let pick = |x: Option<Bound>, y: Option<Bound>, side| match (x, y) {
         (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
     };
-    let mut multiples = [a.multiples, b.multiples].concat();
-    multiples.dedup_by(|x, y| x.same(y));
+    let multiples = joined(a.multiples, b.multiples, |x, y| x.same(y), arena);
     // A multiple of 6 is a multiple of 3.
     let coarser = |x: &Json<'_>, y: &Json<'_>| match (x.as_count(), y.as_count()) {
         (Some(x), Some(y)) => x != y && y != 0 && x % y == 0,

@@ -254,6 +254,10 @@ struct Mark {
     definitions: usize,
     shapes: usize,
     meanings: usize,
+    unions: usize,
+    printed: Printed,
+    deepest: u64,
+    repeated: usize,
 }
 
 /// Counts of what was printed.
@@ -321,6 +325,8 @@ struct Lowerer<'g, 'd, 'c> {
     unions: Vec<Told>,
     boxes: Boxes,
     depth: usize,
+    /// The place of the node that is being printed, or the nearest one around it that has one.
+    here: Option<Place>,
     /// Unions around the one whose types are asked for.
     typing: usize,
     /// Objects around the node that is being printed.
@@ -338,6 +344,10 @@ struct Lowerer<'g, 'd, 'c> {
     root_in_place: bool,
     trust: Trust,
     parts: Wanting,
+    /// Nodes that were found to hold parts which want the value in different shapes.
+    torn: HashSet<NodeId>,
+    /// Whether the places of a tuple were found to be alike.
+    alike: HashMap<Vec<NodeId>, bool>,
     relied: Relied<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
@@ -360,9 +370,10 @@ const INLINE_BYTES: usize = 24 * 1024;
 impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn new(read: &'c Read<'g, 'd>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, way: Way) -> Self {
         let caps = dialect.caps(options.slot);
-        let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
+        let typed = |kw: Kw| !caps.must(Demand::Typed) || caps.typed_by.has(kw);
+        let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs) && typed(Kw::Ref);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
-        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown;
+        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown && typed(Kw::OpenRef);
         let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
             (false, _) => Refs::Inline,
             (true, true) => Refs::Acyclic,
@@ -418,6 +429,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             unions: Vec::new(),
             boxes: way.boxes,
             depth: 0,
+            here: None,
             typing: 0,
             objects: 0,
             deepest: 0,
@@ -428,6 +440,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             root_in_place: false,
             trust: way.trust,
             parts: Wanting::OneShape,
+            torn: HashSet::default(),
+            alike: HashMap::default(),
             relied: Relied::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
@@ -478,6 +492,10 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             definitions: self.definitions.len(),
             shapes: self.relied.shapes.len(),
             meanings: self.relied.meanings.len(),
+            unions: self.unions.len(),
+            printed: self.printed,
+            deepest: self.deepest,
+            repeated: self.repeated,
         }
     }
 
@@ -487,6 +505,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         self.changes.truncate(mark.so_far.changes);
         self.relied.shapes.truncate(mark.shapes);
         self.relied.meanings.truncate(mark.meanings);
+        self.unions.truncate(mark.unions);
+        (self.printed, self.deepest, self.repeated) = (mark.printed, mark.deepest, mark.repeated);
         self.inlined.clear();
         self.queue.retain(|index| *index < mark.definitions);
         for taken in self.definitions.drain(mark.definitions..) {
@@ -526,6 +546,12 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     ) {
         let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
         self.changes.push(Edit { place, code, keyword, action, effect, detail });
+    }
+
+    /// Records that an annotation may not stand beside a reference.
+    fn drop_note(&mut self, place: Option<Place>, keyword: NoteKey<'d>, why: &'static str) {
+        let (code, detail) = (self.demand_code(Demand::RefAlone), Cow::Borrowed(why));
+        self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
 
     /// Records that a key which is no keyword was dropped.

@@ -37,7 +37,14 @@ impl<'d> Lowerer<'_, 'd, '_> {
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
             let code = self.demand_code(Demand::NoNull);
-            self.change(&code, None, Kw::Nullable, Action::Rewritten, Effect::Same, "`null` is said by `nullable`");
+            self.change(
+                &code,
+                self.here,
+                Kw::Nullable,
+                Action::Rewritten,
+                Effect::Same,
+                "`null` is said by `nullable`",
+            );
             let beside = self.caps.beside_union.has(Kw::Nullable);
             return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
         }
@@ -56,7 +63,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
     pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         if lowered.null {
             let code = self.demand_code(Demand::NoNull);
-            self.change(&code, None, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
+            self.change(&code, self.here, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
             return self.at_most_one(lowered);
         }
         lowered

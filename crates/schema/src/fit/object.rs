@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
-use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM};
+use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
@@ -13,6 +13,7 @@ use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
 use crate::report::{Action, Effect};
+use crate::spelling::Spelling;
 use crate::types::Types;
 
 /// What an object says of properties it does not declare.
@@ -72,6 +73,9 @@ impl Printed<'_> {
         Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent }
     }
 }
+
+/// Room for the number that tells keys apart which are spelled alike.
+const NUMBER_ROOM: usize = 8;
 
 /// The key under which undeclared properties travel beside declared ones.
 const REST: &str = "additional_properties";
@@ -152,6 +156,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.property(*id, must);
+            let json = self.told_its_name(json, key, wire);
             if needed {
                 own.required.push(Json::Str(wire));
             } else {
@@ -561,6 +566,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }
 
+    /// The schema of a property whose key lost letters on the way, with the key in its description.
+    fn told_its_name(&mut self, json: Json<'d>, key: &str, wire: &str) -> Json<'d> {
+        let lost = |letter: char| letter.is_alphanumeric() && !letter.is_ascii();
+        if key == wire || !key.contains(lost) || self.spill_mode == Spill::Off {
+            return json;
+        }
+        let lowered = Lowered { json, lens: LensId::SAME, null: false };
+        self.with_facts(lowered, &[format!("(key: {key})")]).json
+    }
+
     /// The key as the dialect can spell it.
     fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
         let fits = |rules: &[(Arc<str>, regex::Regex)]| rules.iter().all(|(_, rule)| rule.is_match(key));
@@ -569,18 +584,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return key;
         }
         let demand = if at_root { Demand::RootKeys } else { Demand::Keys };
-        let mut name: String = key
-            .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' })
-            .collect();
-        let trimmed = name.trim_end_matches('_').len();
-        if trimmed > 0 {
-            name.truncate(trimmed);
-        }
-        if name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
-            name.insert(0, '_');
-        }
-        name.truncate(56);
+        let (keys, root_keys) = (&self.caps.keys, &self.caps.root_keys);
+        let accepts = |name: &str| {
+            let rules = keys.iter().chain(root_keys.iter().filter(|_| pos == Pos::Root));
+            rules.into_iter().all(|(_, rule)| rule.is_match(name))
+        };
+        let spelling = Spelling(&accepts);
+        // A number may have to be put behind it.
+        let name = spelling.respelled(key, "key", spelling.limit().saturating_sub(NUMBER_ROOM).max(1));
+        let stem = name.trim_end_matches('_');
+        let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {
             let declared = node.rules.object().into_iter().flat_map(|rules| rules.properties);
             Names::of(declared.map(|(own, _)| (*own).to_owned()))

@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 
+use super::budget::{is_of_objects, look_at_subschemas};
 use super::edit::Edit;
 use super::emit::described;
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
@@ -66,8 +67,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 ]);
                 return Lowered { json, ..referred };
             }
-            let code = self.demand_code(Demand::RefAlone);
-            self.change(&code, node.place, Kw::Description, Action::Dropped, Effect::Note, "a reference stands alone");
+            for note in node.notes {
+                self.drop_note(node.place, note.key, "a reference stands alone");
+            }
             return referred;
         }
         self.inline(id, node, target, pos)
@@ -256,15 +258,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.may_not_repeat() {
             return self.as_text(id, &code, "too large to repeat");
         }
-        if self.opened.contains(&id) {
-            return self.lower_loop(id);
+        // A reference that only says something of its target is that target: it may have been made up just now, and again within.
+        let known_as = if node.is_bare() && node.rules.logic().is_none() && pos != Pos::Root { target } else { id };
+        if self.opened.contains(&known_as) {
+            return self.lower_loop(if self.refs == Refs::Keep { known_as } else { id });
         }
         let flat = self.flatten(id);
         let merged = self.graph[flat];
-        self.opened.push(id);
+        self.opened.push(known_as);
         let lowered = self.repeat(|own| own.lower_merged(flat, merged, pos));
         self.opened.pop();
-        self.close_loop(id, lowered)
+        self.close_loop(known_as, lowered)
     }
 
     /// The target with nothing but another description: the print of the target serves, if its own description is just
@@ -276,22 +280,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let description = node.note(Kw::Description)?;
         let written = self.graph[target].note(Kw::Description);
-        let mut lowered = self.inline_target(target, pos);
-        let members = lowered.json.as_obj()?;
-        if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef))) {
+        let mark = self.mark();
+        let lowered = self.inline_target(target, pos);
+        let members = lowered.json.as_obj().unwrap_or_default();
+        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef)));
+        let own = lowered.json.get(Kw::Description.name());
+        if alone || members.is_empty() || own.is_some_and(|own| written != Some(own)) {
+            self.take_back(mark);
             return None;
         }
-        match lowered.json.get(Kw::Description.name()) {
-            Some(own) if written == Some(own) => {
-                lowered.json = self.arena.with(lowered.json, Kw::Description.name(), *description);
-            }
-            Some(_) => return None,
-            None if self.caps.accepts(Kw::Description) => {
-                lowered.json = described(lowered.json, *description, self.arena);
-            }
-            None => {}
-        }
-        Some(lowered)
+        let json = if own.is_some() {
+            self.arena.with(lowered.json, Kw::Description.name(), *description)
+        } else if self.caps.accepts(Kw::Description) {
+            described(lowered.json, *description, self.arena)
+        } else {
+            lowered.json
+        };
+        Some(Lowered { json, ..lowered })
     }
 
     fn inline_target(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
@@ -411,12 +416,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
 /// How many objects stand within each other in a printed schema.
 fn height(json: &Json<'_>) -> u64 {
-    match json {
-        Json::Obj(members) => {
-            let below = members.iter().map(|(_, value)| height(value)).max().unwrap_or(0);
-            below + u64::from(members.iter().any(|(key, _)| *key == Kw::AdditionalProperties.name()))
-        }
-        Json::Arr(items) => items.iter().map(height).max().unwrap_or(0),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => 0,
-    }
+    let mut below = 0;
+    look_at_subschemas(json, &mut |child| below = below.max(height(child)));
+    below + u64::from(is_of_objects(json))
 }

@@ -3,6 +3,7 @@
 
 use super::disjoint::Apart;
 use super::emit::described;
+use super::names::Names;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
@@ -18,10 +19,16 @@ use crate::types::Types;
 /// More branches than this are not multiplied out.
 const MAX_PRODUCT: usize = 32;
 
+/// Nor are branches that would have more properties than this together, counting what stands beside them.
+const MAX_WEIGHT: usize = 600;
+
+/// A union has no more branches than this: they are compared with each other.
+const MAX_BRANCHES: usize = 4096;
+
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos)
-            && let Some(lowered) = self.in_one_shape(|own| own.emit(node, pos))
+            && let Some(lowered) = self.in_one_shape(id, |own| own.emit(node, pos))
         {
             return lowered;
         }
@@ -40,9 +47,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut branches = vec![base];
         for union in unions {
             let product = branches.len() * union.branches.len();
-            if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len()))
-                || product * weight > 600
-            {
+            // A union with nothing beside it is not multiplied by anything.
+            let alone = branches == [base] && silent;
+            let too_heavy = if alone { product > MAX_BRANCHES } else { product * weight > MAX_WEIGHT };
+            if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || too_heavy {
                 let code = self.refusal_code(Kw::AllOf);
                 let detail = "too many combinations: one of the unions is left out".to_owned();
                 self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
@@ -372,15 +380,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch");
         let closed = self.nothing();
         let mut properties = Vec::with_capacity(branches.len());
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Vec<String> = Vec::with_capacity(branches.len());
+        let mut taken = Names::default();
         for branch in branches {
-            let kind = self.types_of(*branch).name().unwrap_or("option").to_owned();
-            let mut name = format!("{kind}_value");
-            let mut count = 1;
-            while names.contains(&name) {
-                count += 1;
-                name = format!("{kind}_value_{count}");
-            }
+            let kind = self.types_of(*branch).name().unwrap_or("option");
+            let name = taken.unique(format!("{kind}_value"));
             properties.push((self.arena.text(&name), *branch));
             names.push(name);
         }

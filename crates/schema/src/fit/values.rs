@@ -1,6 +1,7 @@
 //! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
 
 use super::emit::Sheet;
+use super::names::Names;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Node, Rules};
@@ -163,25 +164,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Carries values as labels: strings that stand for them.
     fn labelled(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
-        let mut taken: foldhash::HashSet<String> = values
-            .iter()
-            .filter_map(|value| value.as_str())
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let texts = values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty());
+        let mut names = Names::of(texts.map(str::to_owned));
         for value in values {
-            let text = value.as_str();
-            let label = match text {
-                Some("") => "(empty)".to_owned(),
+            let label = match value.as_str() {
+                Some("") => names.unique("(empty)".to_owned()),
                 Some(text) => text.to_owned(),
-                None => value.to_string(),
+                None => names.unique(value.to_string()),
             };
-            let own = text.is_some_and(|text| !text.is_empty());
-            let mut unique = label.clone();
-            while !own && !taken.insert(unique.clone()) {
-                unique.push('_');
-            }
-            labels.push((unique, value.to_value()));
+            labels.push((label, value.to_value()));
         }
         let code = [Demand::EnumStrings, Demand::EnumNotBlank, Demand::EnumScalars, Demand::NoNull]
             .into_iter()

@@ -439,14 +439,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             self.allow_null(&mut node, place);
         }
         self.forget_siblings(&mut node, place);
-        if let (Some(values), Some(types)) = (node.rules.values(), node.types) {
-            let fitting = arena.filtered(values, |value| types.meets(Types::of(value)));
-            if fitting.len() < values.len() {
-                node = node.asking(Rules { values: Some(fitting), ..node.rules.all() }, arena);
-                let detail = "values that the type refuses are left out";
-                self.change("READ-ENUM", place, Kw::Enum.name(), Action::Dropped, Effect::Same, detail);
-            }
-        }
+        self.settle_values(&mut node, place);
         Ok(node)
     }
 

@@ -3,6 +3,7 @@
 
 mod keywords;
 mod resolve;
+mod values;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Names that a provider accepts. The rule is a regular expression in the dialect's row; what it allows is found by asking it.
+//! Names of tools that a provider accepts, each once.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,8 @@ use regex::Regex;
 
 use super::ToolList;
 use crate::dialect::{Demand, RuleRow};
+use crate::spelling::Spelling;
 use crate::{Action, Change, Dialect, Effect};
-
-/// No provider allows longer names than this.
-const LONGEST: usize = 256;
-/// Hexadecimal digits of the hash that stands for what was cut off.
-const HASH_DIGITS: usize = 8;
 
 /// The name of each tool for the target, with the change where it is another one.
 ///
@@ -70,8 +66,10 @@ impl<'a> NameRule<'a> {
 
     /// A name that is accepted and not taken, close to the given one.
     fn free_name(&self, name: &str, taken: &mut HashSet<String>) -> String {
-        let limit = (1..=LONGEST).rev().find(|length| self.accepts(&"a".repeat(*length))).unwrap_or(LONGEST);
-        let stem = self.repaired(name, limit);
+        let accepts = |name: &str| self.accepts(name);
+        let spelling = Spelling(&accepts);
+        let limit = spelling.limit();
+        let stem = spelling.respelled(name, "tool", limit);
         if taken.insert(stem.clone()) {
             return stem;
         }
@@ -86,29 +84,4 @@ impl<'a> NameRule<'a> {
             number += 1;
         }
     }
-
-    fn repaired(&self, name: &str, limit: usize) -> String {
-        if self.accepts(name) {
-            return name.to_owned();
-        }
-        let filler = if self.accepts("a_a") { '_' } else { 'x' };
-        let mut repaired: String =
-            name.chars().map(|letter| if self.accepts(&format!("a{letter}a")) { letter } else { filler }).collect();
-        if !repaired.contains(|letter: char| letter.is_alphanumeric()) {
-            repaired = format!("tool{filler}{}", hash(name));
-        } else if !repaired.chars().next().is_some_and(|first| self.accepts(&first.to_string())) {
-            repaired.insert(0, if self.accepts("_") { '_' } else { 't' });
-        }
-        if repaired.chars().count() > limit {
-            let kept = limit.saturating_sub(HASH_DIGITS + 1);
-            repaired = repaired.chars().take(kept).chain([filler]).chain(hash(name).chars()).take(limit).collect();
-        }
-        repaired
-    }
-}
-
-/// FNV-1a: short, and the same on every machine and in every version.
-fn hash(text: &str) -> String {
-    let folded = text.bytes().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    format!("{folded:0HASH_DIGITS$x}")
 }

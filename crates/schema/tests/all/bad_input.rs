@@ -218,6 +218,17 @@ fn definitions_that_double_do_not_explode() {
 }
 
 #[test]
+fn multiples_that_are_met_again_and_again_do_not_explode() {
+    let mut defs = Map::new();
+    defs.insert("d0".to_owned(), json!({"allOf": [{"multipleOf": 2}, {"multipleOf": 3}]}));
+    for index in 1..60 {
+        let last = json!({ "$ref": format!("#/$defs/d{}", index - 1) });
+        defs.insert(format!("d{index}"), json!({"allOf": [last, last]}));
+    }
+    fits_soon(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d59"}}, "$defs": defs}));
+}
+
+#[test]
 fn unions_that_multiply_do_not_explode() {
     let pairs: Vec<Value> = (0..30)
         .map(|index| json!({"anyOf": [{"required": [format!("a{index}")]}, {"required": [format!("b{index}")]}]}))
@@ -230,6 +241,17 @@ fn a_union_of_a_hundred_thousand_branches_fits() {
     let branches: Vec<Value> =
         (0..100_000).map(|index| json!({"type": "string", "const": format!("v{index}")})).collect();
     fits_soon_for(&json!({"type": "object", "properties": {"a": {"anyOf": branches}}}), &some_dialects());
+}
+
+#[test]
+fn a_union_of_a_thousand_branches_keeps_them() {
+    let branches: Vec<Value> =
+        (0..1_000).map(|index| json!({"type": "string", "const": format!("v{index}"), "description": "one"})).collect();
+    let schema = json!({"type": "object", "properties": {"a": {"anyOf": branches}}, "required": ["a"]});
+    for id in ["gemini-openapi", "anthropic", "mistral"] {
+        let fitted = fit(&schema, dialect(id).expect("a dialect"), &FitOptions::default()).expect("a fit");
+        assert!(fitted.schema.to_string().contains("v999"), "{id}");
+    }
 }
 
 #[test]
