@@ -92,12 +92,13 @@ impl Check {
     fn find(&self, input: &Input, dialect: &Dialect) -> Result<Vec<Finding>> {
         let tools = input.tools.as_ref();
         let slot = self.slot.map_or(input.slot, SlotArg::slot);
-        let body = input.body.as_ref().filter(|_| slot == Slot::Output);
-        let violations = match (tools, body) {
+        let body = input.body.as_ref().filter(|_| slot == Slot::Output || tools.is_some());
+        let mut violations = match (tools, body) {
             (Some(list), _) => check_tools(list, dialect),
-            (None, Some(body)) => check_output(&body.output, dialect),
+            (None, Some(_)) => Vec::new(),
             (None, None) => check_text(&input.text, dialect, slot).map_err(|error| input.refused(error))?,
         };
+        violations.extend(body.into_iter().flat_map(|body| check_output(&body.output, dialect)));
         let text = body.map_or(&input.text, |body| &body.text);
         let lines = Lines::find(text, violations.iter().map(|violation| violation.at.as_str()));
         let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::Verdict;
 use crate::args::{FitArgs, Json, Patience, read_target};
 use crate::diff::write_side_by_side;
+use crate::known::note;
 use crate::input::{Input, parse, unreadable};
 use crate::prove::{Proof, Prover};
 use crate::style::{Style, Tone};
@@ -95,6 +96,10 @@ impl Fit {
         let options = self.how.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;
         let fitted = Fitted::of(&input, &target, &options)?;
+        if let (Fitted::Tools { .. }, Some(body)) = (&fitted, &input.body) {
+            let at = &body.output.at;
+            note(&format!("only the tools are fitted; give the output schema at `{at}` on its own"));
+        }
         let trips = values.map(|values| fitted.trips(values, target.shape())).transpose()?;
         let mut outcome = Outcome { fitted, trips, proofs: Vec::new() };
         if self.prove {

@@ -59,13 +59,17 @@ impl Input {
         // Text that is not JSON is left to the reader of schemas, which says where it goes wrong.
         let document = if says_schema(&text) { None } else { parse(&text).ok() };
         let tools = document.as_ref().and_then(read_tools);
-        let output = document.as_ref().filter(|_| tools.is_none()).and_then(read_output);
-        Ok(match output {
-            Some(output) => {
+        let output = document.as_ref().and_then(read_output);
+        Ok(match (output, tools) {
+            (Some(output), None) => {
                 let schema = output.schema.to_string();
-                Self { name, text: schema, tools, slot: Slot::Output, body: Some(Body { text, output }) }
+                Self { name, text: schema, tools: None, slot: Slot::Output, body: Some(Body { text, output }) }
             }
-            None => Self { name, text, tools, slot: Slot::Tool, body: None },
+            (Some(output), tools) => {
+                let body = Body { text: text.clone(), output };
+                Self { name, text, tools, slot: Slot::Tool, body: Some(body) }
+            }
+            (None, tools) => Self { name, text, tools, slot: Slot::Tool, body: None },
         })
     }
 

@@ -75,3 +75,13 @@ pub use tools::{
     FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, check_output, check_tools, fit_tools,
     is_schema, read_output, read_tools,
 };
+
+/// What is shared between threads by callers.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Dialect>();
+    shared::<Fitted>();
+    shared::<FittedTools>();
+    shared::<FitCache>();
+    shared::<Lens>();
+};

@@ -24,6 +24,13 @@ pub struct Change {
     pub detail: Cow<'static, str>,
 }
 
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, at, keyword, action, effect, detail } = self;
+        write!(f, "{code} at `{at}`: `{keyword}` {action} ({effect}): {detail}")
+    }
+}
+
 /// What a change does to the set of accepted values, seen through the lens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -7,6 +7,8 @@ mod node;
 mod text;
 mod well_formed;
 
+use std::fmt;
+
 use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
@@ -44,6 +46,12 @@ pub struct Violation {
     pub says: String,
     /// Where the rule is from.
     pub source: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at `{}` ({}): {}", self.code, self.at, self.severity, self.says)
+    }
 }
 
 /// Everything in a schema that a dialect refuses, ignores or finds too large.

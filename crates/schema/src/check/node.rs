@@ -465,6 +465,9 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         | Demand::MaxChars
         | Demand::MaxItemsSum
         | Demand::SchemaNotText
+        | Demand::HasSchema
+        | Demand::HasTools
+        | Demand::OutputName
         | Demand::ToolName
         | Demand::UniqueNames
         | Demand::MaxDescription

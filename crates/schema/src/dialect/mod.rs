@@ -257,14 +257,17 @@ impl Dialect {
         self.once.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
     }
 
-    /// The rows about names of tools, and their patterns.
-    pub(crate) fn name_rows(&self) -> impl Iterator<Item = (&RuleRow, &Regex)> {
+    /// The rows with a demand about names of tools or formats, and their patterns.
+    pub(crate) fn patterns(&self, demand: Demand) -> impl Iterator<Item = (&RuleRow, &Regex)> {
         let rows = self.rule_rows(Slot::Tool);
         let find = || {
-            let named = rows.iter().enumerate().filter(|(_, row)| row.demand == Demand::ToolName);
+            let about_names = [Demand::ToolName, Demand::OutputName];
+            let named = rows.iter().enumerate().filter(|(_, row)| about_names.contains(&row.demand));
             named.filter_map(|(index, row)| Some((index, Regex::new(row.pattern.as_deref()?).ok()?))).collect()
         };
-        self.once.names.get_or_init(find).iter().filter_map(|(index, pattern)| Some((rows.get(*index)?, pattern)))
+        let patterns = self.once.names.get_or_init(find).iter();
+        let all = patterns.filter_map(|(index, pattern)| Some((rows.get(*index)?, pattern)));
+        all.filter(move |(row, _)| row.demand == demand)
     }
 
     /// The most tools that a request may have, and the code of the rule that says so.
@@ -516,7 +519,7 @@ fn missing_parameter(row: &RuleRow) -> Option<&'static str> {
             | Demand::RequestUnions
             | Demand::RequestChars
     );
-    let needs_pattern = matches!(row.demand, Demand::Keys | Demand::RootKeys | Demand::ToolName);
+    let needs_pattern = matches!(row.demand, Demand::Keys | Demand::RootKeys | Demand::ToolName | Demand::OutputName);
     let needs_refuse = matches!(row.demand, Demand::RootPlain | Demand::OwnKeywords | Demand::Patterns);
     if needs_limit && row.limit.is_none() {
         Some("limit")

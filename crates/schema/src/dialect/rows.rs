@@ -272,6 +272,12 @@ pub(crate) enum Demand {
     MaxItemsSum,
     /// The schema of a tool is an object, never JSON text.
     SchemaNotText,
+    /// A tool has a schema.
+    HasSchema,
+    /// A list of tools is not empty.
+    HasTools,
+    /// The name of an output format matches `pattern`.
+    OutputName,
     /// The name of a tool matches `pattern`.
     ToolName,
     /// The names of tools differ.

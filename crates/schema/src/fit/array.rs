@@ -258,6 +258,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let losses = self.losses_since(mark.so_far.changes);
         let alike = rest.iter().all(|id| {
             let before = self.changes.len();
+            // Only one of them is printed in the end.
+            self.printed = mark.printed;
             let other = self.lower(*id, Pos::Other);
             other.json.same(&model.json)
                 && other.null == model.null

@@ -45,7 +45,8 @@ pub(super) fn meet_budgets<'d>(
     if dialect.fallback().is_none()
         && let Some(cut) = long_enums(&json, caps)
     {
-        let code = code(Demand::MaxEnumValues);
+        let demand = if caps.must(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
+        let code = code(demand);
         let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_long_enum(json, cut, arena)).unwrap_or(json);
     }

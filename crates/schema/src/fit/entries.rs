@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
 use crate::report::{Action, Effect};
+use crate::types::Types;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a reference leads to a map that will be printed as a list of entries.
@@ -130,7 +131,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if key_pattern.is_some() && rules.properties.is_empty() {
             effect = Effect::Same;
         }
-        if !rules.rare.names.is_empty() {
+        let named = self.schema_of_keys(rules).filter(|_| key_pattern.is_none());
+        if !rules.rare.names.is_empty() && named.is_none() {
             effect = Effect::Wider;
         }
         let detail = "carried as a list of entries".to_owned();
@@ -152,14 +154,30 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.null_here(lowered)
         };
         let of_string = (Kw::Type.name(), Json::Str("string"));
-        let key = match key_pattern {
-            Some(pattern) => self.arena.obj(&[of_string, (Kw::Pattern.name(), self.arena.str(pattern))]),
-            None => self.arena.obj(&[of_string]),
+        let key = match (key_pattern, named) {
+            (Some(pattern), _) => self.arena.obj(&[of_string, (Kw::Pattern.name(), self.arena.str(pattern))]),
+            (None, Some(named)) => named,
+            (None, None) => self.arena.obj(&[of_string]),
         };
         let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
         let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), names);
         let list = [(Kw::Type.name(), Json::Str("array")), (Kw::Items.name(), item)];
         (self.arena.obj(&list), lowered.lens)
+    }
+
+    /// What the keys of a map must be, where that can be said of the key of an entry.
+    fn schema_of_keys(&mut self, rules: &ObjectRules<'g, 'd>) -> Option<Json<'d>> {
+        let [names] = rules.rare.names else { return None };
+        let text = self.graph.add(Node { types: Some(Types::STRING), ..Node::default() });
+        let key = self.both(*names, text);
+        let mark = self.mark();
+        let said = self.lower_exactly(key);
+        let of_strings = |json: &Json<'_>| json.get(Kw::Type.name()).and_then(Json::as_str) == Some("string");
+        let said = said.filter(of_strings);
+        if said.is_none() {
+            self.take_back(mark);
+        }
+        said
     }
 
     fn takes_pattern(&self, pattern: &str) -> bool {

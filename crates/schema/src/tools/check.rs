@@ -36,8 +36,10 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
         }
-        if entry.extra.written == Written::AsText {
-            found.extend(tool.as_text(dialect));
+        match entry.extra.written {
+            Written::AsSchema => {}
+            Written::AsText => found.extend(tool.as_text(dialect)),
+            Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
         }
         let named = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
@@ -71,7 +73,9 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
     let all = Subject { name: "tools", index: 0 };
-    over.chain(uniform).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
+    let none = list.tools.is_empty() && list.hosted.is_empty();
+    let empty = rows(dialect, Demand::HasTools).filter(|_| none).map(|row| (row, 0));
+    over.chain(uniform).chain(empty).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
 }
 
 /// A tool and its place in the list, by which providers name it in their answers.
@@ -92,12 +96,15 @@ impl Tool<'_> {
 
     /// What is said of a schema that is JSON text.
     fn as_text(&self, dialect: &Dialect) -> Vec<Violation> {
-        let found: Vec<Violation> = rows(dialect, Demand::SchemaNotText)
-            .map(|row| violation_beside(row, dialect, self.subject(), (&self.entry.at, ""), 0))
-            .collect();
+        let found: Vec<Violation> =
+            rows(dialect, Demand::SchemaNotText).map(|row| self.about_schema(row, dialect)).collect();
         let own =
             || unreadable(&self.subject(), &self.entry.at, "it is JSON text in a string, where an object belongs");
         if found.is_empty() { vec![own()] } else { found }
+    }
+
+    fn about_schema(&self, row: &RuleRow, dialect: &Dialect) -> Violation {
+        violation_beside(row, dialect, self.subject(), (&self.entry.at, ""), 0)
     }
 
     fn check_description(&self, dialect: &Dialect) -> Vec<Violation> {
@@ -126,7 +133,12 @@ impl Tool<'_> {
 /// ```
 pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> {
     let name = output.name.as_deref().unwrap_or(Subject::default().name);
-    check_part(&output.schema, &output.at, dialect, Slot::Output, &Subject { name, index: 0 })
+    let subject = Subject { name, index: 0 };
+    let mut found = check_part(&output.schema, &output.at, dialect, Slot::Output, &subject);
+    let at = output.at.rsplit_once('/').map_or_else(String::new, |(around, _)| format!("{around}/name"));
+    let refusing = dialect.patterns(Demand::OutputName).filter(|(_, pattern)| !pattern.is_match(name));
+    found.extend(refusing.map(|(row, _)| violation_beside(row, dialect, subject, (&at, "name"), 0)));
+    found
 }
 
 /// Checks a schema that stands somewhere in a document.

@@ -19,7 +19,7 @@ pub(super) const UNREADABLE: &str = "READ-TOOL";
 const NO_ROOM: &str = "TOOL-SHAPE";
 
 /// A tool list for one target.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FittedTools {
     /// The tools, in the caller's order.
@@ -33,7 +33,7 @@ pub struct FittedTools {
 }
 
 /// One tool, fitted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FittedTool {
     /// The name for the provider.
@@ -126,6 +126,10 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
         tool.settle_output(fit, entry, dialect, &options);
         tool.settle_description(entry, dialect);
         tool.settle_extra(entry, dialect.shape());
+        if entry.strict == Some(true) && !dialect.strict() {
+            let detail = format!("`{}` is met without the strict flag, which goes", dialect.id());
+            tool.changes.push(note(NO_ROOM, entry.holder.clone(), "strict", Action::FellBack, detail));
+        }
     }
     let shape = dialect.shape();
     let (hosted, changes) = settle_hosted(list, shape);
@@ -134,6 +138,11 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
     for row in rows(dialect, Demand::MaxTools).filter(|row| exceeds(row, count as u64)) {
         let detail =
             format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
+        fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
+    }
+    let chars: u64 = fitted.tools.iter().map(|tool| counts(&tool.schema).chars).sum();
+    for row in rows(dialect, Demand::RequestChars).filter(|row| exceeds(row, chars)) {
+        let detail = format!("the schemas have {chars} characters together, which may be more than the provider takes");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
     }
     fitted

@@ -52,7 +52,7 @@ pub(super) struct NameRule<'a> {
 
 impl<'a> NameRule<'a> {
     pub(super) fn of(dialect: &'a Dialect) -> Self {
-        Self { rows: dialect.name_rows().collect(), unique: dialect.rule(Demand::UniqueNames) }
+        Self { rows: dialect.patterns(Demand::ToolName).collect(), unique: dialect.rule(Demand::UniqueNames) }
     }
 
     /// The rows that refuse a name.

@@ -12,8 +12,14 @@ const WAYS: &[&[&str]] = &[
     &["format", "schema"],
     &["generationConfig", "responseJsonSchema"],
     &["generationConfig", "responseSchema"],
+    &["generation_config", "response_json_schema"],
+    &["generation_config", "response_schema"],
     &["responseJsonSchema"],
     &["responseSchema"],
+    &["response_json_schema"],
+    &["response_schema"],
+    &["outputConfig", "textFormat", "structure", "jsonSchema", "schema"],
+    &["textFormat", "structure", "jsonSchema", "schema"],
     &["response_format", "schema"],
     &["guided_json"],
 ];
@@ -46,7 +52,12 @@ pub fn read_output(document: &Value) -> Option<OutputSchema> {
         let format = around.iter().try_fold(document, |value, key| value.get(key))?;
         let schema = format.get(last)?;
         let at: String = way.iter().flat_map(|key| ["/", key]).collect();
-        schema.is_object().then(|| OutputSchema { schema: schema.clone(), at, name: name_of(format) })
+        // Bedrock wants the schema as JSON text.
+        let schema = match schema.as_str() {
+            Some(text) => serde_json::from_str(text).ok()?,
+            None => schema.clone(),
+        };
+        schema.is_object().then(|| OutputSchema { schema, at, name: name_of(format) })
     };
     if let Some(output) = WAYS.iter().find_map(found) {
         return Some(output);

@@ -189,7 +189,8 @@ impl Layout {
         let holder = self.wrapper.map_or(Some(map), |key| map.get(key).and_then(Value::as_object));
         let has_schema = holder.is_some_and(|holder| self.schema.iter().any(|key| holder.contains_key(*key)));
         match (self.tag, self.wrapper) {
-            (Some(own), _) => tag == Some(own) && holder.is_some(),
+            (Some(own), Some(_)) => tag.is_none_or(|tag| tag == own) && holder.is_some(),
+            (Some(own), None) => tag == Some(own),
             (None, Some(_)) => holder.is_some(),
             (None, None) => has_schema && tag.is_none_or(|tag| tag == CUSTOM),
         }

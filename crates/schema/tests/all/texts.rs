@@ -110,3 +110,18 @@ fn what_a_text_quotes_is_not_filled_in_again() {
         ["Invalid schema for function 'do_it': '{name}' is not of type 'string'."]
     );
 }
+
+#[test]
+fn tools_without_a_schema_lists_without_tools_and_names_of_formats_are_judged() {
+    let bare = json!({"tools": [{"name": "now"}]});
+    assert_eq!(told("anthropic", &bare, "ANT-TOOL-01"), ["tools.0.custom.input_schema: Field required"]);
+    assert_eq!(told("mcp", &bare, "MCP-02"), ["Invalid schema for tool now: inputSchema: Required"]);
+    assert!(told("openai", &bare, "ANT-TOOL-01").is_empty());
+    assert_eq!(told("openai", &json!({"tools": []}), "OAI-CHAT-07").len(), 1);
+    assert_eq!(told("gemini", &json!([{"functionDeclarations": []}]), "GEM-FN-16").len(), 1);
+    let format =
+        json!({"name": "Cart`1", "schema": {"type": "object", "properties": {}, "additionalProperties": false}});
+    let named = "Invalid 'response_format.json_schema.name': string does not match pattern. Expected a string that \
+                 matches the pattern '^[a-zA-Z0-9_-]+$'.";
+    assert_eq!(told("openai-strict", &format, "OAI-CHAT-30"), [named]);
+}
