@@ -145,7 +145,7 @@ fn steps<'w>(tokens: &'w [String], document: &Json<'_>) -> Vec<Step<'w>> {
         map = holds.is_some_and(|holds| matches!(holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
         json = json.and_then(|json| match json {
             Json::Arr(items) => items.get(token.parse::<usize>().ok()?).copied(),
-            _ => json.get(token).copied(),
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Obj(_) => json.get(token).copied(),
         });
     }
     steps

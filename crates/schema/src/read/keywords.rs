@@ -113,12 +113,13 @@ const FEW_NAMES: usize = 32;
 impl<'g, 'd> Reader<'g, 'd> {
     pub(super) fn read_members(
         &mut self,
+        json: &'d Json<'d>,
         members: &'d [Member<'d>],
         place: Place,
         scope: Scope<'d>,
     ) -> Result<Node<'g, 'd>, ReadError> {
         let mut sketch = Sketch::at(place);
-        let scope = self.enter(members, place, scope);
+        let scope = self.enter(json, place, scope);
         let notes = self.notes.len();
         let mut in_snake_case = KwSet::default();
         for kw in members.iter().filter_map(|(key, _)| Kw::of_snake_case(key)) {

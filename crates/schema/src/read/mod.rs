@@ -141,7 +141,6 @@ pub(crate) fn read<'g, 'd>(
     let nodes = (texts.len() / JSON_PER_NODE).max(LEAST_NODES);
     let mut reader = Reader {
         arena,
-        texts,
         graph: Graph::with_room(nodes, arena),
         shared: foldhash::HashSet::default(),
         places: Places::with_room(nodes * 2),
@@ -155,13 +154,14 @@ pub(crate) fn read<'g, 'd>(
         index: None,
         found: HashMap::default(),
         tables: HashMap::default(),
-        bases: vec![String::new()],
+        bases: std::iter::once(String::new()).chain(remote.iter().map(|(uri, _)| uri.clone())).collect(),
+        entered: HashMap::default(),
         changes: Vec::new(),
         notes: Vec::new(),
         named: Vec::with_capacity(16),
         ids: Vec::new(),
     };
-    let scope = Scope { resource: document, place: ROOT, base: 0 };
+    let scope = Scope::around(document, 0);
     let root = reader.read(document, ROOT, scope)?;
     while let Some((id, json, place, scope)) = reader.waiting.pop() {
         reader.read_into(id, json, place, scope)?;
@@ -178,8 +178,6 @@ const LEAST_NODES: usize = 64;
 
 struct Reader<'g, 'd> {
     arena: &'g Arena,
-    /// Where what outlives the graph lies.
-    texts: &'d Arena,
     graph: Graph<'g, 'd, 'g>,
     shared: foldhash::HashSet<NodeId>,
     places: Places<'d>,
@@ -198,6 +196,8 @@ struct Reader<'g, 'd> {
     /// Positions of keys, by the address of the members they stand among.
     tables: HashMap<usize, HashMap<&'d str, usize, FixedState>, FixedState>,
     bases: Vec<String>,
+    /// The numbers of the base URIs inside the schemas that have an id, by the address of each.
+    entered: HashMap<usize, usize, FixedState>,
     changes: Vec<Change>,
     /// Lists of the nodes that are being read, each behind that of the node around it.
     notes: Vec<Note<'d>>,
@@ -219,7 +219,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         let node = match json {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
-            Json::Obj(members) => Node { source: Some(json), ..self.read_members(members, place, scope)? },
+            Json::Obj(members) => Node { source: Some(json), ..self.read_members(json, members, place, scope)? },
             Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
                 return Err(ReadError::new(
                     ReadErrorKind::NotASchema,

@@ -20,6 +20,7 @@ mod main_dialects;
 mod meets;
 mod oracle;
 mod plain;
+mod references;
 mod requirements;
 mod shared;
 mod texts;
