@@ -11,7 +11,7 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{counts, overdrawn, unused_definitions};
+pub(crate) use budget::{chars, counts, optionals, overdrawn, unused_definitions};
 pub(crate) use node::takes_objects;
 pub(crate) use text::Subject;
 

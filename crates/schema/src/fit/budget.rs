@@ -8,7 +8,7 @@ use super::names::Names;
 use super::null::or_null;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{Subject, Violation, check_json, unused_definitions};
+use crate::check::{Subject, Violation, chars, check_json, optionals, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw};
@@ -86,9 +86,8 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
     for (key, value) in json.as_obj().unwrap_or_default() {
         match (Kw::of(key), value) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
-                let required = json.get(Kw::Required.name()).and_then(Json::as_arr).map_or(0, <[_]>::len);
                 printed.properties += number(properties.len());
-                printed.optionals += number(properties.len().saturating_sub(required));
+                printed.optionals += optionals(properties, json.get(Kw::Required.name()));
                 properties.iter().for_each(|(_, property)| count(property, depth, printed));
             }
             (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
@@ -348,7 +347,7 @@ fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<usize> {
     let mut cut = usize::MAX;
     for (count, chars) in sizes {
         let fits = |count: usize, most: u64| u64::try_from(count).is_ok_and(|count| count <= most);
-        if fits(total, most) && (count <= 250 || fits(chars, longest)) {
+        if fits(total, most) && (count <= 250 || chars <= longest) {
             break;
         }
         total -= count;
@@ -357,10 +356,9 @@ fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<usize> {
     (cut < usize::MAX).then_some(cut)
 }
 
-fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, usize)>) {
+fn enum_sizes(json: &Json<'_>, sizes: &mut Vec<(usize, u64)>) {
     if let Some(values) = json.get(Kw::Enum.name()).and_then(Json::as_arr) {
-        let chars = values.iter().filter_map(Json::as_str).map(|text| text.chars().count()).sum();
-        sizes.push((values.len(), chars));
+        sizes.push((values.len(), chars(values)));
     }
     look_at_subschemas(json, &mut |child| enum_sizes(child, sizes));
 }

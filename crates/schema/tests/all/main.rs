@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod budgets;
 mod chance;
 mod corpus;
 mod generate;
