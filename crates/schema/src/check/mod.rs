@@ -3,6 +3,7 @@
 
 mod budget;
 mod cycle;
+mod keys;
 mod node;
 mod text;
 mod well_formed;
@@ -23,6 +24,7 @@ use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
 use budget::Totals;
 use cycle::{By, Links};
+use keys::Keys;
 use node::Seen;
 use text::{Blanks, Broken};
 
@@ -116,6 +118,7 @@ pub(crate) fn violation_beside(
         at: &[],
         node: &[],
         document: &Json::Null,
+        keys: &Keys::default(),
         slot: Slot::Tool,
         subject,
     };
@@ -376,6 +379,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             at: &tokens,
             node: &node,
             document: self.document,
+            keys: &self.links.keys,
             slot: self.slot,
             subject: self.subject,
         };

@@ -192,6 +192,28 @@ fn a_long_chain_of_references_fits() {
 }
 
 #[test]
+fn many_references_to_anchors_and_properties_are_checked_soon() {
+    let count = 20_000;
+    let mut properties = Map::new();
+    for index in 0..count {
+        properties.insert(format!("s{index}"), json!({"type": "string", "$anchor": format!("a{index}")}));
+        properties.insert(format!("a{index}"), json!({ "$ref": format!("#a{}", count - 1 - index) }));
+        properties.insert(format!("p{index}"), json!({ "$ref": format!("#/properties/s{}", count - 1 - index) }));
+    }
+    let schema = json!({"type": "object", "properties": properties}).to_string();
+    let (sender, answer) = mpsc::channel();
+    thread::spawn(move || {
+        for dialect in dialects() {
+            // Nobody listens any more where patience ran out.
+            _ = sender.send(check_text(&schema, dialect, Slot::Tool).is_ok());
+        }
+    });
+    for dialect in dialects() {
+        assert_eq!(answer.recv_timeout(PATIENCE), Ok(true), "{}", dialect.id());
+    }
+}
+
+#[test]
 fn a_long_chain_of_objects_fits() {
     let mut defs = Map::new();
     for index in 0..5_000 {
