@@ -208,7 +208,7 @@ impl Checker<'_, '_> {
         let unused = self.links.unused();
         for row in self.rows(Demand::DefsUsed) {
             for (kw, name) in &unused {
-                let at = Spot::ROOT.word(kw.name());
+                let at = Spot::ROOT.kw(*kw);
                 self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
                 if self.depth != Depth::All {
                     return;

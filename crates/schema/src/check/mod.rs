@@ -146,12 +146,19 @@ pub(crate) struct Spot<'p> {
 #[derive(Clone, Copy, Debug)]
 enum Token<'p> {
     Root,
+    /// A keyword, where a schema stands.
+    Kw(Kw),
+    /// A name in a map, which may be that of a keyword.
     Word(&'p str),
     Index(usize),
 }
 
 impl<'p> Spot<'p> {
     const ROOT: Self = Self { parent: None, token: Token::Root };
+
+    fn kw(&'p self, kw: Kw) -> Self {
+        Spot { parent: Some(self), token: Token::Kw(kw) }
+    }
 
     fn word(&'p self, word: &'p str) -> Self {
         Spot { parent: Some(self), token: Token::Word(word) }
@@ -161,10 +168,9 @@ impl<'p> Spot<'p> {
         Spot { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// Whether a word stands on the way.
-    fn is_within(&self, word: &str) -> bool {
-        let own = matches!(self.token, Token::Word(own) if own == word);
-        own || self.parent.is_some_and(|parent| parent.is_within(word))
+    /// Whether a keyword stands on the way.
+    fn is_within(&self, kw: Kw) -> bool {
+        matches!(self.token, Token::Kw(own) if own == kw) || self.parent.is_some_and(|parent| parent.is_within(kw))
     }
 
     fn tokens(&self) -> Vec<String> {
@@ -173,6 +179,7 @@ impl<'p> Spot<'p> {
         while let Some(own) = spot {
             match own.token {
                 Token::Root => {}
+                Token::Kw(kw) => tokens.push(kw.name().to_owned()),
                 Token::Word(word) => tokens.push(word.to_owned()),
                 Token::Index(index) => tokens.push(index.to_string()),
             }
@@ -277,7 +284,7 @@ impl<'c, 'j> Checker<'c, 'j> {
         let depth = stand.depth + u64::from(seen.is_object());
         for (kw, value) in seen.subschemas() {
             let below = Stand { root: false, under: Some(kw), depth, ..stand };
-            let at = spot.word(kw.name());
+            let at = spot.kw(kw);
             match (kw.row().holds, value) {
                 (Holds::SchemaList, Json::Arr(items)) => {
                     // Only `null` is known to be taken as a way out of a loop.
@@ -324,7 +331,7 @@ impl<'c, 'j> Checker<'c, 'j> {
     /// What stands on the way to a place, where that may have to be told.
     fn way_by(&self, spot: &Spot<'_>) -> By {
         let ways = [(Kw::Properties, By::Property), (Kw::Items, By::List), (Kw::AdditionalProperties, By::Map)];
-        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(kw.name()));
+        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(*kw));
         found.map_or(By::Nothing, |(_, by)| by)
     }
 

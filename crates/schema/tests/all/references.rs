@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use polywire_schema::{FitOptions, Resolver, dialect};
+use polywire_schema::{FitOptions, Resolver, Slot, check, dialect};
 use serde_json::{Value, json};
 
 use crate::judge::fit_by_the_laws;
@@ -91,4 +91,19 @@ fn a_property_called_like_a_word_for_data_is_looked_into() {
     let mut schema = about("#here", &json!({}));
     schema["properties"]["default"] = inner;
     assert_eq!(printed(&schema, &json!({})), json!({"type": "integer"}));
+}
+
+#[test]
+fn a_definition_called_like_a_keyword_is_no_way_out_of_a_loop() {
+    for name in ["properties", "items", "additionalProperties", "plain"] {
+        let own = json!({ "$ref": format!("#/$defs/{name}") });
+        let list = json!({"type": "array", "minItems": 1, "items": own});
+        let schema = json!({"type": "object", "properties": {"n": own}, "$defs": {name: {"anyOf": [{"$ref": "#/$defs/M"}, {"type": "string"}]}, "M": list}});
+        let target = dialect("gemini").unwrap();
+        let loops: Vec<String> = check(&schema, target, Slot::Tool).unwrap().into_iter().map(|one| one.at).collect();
+        assert_eq!(loops, ["/$defs/M/items"], "{name}");
+        let fitted = fit_by_the_laws(&schema.to_string(), target, &FitOptions::default());
+        let fitted = fitted.unwrap_or_else(|fault| panic!("{fault}"));
+        assert!(fitted.schema.contains("anyOf"), "{name}: {}", fitted.schema);
+    }
 }
