@@ -207,7 +207,7 @@ impl Kw {
 }
 
 /// A set of keywords.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct KwSet(u128);
 
 impl KwSet {

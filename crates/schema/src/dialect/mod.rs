@@ -213,11 +213,14 @@ impl Dialect {
         self.once.fingerprint.get_or_init(|| self.digest().into())
     }
 
+    /// Everything that the dialect says: its own rows, those that it extends and, of a meet, what each member accepts.
     fn digest(&self) -> String {
-        let rows = self.file.keyword.iter().map(|row| &row.code).chain(self.file.rule.iter().map(|row| &row.code));
         let mut hasher = FixedState::with_seed(0).build_hasher();
-        rows.for_each(|code| code.hash(&mut hasher));
-        format!("{:?}", self.file.accepts).hash(&mut hasher);
+        self.file.hash(&mut hasher);
+        (self.refusals, self.unknown).hash(&mut hasher);
+        for slot in [Slot::Tool, Slot::Output] {
+            self.caps(slot).accepted.hash(&mut hasher);
+        }
         format!("{} {:x}", self.file.id, hasher.finish())
     }
 

@@ -20,6 +20,7 @@ mod lens;
 mod main_dialects;
 mod meets;
 mod oracle;
+mod own_dialects;
 mod plain;
 mod references;
 mod requirements;
