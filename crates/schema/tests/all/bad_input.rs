@@ -89,11 +89,11 @@ fn a_key_that_stands_twice_is_an_error_that_names_it() {
 #[test]
 fn what_is_nested_too_deeply_is_an_error() {
     let deep = |levels: usize| format!("{}{{}}{}", "{\"items\":".repeat(levels), "}".repeat(levels));
-    refused(&deep(600), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
-    refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
-    refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    refused(&deep(600), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
+    refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
+    refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
     let shallow = FitOptions::default().with_limits(Limits::default().with_depth(3));
-    refused(&deep(4), &shallow, ReadErrorKind::Json, "", "deep");
+    refused(&deep(4), &shallow, ReadErrorKind::TooDeep, "", "deep");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_value_that_is_nested_too_deeply_is_an_error_too() {
     }
     for dialect in dialects() {
         let error = fit(&schema, dialect, &FitOptions::default()).expect_err("an error");
-        assert_eq!(error.kind(), ReadErrorKind::Json, "{error}");
+        assert_eq!(error.kind(), ReadErrorKind::TooDeep, "{error}");
     }
 }
 
@@ -112,7 +112,7 @@ fn a_value_that_is_nested_too_deeply_is_an_error_too() {
 fn more_values_than_the_limits_allow_are_an_error() {
     let small = FitOptions::default().with_limits(Limits::default().with_values(100));
     let schema = json!({"type": "string", "enum": (0..200).map(|index| index.to_string()).collect::<Vec<_>>()});
-    refused(&schema.to_string(), &small, ReadErrorKind::Json, "", "");
+    refused(&schema.to_string(), &small, ReadErrorKind::TooLarge, "", "too many values");
     assert!(fit_text(r#"{"type": "string"}"#, dialect("openai").unwrap(), &small).is_ok());
 }
 
