@@ -38,3 +38,35 @@ fn an_edited_dialect_gets_fits_of_its_own() {
         assert_ne!(old, new, "{after}");
     }
 }
+
+#[test]
+fn a_file_that_says_what_cannot_be_is_an_error_that_names_the_row() {
+    let rule = |lines: &str| row(&format!("[[rule]]\n{lines}"));
+    let cases = [
+        (rule("demand = \"keys\"\npattern = \"^([a-z\""), "rule X-1: the pattern `^([a-z` cannot be read"),
+        (rule("demand = \"tool-name\"\npattern = \"(?=a)\""), "rule X-1: the pattern `(?=a)` cannot be read"),
+        (rule("demand = \"root-plain\"\nrefuse = [\"anyof\"]"), "rule X-1: `refuse`: `anyof` is not a keyword"),
+        (rule("demand = \"own-keywords\"\nrefuse = [\"one_of\"]"), "rule X-1: `refuse`: `one_of` is not a keyword"),
+        (rule("demand = \"ref-alone\"\nallow = [\"descripton\"]"), "rule X-1: `allow`: `descripton` is not a keyword"),
+        (rule("demand = \"typed\"\nallow = [\"$Ref\"]"), "rule X-1: `allow`: `$Ref` is not a keyword"),
+        ("accepts = [\"typ\"]".to_owned(), "`accepts`: `typ` is not a keyword"),
+        ("fallback = \"nonsense\"".to_owned(), "`fallback` names `nonsense`, which is not a dialect"),
+        ("fallback = \"openai, nonsense\"".to_owned(), "`fallback` names `nonsense`, which is not a dialect"),
+        ("extends = \"nonsense\"".to_owned(), "`extends` names `nonsense`, which is not a dialect"),
+        ("meets = [\"openai\", \"nonsense\"]".to_owned(), "`meets` names `nonsense`, which is not a dialect"),
+        ("drops = [\"typed\"]".to_owned(), "`drops` takes demands out of the dialect that `extends` names"),
+        (
+            format!("meets = [\"openai\", \"gemini\"]\n{}", row("[[keyword]]\nnames = [\"title\"]")),
+            "`keyword` (row X-1) stands beside `meets`",
+        ),
+        (
+            format!("meets = [\"openai\", \"gemini\"]\n{}", rule("demand = \"closed\"")),
+            "`rule` (row X-1) stands beside `meets`",
+        ),
+        ("meets = [\"openai\"]\naccepts = [\"type\"]".to_owned(), "`accepts` stands beside `meets`"),
+    ];
+    for (lines, says) in cases {
+        let error = Dialect::from_toml(&file(&lines)).map(|_| ()).expect_err(&lines).to_string();
+        assert!(error.starts_with("dialect `own`: ") && error.contains(says), "{lines}\n{error}");
+    }
+}
