@@ -259,6 +259,11 @@ impl<'g, 'd> Reader<'g, 'd> {
         self.changes.push(change);
     }
 
+    /// Notes that a keyword is said in another way that means the same.
+    fn rewritten(&mut self, code: &str, place: Place, kw: Kw, detail: impl Into<Cow<'static, str>>) {
+        self.change(code, place, kw.name(), Action::Rewritten, Effect::Same, detail);
+    }
+
     /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.
     fn malformed(&mut self, kw: Kw, value: &Json<'_>, place: Place) {
         // `null` and `[]` in the place of a map or list are what careless serializers write for "nothing".

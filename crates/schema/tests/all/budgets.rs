@@ -15,11 +15,11 @@ fn judged(schema: &Value, id: &str) -> (Vec<String>, bool) {
 }
 
 /// A closed object that requires what is listed.
-fn closed(properties: Map<String, Value>, required: Value, definitions: Map<String, Value>) -> Value {
+fn closed(properties: &Map<String, Value>, required: &[String], definitions: &Map<String, Value>) -> Value {
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     schema["additionalProperties"] = json!(false);
     if !definitions.is_empty() {
-        schema["$defs"] = definitions.into();
+        schema["$defs"] = json!(definitions);
     }
     schema
 }
@@ -29,9 +29,9 @@ fn the_names_of_definitions_count_by_their_length() {
     let long = |index: usize| format!("D{index:0>6000}");
     let property = |index: usize| (format!("p{index}"), json!({ "$ref": format!("#/$defs/{}", long(index)) }));
     let properties: Map<String, Value> = (0..25).map(property).collect();
-    let required = properties.keys().cloned().collect();
+    let required: Vec<String> = properties.keys().cloned().collect();
     let definitions = (0..25).map(|index| (long(index), json!({"type": "string"}))).collect();
-    let (codes, strict) = judged(&closed(properties, required, definitions), "openai-strict");
+    let (codes, strict) = judged(&closed(&properties, &required, &definitions), "openai-strict");
     assert_eq!(codes, ["OAI-STRICT-62"]);
     assert!(strict, "names of definitions are not the caller's: shorter ones do");
 }
@@ -41,6 +41,6 @@ fn a_required_name_that_is_not_declared_makes_no_property_less_optional() {
     let properties: Map<String, Value> =
         (0..30).map(|index| (format!("k{index}"), json!({"type": "string"}))).collect();
     let required: Vec<String> = (0..10).map(|index| format!("other{index}")).collect();
-    let (codes, _) = judged(&closed(properties, required.into(), Map::new()), "anthropic-strict");
+    let (codes, _) = judged(&closed(&properties, &required, &Map::new()), "anthropic-strict");
     assert!(codes.contains(&"ANT-STRICT-04".to_owned()), "{codes:?}");
 }

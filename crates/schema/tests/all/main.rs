@@ -26,4 +26,5 @@ mod references;
 mod requirements;
 mod shared;
 mod texts;
+mod told;
 mod values;
