@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::json::{Beyond, Unread};
+
 /// Why a schema could not be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
@@ -14,12 +16,14 @@ pub struct ReadError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReadErrorKind {
-    /// The text is not JSON, has a key twice, or is too large or too deep.
+    /// The text is not JSON, or has a key twice.
     Json,
     /// A value stands where a schema must stand.
     NotASchema,
-    /// The schema has more nodes than the limits allow.
+    /// The document has more values than the limits allow.
     TooLarge,
+    /// The document is nested more deeply than the limits allow.
+    TooDeep,
     /// There is no dialect of that id.
     UnknownDialect,
     /// A reference leads nowhere, and the caller asked for that to be an error.
@@ -31,8 +35,13 @@ impl ReadError {
         Self { kind, at, detail: detail.into() }
     }
 
-    pub(crate) fn json(error: &serde_json::Error) -> Self {
-        Self::new(ReadErrorKind::Json, String::new(), error.to_string())
+    pub(crate) fn json(error: &Unread) -> Self {
+        let kind = match error.beyond {
+            None => ReadErrorKind::Json,
+            Some(Beyond::Values) => ReadErrorKind::TooLarge,
+            Some(Beyond::Depth) => ReadErrorKind::TooDeep,
+        };
+        Self::new(kind, String::new(), error.to_string())
     }
 
     pub(crate) fn unknown_dialect(id: &str) -> Self {

@@ -94,6 +94,27 @@ impl fmt::Display for Num {
     }
 }
 
+/// Why a document could not be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    error: serde_json::Error,
+    /// The bound that it is beyond, where that is why.
+    pub(crate) beyond: Option<Beyond>,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+/// Which of the bounds a document is beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    Depth,
+    Values,
+}
+
 /// What a document may cost to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
@@ -103,20 +124,22 @@ pub(crate) struct Bounds {
 
 impl<'a> Json<'a> {
     /// Reads JSON text.
-    pub(crate) fn from_text(text: &'a str, bounds: Bounds, arena: &'a Arena) -> Result<Self, serde_json::Error> {
+    pub(crate) fn from_text(text: &'a str, bounds: Bounds, arena: &'a Arena) -> Result<Self, Unread> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit();
-        let json = Seed { depth: bounds.depth, desk: &mut Desk::new(bounds, arena) }.deserialize(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(json)
+        let mut desk = Desk::new(bounds, arena);
+        let json = Seed { depth: bounds.depth, desk: &mut desk }.deserialize(&mut deserializer);
+        json.and_then(|json| deserializer.end().map(|()| json)).map_err(|error| Unread { error, beyond: desk.beyond })
     }
 
     /// An object without members.
     pub(crate) const EMPTY: Self = Self::Obj(&[]);
 
     /// Borrows a value that is already parsed.
-    pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, serde_json::Error> {
-        Seed { depth: bounds.depth, desk: &mut Desk::new(bounds, arena) }.deserialize(value)
+    pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, Unread> {
+        let mut desk = Desk::new(bounds, arena);
+        let json = Seed { depth: bounds.depth, desk: &mut desk }.deserialize(value);
+        json.map_err(|error| Unread { error, beyond: desk.beyond })
     }
 
     pub(crate) fn as_str(&self) -> Option<&'a str> {
@@ -445,6 +468,8 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
 struct Desk<'de> {
     /// How many values may still come.
     left: usize,
+    /// The bound that was passed.
+    beyond: Option<Beyond>,
     items: Vec<Json<'de>>,
     members: Vec<Member<'de>>,
     arena: &'de Arena,
@@ -452,7 +477,13 @@ struct Desk<'de> {
 
 impl<'de> Desk<'de> {
     fn new(bounds: Bounds, arena: &'de Arena) -> Self {
-        Self { left: bounds.values, items: Vec::with_capacity(32), members: Vec::with_capacity(24), arena }
+        Self {
+            left: bounds.values,
+            beyond: None,
+            items: Vec::with_capacity(32),
+            members: Vec::with_capacity(24),
+            arena,
+        }
     }
 }
 
@@ -461,12 +492,26 @@ struct Seed<'s, 'de> {
     desk: &'s mut Desk<'de>,
 }
 
+impl<'s, 'de> Seed<'s, 'de> {
+    /// How deep the next level may still be.
+    fn deeper<E: de::Error>(self) -> Result<(usize, &'s mut Desk<'de>), E> {
+        let Some(depth) = self.depth.checked_sub(1) else {
+            self.desk.beyond = Some(Beyond::Depth);
+            return Err(E::custom("the document is nested too deeply"));
+        };
+        Ok((depth, self.desk))
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for Seed<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
-        let left = self.desk.left.checked_sub(1);
-        self.desk.left = left.ok_or_else(|| de::Error::custom("the document has too many values"))?;
+        let Some(left) = self.desk.left.checked_sub(1) else {
+            self.desk.beyond = Some(Beyond::Values);
+            return Err(de::Error::custom("the document has too many values"));
+        };
+        self.desk.left = left;
         deserializer.deserialize_any(self)
     }
 }
@@ -507,7 +552,7 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
-        let (depth, desk) = (deeper(self.depth)?, self.desk);
+        let (depth, desk) = self.deeper()?;
         let start = desk.items.len();
         while let Some(item) = seq.next_element_seed(Seed { depth, desk: &mut *desk })? {
             desk.items.push(item);
@@ -518,7 +563,7 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
-        let (depth, desk) = (deeper(self.depth)?, self.desk);
+        let (depth, desk) = self.deeper()?;
         let start = desk.members.len();
         while let Some(key) = map.next_key_seed(Key(desk.arena))? {
             let before = desk.members.get(start..).unwrap_or_default();
@@ -544,10 +589,6 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
 
 /// More than so many keys or texts are sorted once instead of compared pair by pair.
 const SCANNED_FOR_DUPLICATES: usize = 24;
-
-fn deeper<E: de::Error>(depth: usize) -> Result<usize, E> {
-    depth.checked_sub(1).ok_or_else(|| E::custom("the document is nested too deeply"))
-}
 
 struct Key<'de>(&'de Arena);
 

@@ -219,7 +219,7 @@ pub(crate) fn keywords_along(tokens: &[String]) -> Vec<Option<Kw>> {
 }
 
 /// A set of keywords.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct KwSet(u128);
 
 impl KwSet {

@@ -2,16 +2,20 @@
 
 use std::sync::LazyLock;
 
+use foldhash::HashSet;
 use serde_json::Value;
 
-use super::node::Seen;
+use super::node::{Seen, run_in_step};
 use super::text::Blanks;
-use super::{Checker, Spot, Stand, Violation};
+use super::{Checker, Spot, Violation};
 use crate::arena::Arena;
 use crate::dialect::{Demand, Dialect, Slot};
-use crate::json::Json;
-use crate::keyword::Kw;
+use crate::json::{Json, Member};
+use crate::keyword::{Kw, KwSet};
 use crate::read::Limits;
+
+/// The words for definitions.
+const DEFINITIONS: KwSet = KwSet::NONE.with(Kw::Defs).with(Kw::Definitions).with(Kw::OpenDefs);
 
 /// Counts over a document.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,22 +56,22 @@ pub(crate) fn unused_definitions<'j>(json: &'j Json<'j>) -> Vec<(Kw, &'j str)> {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, seen: &Seen<'_>, stand: Stand) {
+    pub(super) fn add(&mut self, seen: &Seen<'_>) {
         let properties = seen.properties();
         if !properties.is_empty() {
             self.properties += length(properties.len());
-            self.name_chars += properties.iter().map(|(key, _)| letters(key)).sum::<u64>();
-            let required = seen.get(Kw::Required).and_then(Json::as_arr).map_or(0, <[_]>::len);
-            self.optionals += length(properties.len().saturating_sub(required));
+            self.name_chars += names(properties);
+            self.optionals += optionals(properties, seen.get(Kw::Required));
         }
-        if stand.under.is_some_and(|kw| matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs)) {
-            self.name_chars += 1;
+        if !seen.keywords.and(DEFINITIONS).is_empty() {
+            let maps = seen.members.iter().filter(|(key, _)| Kw::of(key).is_some_and(|kw| DEFINITIONS.has(kw)));
+            self.name_chars += maps.filter_map(|(_, map)| map.as_obj()).map(names).sum::<u64>();
         }
         if let Some(values) = seen.get(Kw::Enum).and_then(Json::as_arr) {
             self.enum_values += length(values.len());
             self.name_chars += enum_chars(values);
         }
-        self.name_chars += seen.get(Kw::Const).and_then(Json::as_str).map_or(0, letters);
+        self.name_chars += seen.get(Kw::Const).map_or(0, |value| enum_chars(std::slice::from_ref(value)));
         if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
             self.unions += 1;
         }
@@ -117,6 +121,24 @@ const BUDGETS: &[(Demand, Option<Kw>, Count)] = &[
 
 /// Enums of more values may have a budget of characters of their own.
 pub(crate) const LONG_ENUM: usize = 250;
+
+/// How many of an object's properties are not required.
+pub(crate) fn optionals(properties: &[Member<'_>], required: Option<&Json<'_>>) -> u64 {
+    let required = required.and_then(Json::as_arr).unwrap_or_default();
+    if required.is_empty() {
+        return length(properties.len());
+    }
+    if run_in_step(properties, required) {
+        return 0;
+    }
+    let names: HashSet<&str> = required.iter().filter_map(Json::as_str).collect();
+    length(properties.iter().filter(|(key, _)| !names.contains(key)).count())
+}
+
+/// The characters of the names in a map.
+fn names(map: &[Member<'_>]) -> u64 {
+    map.iter().map(|(key, _)| letters(key)).sum()
+}
 
 /// The characters of an enum's values.
 pub(crate) fn enum_chars(values: &[Json<'_>]) -> u64 {

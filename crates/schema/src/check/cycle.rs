@@ -1,7 +1,10 @@
 //! Which definition refers to which: references that lead nowhere, loops, and definitions that nothing uses.
 
+use std::cell::OnceCell;
+
 use foldhash::HashMap;
 
+use super::keys::Keys;
 use super::node::Seen;
 use super::text::Blanks;
 use super::{Checker, Depth, Spot, Stand, Way};
@@ -15,6 +18,9 @@ pub(super) struct Links<'j> {
     /// Definitions at the root, by keyword and name; the number is the owner's.
     definitions: HashMap<(Kw, &'j str), usize>,
     edges: Vec<Edge<'j>>,
+    /// Schemas by their anchor, found when the first reference asks for one.
+    anchors: OnceCell<HashMap<&'j str, &'j Json<'j>>>,
+    pub(super) keys: Keys<'j>,
 }
 
 /// A reference from one owner to another.
@@ -48,7 +54,7 @@ impl<'j> Links<'j> {
                 }
             }
         }
-        Self { document, definitions, edges: Vec::new() }
+        Self { document, definitions, edges: Vec::new(), anchors: OnceCell::new(), keys: Keys::default() }
     }
 
     /// The number of a definition at the root. Definitions that stand deeper belong to the document.
@@ -74,13 +80,14 @@ impl<'j> Links<'j> {
     pub(super) fn target(&self, reference: &str) -> Option<&'j Json<'j>> {
         let pointer = reference.strip_prefix('#')?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            return anchored(self.document, pointer);
+            let find = || {
+                let mut anchors = HashMap::default();
+                collect_anchors(self.document, &mut anchors);
+                anchors
+            };
+            return self.anchors.get_or_init(find).get(pointer).copied();
         }
-        pointer_tokens(pointer).try_fold(self.document, |json, token| match json {
-            Json::Obj(_) => json.get(&token),
-            Json::Arr(items) => items.get(token.parse::<usize>().ok()?),
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
-        })
+        pointer_tokens(pointer).try_fold(self.document, |json, token| self.keys.step(json, &token))
     }
 
     /// Whether a reference points at a definition at the root.
@@ -201,7 +208,7 @@ impl Checker<'_, '_> {
         let unused = self.links.unused();
         for row in self.rows(Demand::DefsUsed) {
             for (kw, name) in &unused {
-                let at = Spot::ROOT.word(kw.name());
+                let at = Spot::ROOT.kw(*kw);
                 self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
                 if self.depth != Depth::All {
                     return;
@@ -230,15 +237,17 @@ fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> b
     }
 }
 
-/// The schema that has an anchor.
-fn anchored<'j>(json: &'j Json<'j>, name: &str) -> Option<&'j Json<'j>> {
-    let is_anchor = |(key, value): &Member<'_>| {
-        matches!(Kw::of(key), Some(Kw::Anchor | Kw::DynamicAnchor)) && value.as_str() == Some(name)
-    };
+/// The schemas that have an anchor; of several with the same one, the first.
+fn collect_anchors<'j>(json: &'j Json<'j>, anchors: &mut HashMap<&'j str, &'j Json<'j>>) {
     match json {
-        Json::Obj(members) if members.iter().any(is_anchor) => Some(json),
-        Json::Obj(members) => members.iter().find_map(|(_, value)| anchored(value, name)),
-        Json::Arr(items) => items.iter().find_map(|item| anchored(item, name)),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
+        Json::Obj(members) => {
+            let own = members.iter().filter(|(key, _)| matches!(Kw::of(key), Some(Kw::Anchor | Kw::DynamicAnchor)));
+            for name in own.filter_map(|(_, value)| value.as_str()) {
+                anchors.entry(name).or_insert(json);
+            }
+            members.iter().for_each(|(_, value)| collect_anchors(value, anchors));
+        }
+        Json::Arr(items) => items.iter().for_each(|item| collect_anchors(item, anchors)),
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
     }
 }

@@ -3,6 +3,7 @@
 
 mod budget;
 mod cycle;
+mod keys;
 mod node;
 mod text;
 mod well_formed;
@@ -13,7 +14,7 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{LONG_ENUM, counts, enum_chars, overdrawn, unused_definitions};
+pub(crate) use budget::{LONG_ENUM, counts, enum_chars, optionals, overdrawn, unused_definitions};
 pub(crate) use node::takes_objects;
 pub(crate) use text::Subject;
 
@@ -25,6 +26,7 @@ use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
 use budget::Totals;
 use cycle::{By, Links};
+use keys::Keys;
 use node::Seen;
 use text::{Blanks, Broken};
 
@@ -124,6 +126,7 @@ pub(crate) fn violation_beside(
         at: &[],
         node: &[],
         document: &Json::Null,
+        keys: &Keys::default(),
         slot: Slot::Tool,
         subject,
     };
@@ -151,12 +154,19 @@ pub(crate) struct Spot<'p> {
 #[derive(Clone, Copy, Debug)]
 enum Token<'p> {
     Root,
+    /// A keyword, where a schema stands.
+    Kw(Kw),
+    /// A name in a map, which may be that of a keyword.
     Word(&'p str),
     Index(usize),
 }
 
 impl<'p> Spot<'p> {
     const ROOT: Self = Self { parent: None, token: Token::Root };
+
+    fn kw(&'p self, kw: Kw) -> Self {
+        Spot { parent: Some(self), token: Token::Kw(kw) }
+    }
 
     fn word(&'p self, word: &'p str) -> Self {
         Spot { parent: Some(self), token: Token::Word(word) }
@@ -166,10 +176,9 @@ impl<'p> Spot<'p> {
         Spot { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// Whether a word stands on the way.
-    fn is_within(&self, word: &str) -> bool {
-        let own = matches!(self.token, Token::Word(own) if own == word);
-        own || self.parent.is_some_and(|parent| parent.is_within(word))
+    /// Whether a keyword stands on the way.
+    fn is_within(&self, kw: Kw) -> bool {
+        matches!(self.token, Token::Kw(own) if own == kw) || self.parent.is_some_and(|parent| parent.is_within(kw))
     }
 
     fn tokens(&self) -> Vec<String> {
@@ -178,6 +187,7 @@ impl<'p> Spot<'p> {
         while let Some(own) = spot {
             match own.token {
                 Token::Root => {}
+                Token::Kw(kw) => tokens.push(kw.name().to_owned()),
                 Token::Word(word) => tokens.push(word.to_owned()),
                 Token::Index(index) => tokens.push(index.to_string()),
             }
@@ -282,7 +292,7 @@ impl<'c, 'j> Checker<'c, 'j> {
         let depth = stand.depth + u64::from(seen.is_object());
         for (kw, value) in seen.subschemas() {
             let below = Stand { root: false, under: Some(kw), depth, ..stand };
-            let at = spot.word(kw.name());
+            let at = spot.kw(kw);
             match (kw.row().holds, value) {
                 (Holds::SchemaList, Json::Arr(items)) => {
                     // Only `null` is known to be taken as a way out of a loop.
@@ -329,7 +339,7 @@ impl<'c, 'j> Checker<'c, 'j> {
     /// What stands on the way to a place, where that may have to be told.
     fn way_by(&self, spot: &Spot<'_>) -> By {
         let ways = [(Kw::Properties, By::Property), (Kw::Items, By::List), (Kw::AdditionalProperties, By::Map)];
-        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(kw.name()));
+        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(*kw));
         found.map_or(By::Nothing, |(_, by)| by)
     }
 
@@ -384,6 +394,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             at: &tokens,
             node: &node,
             document: self.document,
+            keys: &self.links.keys,
             slot: self.slot,
             subject: self.subject,
         };

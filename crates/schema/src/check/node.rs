@@ -167,7 +167,7 @@ impl<'j> Checker<'_, 'j> {
         if !seen.keywords.without(self.caps.accepted).is_empty() || (seen.unknown && !self.caps.unknown) {
             self.judge_keywords(members, spot);
         }
-        self.totals.add(seen, stand);
+        self.totals.add(seen);
         if seen.reference().is_some() {
             self.links.add(seen, stand, self.way_by(spot));
         }
@@ -530,7 +530,7 @@ fn missing_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
 }
 
 /// Whether just the properties are required, in their order: so a schema is written that means to require all.
-fn run_in_step(properties: &[Member<'_>], required: &[Json<'_>]) -> bool {
+pub(super) fn run_in_step(properties: &[Member<'_>], required: &[Json<'_>]) -> bool {
     let same = |((key, _), name): (&Member<'_>, &Json<'_>)| name.as_str() == Some(key);
     properties.len() == required.len() && properties.iter().zip(required).all(same)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::keys::Keys;
 use crate::dialect::{ErrorText, Slot};
 use crate::json::{Json, cut};
 use crate::keyword::{Holds, Kw};
@@ -35,7 +36,7 @@ pub(super) struct Blanks<'b> {
 }
 
 /// A broken rule, as far as its text goes.
-pub(super) struct Broken<'b> {
+pub(super) struct Broken<'b, 'j> {
     pub(super) says: &'b str,
     /// Whether nothing stands around the text.
     pub(super) whole: bool,
@@ -43,12 +44,13 @@ pub(super) struct Broken<'b> {
     /// The way to what is refused, and to the schema that it stands in.
     pub(super) at: &'b [String],
     pub(super) node: &'b [String],
-    pub(super) document: &'b Json<'b>,
+    pub(super) document: &'j Json<'j>,
+    pub(super) keys: &'b Keys<'j>,
     pub(super) slot: Slot,
     pub(super) subject: Subject<'b>,
 }
 
-impl Broken<'_> {
+impl Broken<'_, '_> {
     pub(super) fn text(&self, envelope: Option<&ErrorText>) -> String {
         let own = self.filled(self.says, envelope, "");
         match (envelope.filter(|_| !self.whole), self.slot) {
@@ -80,7 +82,8 @@ impl Broken<'_> {
     /// What a blank stands for.
     fn blank(&self, word: &str, envelope: Option<&ErrorText>, says: &str) -> Option<String> {
         let Self { blanks, at, node, subject, .. } = self;
-        let behind_subject = |way: Way| self.subject_in(envelope) + &way.spelled(&steps(node, self.document));
+        let behind_subject =
+            |way: Way| self.subject_in(envelope) + &way.spelled(&steps(node, self.document, self.keys));
         Some(match word {
             "says" => says.to_owned(),
             "subject" => self.subject_in(envelope),
@@ -127,15 +130,15 @@ enum Step<'w> {
 }
 
 /// The steps of a way through a document.
-fn steps<'w>(tokens: &'w [String], document: &Json<'_>) -> Vec<Step<'w>> {
+fn steps<'w, 'j>(tokens: &'w [String], document: &'j Json<'j>, keys: &Keys<'j>) -> Vec<Step<'w>> {
     let mut steps = Vec::with_capacity(tokens.len());
-    let mut json = Some(*document);
+    let mut json = Some(document);
     let mut map = false;
     for token in tokens {
-        let members = json.as_ref().and_then(Json::as_obj).unwrap_or_default();
+        let members = json.and_then(Json::as_obj).unwrap_or_default();
         let list = matches!(json, Some(Json::Arr(_)));
         steps.push(if map {
-            Step::Entry { name: token, nth: members.iter().position(|(key, _)| key == token).unwrap_or(0) }
+            Step::Entry { name: token, nth: keys.position(members, token).unwrap_or(0) }
         } else if list {
             Step::Item(token)
         } else {
@@ -143,10 +146,7 @@ fn steps<'w>(tokens: &'w [String], document: &Json<'_>) -> Vec<Step<'w>> {
         });
         let holds = Kw::of(token).filter(|_| !map && !list).map(|kw| kw.row().holds);
         map = holds.is_some_and(|holds| matches!(holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
-        json = json.and_then(|json| match json {
-            Json::Arr(items) => items.get(token.parse::<usize>().ok()?).copied(),
-            _ => json.get(token).copied(),
-        });
+        json = json.and_then(|json| keys.step(json, token));
     }
     steps
 }

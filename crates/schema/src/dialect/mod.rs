@@ -3,6 +3,7 @@
 
 mod caps;
 mod rows;
+mod sound;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +19,6 @@ pub use rows::{Confidence, Severity, Slot, ToolShape};
 pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
 
 use crate::keyword::{COUNT, Kw, TABLE};
-use crate::pattern::Feature;
 use rows::File;
 
 /// What one provider surface accepts as a schema.
@@ -213,11 +213,14 @@ impl Dialect {
         self.once.fingerprint.get_or_init(|| self.digest().into())
     }
 
+    /// Everything that the dialect says: its own rows, those that it extends and, of a meet, what each member accepts.
     fn digest(&self) -> String {
-        let rows = self.file.keyword.iter().map(|row| &row.code).chain(self.file.rule.iter().map(|row| &row.code));
         let mut hasher = FixedState::with_seed(0).build_hasher();
-        rows.for_each(|code| code.hash(&mut hasher));
-        format!("{:?}", self.file.accepts).hash(&mut hasher);
+        self.file.hash(&mut hasher);
+        (self.refusals, self.unknown).hash(&mut hasher);
+        for slot in [Slot::Tool, Slot::Output] {
+            self.caps(slot).accepted.hash(&mut hasher);
+        }
         format!("{} {:x}", self.file.id, hasher.finish())
     }
 
@@ -392,6 +395,7 @@ impl Dialect {
     }
 
     fn build(mut file: File, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
+        sound::outline(&file)?;
         if !file.meets.is_empty() {
             let mut members = Vec::with_capacity(file.meets.len());
             for id in &file.meets {
@@ -403,25 +407,10 @@ impl Dialect {
             meet.file = File { error, keyword, rule, ..file };
             return Ok(meet);
         }
+        sound::rows(&file)?;
         if let Some(base) = &file.extends {
             let base = find(base).ok_or_else(|| unknown_dialect(base))?.file;
             inherit(&mut file, base);
-        }
-        let fail = |what: String| Err(DialectError(format!("dialect `{}`: {what}", file.id)));
-        for name in file.accepts.iter().flatten().chain(file.keyword.iter().flat_map(|row| &row.names)) {
-            if Kw::of(name).is_none() && name != "*" && name != "?" {
-                return fail(format!("`{name}` is not a keyword"));
-            }
-        }
-        for row in &file.rule {
-            if let Some(missing) = missing_parameter(row) {
-                return fail(format!("rule {} needs `{missing}`", row.code));
-            }
-            for name in row.refuse.iter().filter(|_| row.demand == Demand::Patterns) {
-                if Feature::named(name).is_none() {
-                    return fail(format!("rule {}: `{name}` is not a feature of a pattern", row.code));
-                }
-            }
         }
         let mut dialect = Self::empty();
         dialect.file = file;
@@ -481,6 +470,11 @@ pub(crate) fn demand_name(demand: Demand) -> String {
     name
 }
 
+/// Whether a dialect of that id comes with the crate.
+fn is_built_in(id: &str) -> bool {
+    BUILT_IN.binary_search_by(|own| own.id.cmp(id)).is_ok()
+}
+
 fn unknown_dialect(id: &str) -> DialectError {
     DialectError(format!("`{id}` is not a dialect; `polywire dialects` lists them"))
 }
@@ -498,38 +492,6 @@ fn inherit(file: &mut File, base: File) {
     file.accepts = file.accepts.take().or(base.accepts);
     file.shape = file.shape.or(base.shape);
     file.error = file.error.take().or(base.error);
-}
-
-fn missing_parameter(row: &RuleRow) -> Option<&'static str> {
-    let needs_limit = matches!(
-        row.demand,
-        Demand::MaxProperties
-            | Demand::MaxDepth
-            | Demand::MaxEnumValues
-            | Demand::MaxEnumChars
-            | Demand::MaxNameChars
-            | Demand::MaxOptionals
-            | Demand::MaxUnions
-            | Demand::MaxChars
-            | Demand::MaxItemsSum
-            | Demand::MaxDescription
-            | Demand::MaxTools
-            | Demand::MaxStrictTools
-            | Demand::RequestOptionals
-            | Demand::RequestUnions
-            | Demand::RequestChars
-    );
-    let needs_pattern = matches!(row.demand, Demand::Keys | Demand::RootKeys | Demand::ToolName | Demand::OutputName);
-    let needs_refuse = matches!(row.demand, Demand::RootPlain | Demand::OwnKeywords | Demand::Patterns);
-    if needs_limit && row.limit.is_none() {
-        Some("limit")
-    } else if needs_pattern && row.pattern.is_none() {
-        Some("pattern")
-    } else if needs_refuse && row.refuse.is_empty() {
-        Some("refuse")
-    } else {
-        None
-    }
 }
 
 /// A dialect that comes with the crate.
@@ -594,6 +556,9 @@ mod tests {
             source = "x"
         "#;
         let error = Dialect::from_toml(text).map(|_| ()).unwrap_err();
-        assert_eq!(error.to_string(), "dialect `x`: `minLenght` is not a keyword");
+        assert_eq!(
+            error.to_string(),
+            "dialect `x`: keyword row X-1: `minLenght` is not a keyword; write one as JSON Schema spells it, `*` or `?`"
+        );
     }
 }

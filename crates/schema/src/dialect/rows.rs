@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// A dialect file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
     pub(crate) id: String,
@@ -42,7 +42,7 @@ pub(crate) struct File {
 }
 
 /// How a provider writes one tool of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ToolShape {
@@ -66,7 +66,7 @@ pub enum ToolShape {
 /// rule's own text; `{name}` the tool or format, `{index}` its place in the list, `{subject}` what the provider calls it; the place
 /// as `{path}` (dotted), and of the schema there as `{context}` (a Python tuple), `{field}` and `{place}` (as Google's parser and
 /// validator count it, behind the subject) and `{names}` (properties only, behind the subject).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ErrorText {
     pub(crate) tool: String,
@@ -79,7 +79,7 @@ pub(crate) struct ErrorText {
 }
 
 /// What a provider calls the thing whose schema it refuses.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Subjects {
     pub(crate) tool: String,
@@ -128,7 +128,7 @@ pub enum Confidence {
 }
 
 /// One row about keywords.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct KeywordRow {
     /// Keywords; `*` is every keyword that `accepts` does not name, `?` every key that no JSON Schema draft knows.
@@ -150,7 +150,7 @@ pub(crate) struct KeywordRow {
 }
 
 /// One row about structure or budget.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RuleRow {
     pub(crate) demand: Demand,

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::null::or_null;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{LONG_ENUM, Subject, Violation, check_json, enum_chars, unused_definitions};
+use crate::check::{LONG_ENUM, Subject, Violation, check_json, enum_chars, optionals, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Holds, Kw, keywords_along};
@@ -82,9 +82,8 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
     for (key, value) in json.as_obj().unwrap_or_default() {
         match (Kw::of(key), value) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
-                let required = json.get(Kw::Required.name()).and_then(Json::as_arr).map_or(0, <[_]>::len);
                 printed.properties += number(properties.len());
-                printed.optionals += number(properties.len().saturating_sub(required));
+                printed.optionals += optionals(properties, json.get(Kw::Required.name()));
                 properties.iter().for_each(|(_, property)| count(property, depth, printed));
             }
             (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {

@@ -226,7 +226,7 @@ fn again_strictly<T>(
 fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<Vec<(String, Json<'d>)>, ReadError> {
     let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
     let mut found: Vec<(String, Json<'d>)> = Vec::new();
-    let mut wanted = remote_references(json);
+    let mut wanted = remote_references(json, "");
     while let Some(uri) = wanted.pop() {
         if found.len() >= 64 || found.iter().any(|(own, _)| *own == uri) {
             continue;
@@ -234,7 +234,7 @@ fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<
         let Some(document) = resolver.resolve(&uri) else { continue };
         let text = arena.text(&document.to_string());
         let read = Json::from_text(text, options.limits.bounds(), arena).map_err(|error| ReadError::json(&error))?;
-        wanted.extend(remote_references(&read));
+        wanted.extend(remote_references(&read, &uri));
         found.push((uri, read));
     }
     Ok(found)

@@ -107,18 +107,22 @@ fn is_open_reference(value: &Json<'_>) -> bool {
         .is_some_and(|pointer| pointer.strip_prefix("#/").is_some_and(|rest| rest.starts_with(Kw::OpenDefs.name())))
 }
 
+/// Why a keyword that only draft 3 knows is left out of others.
+const NOT_OF_THIS_DRAFT: &str = "only draft 3 knows it; elsewhere it annotates";
+
 /// So many required names are searched one by one.
 const FEW_NAMES: usize = 32;
 
 impl<'g, 'd> Reader<'g, 'd> {
     pub(super) fn read_members(
         &mut self,
+        json: &'d Json<'d>,
         members: &'d [Member<'d>],
         place: Place,
         scope: Scope<'d>,
     ) -> Result<Node<'g, 'd>, ReadError> {
         let mut sketch = Sketch::at(place);
-        let scope = self.enter(members, place, scope);
+        let scope = self.enter(json, place, scope);
         let notes = self.notes.len();
         let mut in_snake_case = KwSet::default();
         for kw in members.iter().filter_map(|(key, _)| Kw::of_snake_case(key)) {
@@ -222,16 +226,29 @@ impl<'g, 'd> Reader<'g, 'd> {
             }
             Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => self.reference(kw, value, sketch, scope)?,
             Kw::Type => self.type_names(value, sketch, scope)?,
-            Kw::Nullable => value.as_bool().inspect(|flag| sketch.nullable = Some(*flag)).is_some(),
+            Kw::Nullable => {
+                sketch.nullable = value.as_bool();
+                if value.as_bool() == Some(false) {
+                    let detail = "it says nothing: `null` is refused unless something allows it";
+                    self.change("READ-NULLABLE", place, kw.name(), Action::Dropped, Effect::Same, detail);
+                }
+                value.as_bool().is_some()
+            }
             Kw::Format => {
                 value.as_str().map(|format| sketch.formats = arena.extended(sketch.formats, &[format])).is_some()
             }
             // An empty list is what generators write for "no list".
-            Kw::Enum => value
-                .as_arr()
-                .filter(|values| !values.is_empty())
-                .map(|values| keep(&mut sketch.values, values.iter(), arena))
-                .is_some(),
+            Kw::Enum => {
+                let values = value.as_arr().unwrap_or_default();
+                let others = sketch.values.is_some();
+                if !values.is_empty() {
+                    keep(&mut sketch.values, values.iter(), arena);
+                    if !others && sketch.values.is_some_and(|kept| kept.len() < values.len()) {
+                        self.rewritten("READ-ENUM", place, kw, "values that stand twice are written once");
+                    }
+                }
+                !values.is_empty()
+            }
             Kw::Const => {
                 keep(&mut sketch.values, std::iter::once(value), arena);
                 sketch.node.constant = true;
@@ -240,6 +257,9 @@ impl<'g, 'd> Reader<'g, 'd> {
             Kw::MultipleOf | Kw::DivisibleBy => {
                 let positive = value.as_f64().is_some_and(|number| number > 0.0);
                 if positive {
+                    if kw == Kw::DivisibleBy {
+                        self.rewritten("READ-OLDER", place, kw, format!("said by `{}`", Kw::MultipleOf.name()));
+                    }
                     let rules = sketch.number.get_or_insert_default();
                     rules.multiples = arena.extended(rules.multiples, &[value]);
                 }
@@ -250,6 +270,12 @@ impl<'g, 'd> Reader<'g, 'd> {
                 let lower = kw == Kw::ExclusiveMinimum;
                 if let Some(flag) = value.as_bool() {
                     *(if lower { &mut sketch.minimum_excludes } else { &mut sketch.maximum_excludes }) = Some(flag);
+                    self.rewritten(
+                        "READ-BOUND",
+                        place,
+                        kw,
+                        "whether the bound is in the range is said by the bound itself",
+                    );
                     true
                 } else {
                     bound(&mut sketch.number, side(kw), value, Edge::Excluded)
@@ -297,13 +323,15 @@ impl<'g, 'd> Reader<'g, 'd> {
                     let rules = sketch.object.get_or_insert_default();
                     rules.required = distinct(rules.required, names, arena);
                     if rules.required.len() < names.len() {
-                        let detail = "names that stand twice are written once";
-                        self.change("READ-REQUIRED", place, kw.name(), Action::Rewritten, Effect::Same, detail);
+                        self.rewritten("READ-REQUIRED", place, kw, "names that stand twice are written once");
                     }
                     names.iter().all(|name| name.as_str().is_some())
                 }
                 // Draft 3 marks the property itself; the object that holds it has read the mark.
-                Json::Bool(_) => true,
+                Json::Bool(_) => {
+                    self.rewritten("READ-REQUIRED", place, kw, "said by the object that declares the property");
+                    true
+                }
                 Json::Null | Json::Num(_) | Json::Str(_) | Json::Obj(_) => false,
             },
             Kw::PatternProperties => {
@@ -330,6 +358,10 @@ impl<'g, 'd> Reader<'g, 'd> {
             Kw::MinProperties => count(value, &mut |count| sketch.rare.get_or_insert_default().min = count),
             Kw::MaxProperties => count(value, &mut |count| sketch.rare.get_or_insert_default().max = Some(count)),
             Kw::DependentRequired | Kw::DependentSchemas | Kw::Dependencies => {
+                if kw == Kw::Dependencies {
+                    let (names, schemas) = (Kw::DependentRequired.name(), Kw::DependentSchemas.name());
+                    self.rewritten("READ-OLDER", place, kw, format!("said by `{names}` and `{schemas}`"));
+                }
                 self.dependencies(kw, value, sketch, scope)?
             }
             Kw::AllOf | Kw::AnyOf | Kw::OneOf => {
@@ -357,15 +389,21 @@ impl<'g, 'd> Reader<'g, 'd> {
                     };
                     let logic = sketch.logic.get_or_insert_default();
                     logic.all = arena.extended(logic.all, all);
+                    self.rewritten("READ-OLDER", place, kw, format!("said by `{}`", Kw::AllOf.name()));
+                } else {
+                    self.change("READ-OLDER", place, kw.name(), Action::Dropped, Effect::Note, NOT_OF_THIS_DRAFT);
                 }
                 true
             }
             Kw::Disallow => {
                 if self.draft == Some(Draft::Draft03) {
+                    self.rewritten("READ-OLDER", place, kw, format!("said by `{}`", Kw::Not.name()));
                     let mut refused = Sketch::at(place);
                     self.type_names(value, &mut refused, scope)?;
                     let id = self.graph.add(refused.finished(arena));
                     sketch.add_not(id, arena);
+                } else {
+                    self.change("READ-OLDER", place, kw.name(), Action::Dropped, Effect::Note, NOT_OF_THIS_DRAFT);
                 }
                 true
             }
@@ -400,6 +438,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         match sketch.items {
             // The tuple of drafts up to 2019-09.
             Some(Json::Arr(items)) if sketch.array.is_none_or(|rules| rules.prefix.is_empty()) => {
+                self.rewritten("READ-TUPLE", place, Kw::Items, format!("said by `{}`", Kw::PrefixItems.name()));
+                if sketch.additional_items.is_some() {
+                    self.rewritten("READ-TUPLE", place, Kw::AdditionalItems, format!("said by `{}`", Kw::Items.name()));
+                }
                 let prefix = self.children(items, Kw::Items, place, scope)?;
                 let rest = match sketch.additional_items {
                     Some(rest) => Some(self.child(rest, Kw::AdditionalItems, place, scope)?),
@@ -445,10 +487,10 @@ impl<'g, 'd> Reader<'g, 'd> {
 
     /// Reads `nullable: true` as `OpenAPI` 3.0 means it.
     fn allow_null(&mut self, node: &mut Node<'g, 'd>, place: Place) {
-        if self.draft.is_none() {
-            let detail = "`nullable` is read as OpenAPI means it";
-            self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, Effect::Wider, detail);
-        }
+        // Where the draft is not stated, a validator may pass the word over.
+        let effect = if self.draft.is_none() { Effect::Wider } else { Effect::Same };
+        let detail = "`nullable` is read as OpenAPI means it";
+        self.change("READ-NULLABLE", place, Kw::Nullable.name(), Action::Rewritten, effect, detail);
         if node.is_bare() && (node.target.is_some() || node.rules.logic().is_some()) {
             let null = self.graph.add(Node { place: node.place, types: Some(Types::NULL), ..Node::default() });
             let inner = self.graph.add(Node { notes: &[], ..*node });
@@ -506,16 +548,24 @@ impl<'g, 'd> Reader<'g, 'd> {
             };
             let other = || OTHER_TYPE_NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|row| row.1);
             if let Some(own) = Types::named(name) {
+                if Types::spelled(name).is_none() {
+                    self.rewritten("READ-TYPE", place, Kw::Type, format!("`{name}` is written in small letters"));
+                }
                 types = types.or(own);
             } else if let Some(own) = other() {
                 let detail = format!("`{name}` is taken for the type it stands for");
-                self.change("READ-TYPE", place, Kw::Type.name(), Action::Rewritten, Effect::Same, detail);
+                self.rewritten("READ-TYPE", place, Kw::Type, detail);
                 types = types.or(own);
             } else {
                 let detail = format!("`{name}` is not a type; any value is accepted");
                 self.change("READ-TYPE", place, Kw::Type.name(), Action::Dropped, Effect::Wider, detail);
                 types = Types::ANY;
             }
+        }
+        if !schemas.is_empty() {
+            self.rewritten("READ-TYPE", place, Kw::Type, "schemas among the names of types are branches of a union");
+        } else if matches!(value, Json::Arr(_)) && (names.len() == 1 || names.len() > types.count()) {
+            self.rewritten("READ-TYPE", place, Kw::Type, "the same is said in fewer words");
         }
         if schemas.is_empty() {
             sketch.node.types = Some(types).filter(|types| *types != Types::ANY);
@@ -541,7 +591,9 @@ impl<'g, 'd> Reader<'g, 'd> {
         // The mark of draft 3 on the property itself.
         let marked = |schema: &Json<'_>| schema.get(Kw::Required.name()).and_then(Json::as_bool) == Some(true);
         let required: Vec<&'d str> = map.iter().filter(|(_, schema)| marked(schema)).map(|(key, _)| *key).collect();
-        rules.required = self.arena.extended(rules.required, &required);
+        let own = rules.required;
+        let required: Vec<&'d str> = required.into_iter().filter(|name| !own.contains(name)).collect();
+        rules.required = self.arena.extended(own, &required);
         Ok(true)
     }
 

@@ -156,13 +156,14 @@ pub(crate) fn read<'g, 'd>(
         index: None,
         found: HashMap::default(),
         tables: HashMap::default(),
-        bases: vec![String::new()],
+        bases: std::iter::once(String::new()).chain(remote.iter().map(|(uri, _)| uri.clone())).collect(),
+        entered: HashMap::default(),
         changes: Vec::new(),
         notes: Vec::new(),
         named: Vec::with_capacity(16),
         ids: Vec::new(),
     };
-    let scope = Scope { resource: document, place: ROOT, base: 0 };
+    let scope = Scope::around(document, 0);
     let root = reader.read(document, ROOT, scope)?;
     while let Some((id, json, place, scope)) = reader.waiting.pop() {
         reader.read_into(id, json, place, scope)?;
@@ -199,6 +200,8 @@ struct Reader<'g, 'd> {
     /// Positions of keys, by the address of the members they stand among.
     tables: HashMap<usize, HashMap<&'d str, usize, FixedState>, FixedState>,
     bases: Vec<String>,
+    /// The numbers of the base URIs inside the schemas that have an id, by the address of each.
+    entered: HashMap<usize, usize, FixedState>,
     changes: Vec<Change>,
     /// Lists of the nodes that are being read, each behind that of the node around it.
     notes: Vec<Note<'d>>,
@@ -220,7 +223,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         let node = match json {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
-            Json::Obj(members) => Node { source: Some(json), ..self.read_members(members, place, scope)? },
+            Json::Obj(members) => Node { source: Some(json), ..self.read_members(json, members, place, scope)? },
             Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
                 return Err(ReadError::new(
                     ReadErrorKind::NotASchema,
@@ -258,6 +261,11 @@ impl<'g, 'd> Reader<'g, 'd> {
         let turned = opposite.filter(|_| self.places.passes(place, &TURNING));
         self.changes.extend(turned.map(|effect| Change { effect, ..change.clone() }));
         self.changes.push(change);
+    }
+
+    /// Notes that a keyword is said in another way that means the same.
+    fn rewritten(&mut self, code: &str, place: Place, kw: Kw, detail: impl Into<Cow<'static, str>>) {
+        self.change(code, place, kw.name(), Action::Rewritten, Effect::Same, detail);
     }
 
     /// Notes that a keyword's value is not of the kind it must be, and that the keyword is therefore left out.

@@ -13,74 +13,125 @@ use crate::keyword::{Holds, Kw};
 use crate::place::{Place, ROOT, Step};
 use crate::report::{Action, Effect};
 
-/// The resource that a schema stands in: what `#` means there.
+/// The resource that a schema stands in: what `#` means there, and what references are relative to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope<'d> {
     pub(super) resource: &'d Json<'d>,
+    /// Where the resource begins.
     pub(super) place: Place,
-    /// The number of its base URI.
+    /// The number of the base URI.
     pub(super) base: usize,
+    /// The number of the base URI where the resource begins.
+    home: usize,
+    /// The document that all of it stands in.
+    document: &'d Json<'d>,
 }
 
-/// A schema and where it stands.
-pub(super) type Found<'d> = Option<(&'d Json<'d>, Place)>;
+impl<'d> Scope<'d> {
+    /// The scope around a whole document that is known by the URI of that number.
+    pub(super) fn around(document: &'d Json<'d>, base: usize) -> Self {
+        Self { resource: document, place: ROOT, base, home: base, document }
+    }
 
-/// Where things with a name stand in a document. Built when the first reference asks for one.
+    /// The scope where the resource begins.
+    fn at_home(self) -> Self {
+        Self { base: self.home, ..self }
+    }
+}
+
+/// A schema, where it stands, and the scope that it stands in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'d> {
+    json: &'d Json<'d>,
+    place: Place,
+    scope: Scope<'d>,
+}
+
+/// What a reference leads to, if anything.
+pub(super) type Found<'d> = Option<Target<'d>>;
+
+/// Where things with a name stand in the documents. Built when the first reference asks for one.
 #[derive(Debug, Default)]
 pub(super) struct Index<'d> {
-    ids: HashMap<String, &'d Json<'d>, FixedState>,
-    anchors: HashMap<&'d str, &'d Json<'d>, FixedState>,
-    definitions: HashMap<&'d str, &'d Json<'d>, FixedState>,
+    ids: HashMap<String, Target<'d>, FixedState>,
+    /// By the address of the resource that they stand in.
+    anchors: HashMap<(usize, &'d str), Target<'d>, FixedState>,
+    /// By the address of the document that they stand in, like the definitions.
+    any_anchors: HashMap<(usize, &'d str), Target<'d>, FixedState>,
+    definitions: HashMap<(usize, &'d str), Target<'d>, FixedState>,
+}
+
+/// What a value is, seen from the schemas around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stands {
+    /// A schema, or something with schemas in it.
+    Schema,
+    /// A map from names to schemas: no key is a keyword.
+    Map,
 }
 
 /// Objects with fewer members are searched, those with more are indexed.
 const INDEXED_FROM: usize = 32;
 
-/// The URIs of other documents that a document refers to.
-pub(crate) fn remote_references(document: &Json<'_>) -> Vec<String> {
+/// The URIs of other documents that a document at a URI refers to.
+pub(crate) fn remote_references(document: &Json<'_>, base: &str) -> Vec<String> {
     let mut found = Vec::new();
-    collect_references(document, &mut found);
+    collect_references(document, base, &mut found);
     found.sort();
     found.dedup();
     found
 }
 
-fn collect_references(json: &Json<'_>, found: &mut Vec<String>) {
+fn collect_references(json: &Json<'_>, base: &str, found: &mut Vec<String>) {
     match json {
         Json::Obj(members) => {
+            let id = json.get(Kw::Id.name()).and_then(Json::as_str).filter(|id| !id.starts_with('#'));
+            let base = id.map_or(Cow::Borrowed(base), |id| Cow::Owned(join(base, id.trim_end_matches('#'))));
             for (key, value) in *members {
                 match (Kw::of(key), value.as_str()) {
-                    (Some(Kw::Ref | Kw::DynamicRef), Some(uri)) if uri.contains("://") => {
-                        found.push(uri.split('#').next().unwrap_or(uri).to_owned());
+                    (Some(Kw::Ref | Kw::DynamicRef), Some(reference)) => {
+                        let uri = reference.split('#').next().unwrap_or(reference);
+                        let uri = if uri.is_empty() || uri.starts_with('/') { String::new() } else { join(&base, uri) };
+                        found.extend(Some(uri).filter(|uri| uri.contains("://")));
                     }
-                    _ => collect_references(value, found),
+                    _ => collect_references(value, &base, found),
                 }
             }
         }
-        Json::Arr(items) => items.iter().for_each(|item| collect_references(item, found)),
+        Json::Arr(items) => items.iter().for_each(|item| collect_references(item, base, found)),
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
     }
 }
 
 impl<'g, 'd> Reader<'g, 'd> {
     /// The scope inside a schema, which may begin a resource of its own.
-    pub(super) fn enter(&mut self, members: &'d [Member<'d>], place: Place, scope: Scope<'d>) -> Scope<'d> {
+    pub(super) fn enter(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Scope<'d> {
+        let members = json.as_obj().unwrap_or_default();
         let id = members.iter().find_map(|(key, value)| value.as_str().filter(|_| self.names_itself_by(Kw::of(key))));
         let Some(id) = id.filter(|id| !id.starts_with('#')) else { return scope };
-        let base = join(self.bases.get(scope.base).map_or("", String::as_str), id.trim_end_matches('#'));
-        self.bases.push(base);
-        let base = self.bases.len() - 1;
-        // A draft-4 `id` is often no more than a name: `#` keeps meaning the whole document unless it says otherwise.
-        let own = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Id)));
-        let holds = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Defs | Kw::Definitions)));
-        if own
-            && holds
-            && place != ROOT
-            && let Some(resource) = self.schema_of(members)
-        {
-            return Scope { resource, place, base };
+        let address = std::ptr::from_ref(json) as usize;
+        let base = if let Some(base) = self.entered.get(&address) {
+            *base
+        } else {
+            self.bases.push(join(self.base(scope), id.trim_end_matches('#')));
+            self.entered.insert(address, self.bases.len() - 1);
+            self.bases.len() - 1
+        };
+        if std::ptr::eq(json, scope.resource) {
+            return Scope { base, home: base, ..scope };
+        }
+        // An `id` is often no more than a name: `#` keeps meaning what it means outside unless the schema says otherwise.
+        let holds = |(key, _): &Member<'_>| matches!(Kw::of(key), Some(Kw::Defs | Kw::Definitions));
+        let begins = |(key, _): &Member<'_>| Kw::of(key) == Some(Kw::Id);
+        if members.iter().any(begins) || (self.is_before(Draft::Draft06) && members.iter().any(holds)) {
+            return Scope { resource: json, place, base, home: base, document: scope.document };
         }
         Scope { base, ..scope }
+    }
+
+    /// The base URI of a scope.
+    fn base(&self, scope: Scope<'d>) -> &str {
+        self.bases.get(scope.base).map_or("", String::as_str)
     }
 
     /// Whether a keyword gives a schema its name: `id` up to draft 4, `$id` after it, either where no draft is stated.
@@ -102,17 +153,22 @@ impl<'g, 'd> Reader<'g, 'd> {
         let node = &mut sketch.node;
         let Some(reference) = value.as_str() else { return Ok(false) };
         let place = node.place.unwrap_or(ROOT);
-        let found = if kw == Kw::RecursiveRef { Some((self.document, ROOT)) } else { self.find(reference, scope) };
-        if let Some((target, at)) = found.filter(|(target, _)| matches!(target, Json::Obj(_) | Json::Bool(_))) {
-            let address = std::ptr::from_ref(target) as usize;
+        let found = if kw == Kw::RecursiveRef {
+            Some(self.recursive(scope))
+        } else if kw == Kw::DynamicRef {
+            self.dynamic(reference, scope)
+        } else {
+            self.find(reference, scope)
+        };
+        if let Some(target) = found.filter(|target| matches!(target.json, Json::Obj(_) | Json::Bool(_))) {
+            let address = std::ptr::from_ref(target.json) as usize;
             let id = if let Some(id) = self.known.get(&address).copied() {
                 self.shared.insert(id);
                 id
             } else {
                 let id = self.graph.reserve();
                 self.known.insert(address, id);
-                let scope = self.scope_of(target, scope);
-                self.waiting.push((id, target, at, scope));
+                self.waiting.push((id, target.json, target.place, target.scope));
                 id
             };
             // A reference beside another one (a dynamic one, say) is one more condition.
@@ -133,14 +189,34 @@ impl<'g, 'd> Reader<'g, 'd> {
         Ok(true)
     }
 
-    /// Targets in a remote document have that document as their resource.
-    fn scope_of(&self, target: &'d Json<'d>, scope: Scope<'d>) -> Scope<'d> {
-        for (_, document) in self.remote {
-            if std::ptr::eq(document, target) {
-                return Scope { resource: document, place: ROOT, base: scope.base };
-            }
+    /// What `$recursiveRef` leads to: the resource, or the whole document where both say that they may be extended.
+    fn recursive(&mut self, scope: Scope<'d>) -> Target<'d> {
+        let extended = |json: &Json<'_>| json.get(Kw::RecursiveAnchor.name()).and_then(Json::as_bool) == Some(true);
+        if extended(scope.resource) && extended(self.document) {
+            let scope = self.inside(self.document);
+            return Target { json: self.document, place: ROOT, scope };
         }
-        scope
+        Target { json: scope.resource, place: scope.place, scope: scope.at_home() }
+    }
+
+    /// What `$dynamicRef` leads to: what any reference would, or the schema of the whole document that may be put in its place.
+    fn dynamic(&mut self, reference: &'d str, scope: Scope<'d>) -> Found<'d> {
+        let found = self.find(reference, scope)?;
+        let name = |json: &'d Json<'d>| json.get(Kw::DynamicAnchor.name()).and_then(Json::as_str);
+        let Some(own) = name(found.json).filter(|name| reference.rsplit_once('#').is_some_and(|(_, own)| own == *name))
+        else {
+            return Some(found);
+        };
+        let whole = std::ptr::from_ref(self.document) as usize;
+        let outer = self.index().anchors.get(&(whole, own)).copied();
+        Some(outer.filter(|outer| name(outer.json) == Some(own)).unwrap_or(found))
+    }
+
+    /// The scope inside a document.
+    fn inside(&mut self, document: &'d Json<'d>) -> Scope<'d> {
+        // The URIs of the documents that were fetched stand first among the bases, behind that of the caller's own.
+        let base = self.remote.iter().position(|(_, own)| std::ptr::eq(own, document)).map_or(0, |index| index + 1);
+        self.enter(document, ROOT, Scope::around(document, base))
     }
 
     /// What a reference leads to. Most are said many times.
@@ -158,24 +234,26 @@ impl<'g, 'd> Reader<'g, 'd> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         // Some generators forget the `#` before a pointer.
         let (uri, fragment) = if uri.starts_with('/') && fragment.is_empty() { ("", uri) } else { (uri, fragment) };
-        let (resource, place) =
-            if uri.is_empty() { (scope.resource, scope.place) } else { (self.resource(uri, scope)?, ROOT) };
+        let scope = if uri.is_empty() { scope.at_home() } else { self.resource(uri, scope)? };
         if fragment.is_empty() {
-            return Some((resource, place));
+            return Some(Target { json: scope.resource, place: scope.place, scope });
         }
         if !fragment.starts_with('/') {
-            let anchor = self.index().anchors.get(fragment).copied();
-            return anchor.map(|target| (target, self.place_of_word(fragment)));
+            return self.anchor(fragment, scope);
         }
-        self.point(resource, place, fragment)
-            .or_else(|| self.point(self.document, ROOT, fragment))
-            .or_else(|| self.nearby(fragment))
+        if let Some(found) = self.point(scope, fragment) {
+            return Some(found);
+        }
+        let whole = self.inside(scope.document);
+        self.point(whole, fragment).or_else(|| self.nearby(fragment, whole))
     }
 
-    fn point(&mut self, from: &'d Json<'d>, place: Place, pointer: &str) -> Found<'d> {
-        let (mut json, mut at) = (from, place);
+    fn point(&mut self, from: Scope<'d>, pointer: &str) -> Found<'d> {
+        let mut at = Target { json: from.resource, place: from.place, scope: from };
         for token in pointer_tokens(pointer) {
-            let (next, step) = match json {
+            // What the pointer passes may begin a resource of its own.
+            let scope = self.enter(at.json, at.place, at.scope);
+            let (json, step) = match at.json {
                 Json::Obj(members) => {
                     let (key, value) = members.get(self.position(members, &token)?)?;
                     (value, Step::Key(key))
@@ -186,10 +264,17 @@ impl<'g, 'd> Reader<'g, 'd> {
                 }
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
             };
-            json = next;
-            at = self.places.step(at, step);
+            at = Target { json, place: self.places.step(at.place, step), scope };
         }
-        Some((json, at))
+        Some(at)
+    }
+
+    /// The schema with an anchor: in the resource, or else anywhere in the document.
+    fn anchor(&mut self, name: &str, scope: Scope<'d>) -> Found<'d> {
+        let resource = std::ptr::from_ref(scope.resource) as usize;
+        let document = std::ptr::from_ref(scope.document) as usize;
+        let Index { anchors, any_anchors, .. } = self.index();
+        anchors.get(&(resource, name)).or_else(|| any_anchors.get(&(document, name))).copied()
     }
 
     /// Where a key stands among members. A long list, of definitions say, is indexed once.
@@ -205,82 +290,94 @@ impl<'g, 'd> Reader<'g, 'd> {
         table.get(token).copied()
     }
 
-    /// A definition of that name anywhere: `$defs` that stand deeper than the reference believes.
-    fn nearby(&mut self, pointer: &str) -> Found<'d> {
+    /// A definition of that name anywhere in the document: `$defs` that stand deeper than the reference believes.
+    fn nearby(&mut self, pointer: &str, whole: Scope<'d>) -> Found<'d> {
         let mut tokens: Vec<_> = pointer_tokens(pointer).collect();
         let name = tokens.pop()?;
         let map = tokens.pop()?;
         matches!(Kw::of(&map), Some(Kw::Defs | Kw::Definitions)).then_some(())?;
-        let target = self.index().definitions.get(name.as_ref()).copied()?;
-        Some((target, self.place_of_word(&name)))
+        let document = std::ptr::from_ref(whole.document) as usize;
+        self.index().definitions.get(&(document, name.as_ref())).copied()
     }
 
-    fn place_of_word(&mut self, word: &str) -> Place {
-        let at = self.places.step(ROOT, Step::Kw(Kw::Defs));
-        self.places.step(at, Step::Key(self.texts.keep(self.texts.text(word))))
-    }
-
-    fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<&'d Json<'d>> {
-        let joined = join(self.bases.get(scope.base).map_or("", String::as_str), uri);
-        let remote = self.remote;
+    /// The scope inside the resource that a URI names: a part of a document that has it for its id, or a document that was fetched.
+    fn resource(&mut self, uri: &str, scope: Scope<'d>) -> Option<Scope<'d>> {
+        let joined = join(self.base(scope), uri);
         let ids = &self.index().ids;
-        let own = ids.get(&joined).or_else(|| ids.get(uri)).copied();
-        own.or_else(|| remote.iter().find(|(own, _)| *own == joined || own == uri).map(|(_, document)| document))
-    }
-
-    /// The JSON value whose members these are.
-    fn schema_of(&mut self, members: &'d [Member<'d>]) -> Option<&'d Json<'d>> {
-        let id = members.iter().find(|(key, _)| Kw::of(key) == Some(Kw::Id))?.1.as_str()?.to_owned();
-        let base = self.bases.last().cloned().unwrap_or(id);
-        let found = self.index().ids.get(&base).copied()?;
-        found.as_obj().is_some_and(|own| std::ptr::eq(own, members)).then_some(found)
+        if let Some(own) = ids.get(&joined).or_else(|| ids.get(uri)).copied() {
+            let Scope { base, .. } = self.enter(own.json, own.place, own.scope);
+            return Some(Scope { resource: own.json, place: own.place, base, home: base, ..own.scope });
+        }
+        let remote = self.remote.iter().find(|(own, _)| *own == joined || own == uri);
+        remote.map(|(_, document)| self.inside(document))
     }
 
     fn index(&mut self) -> &Index<'d> {
-        let document = self.document;
-        self.index.get_or_insert_with(|| {
+        if self.index.is_none() {
             let mut index = Index::default();
-            fill(&mut index, document, "");
-            index
-        })
-    }
-}
-
-fn fill<'d>(index: &mut Index<'d>, json: &'d Json<'d>, base: &str) {
-    match json {
-        Json::Obj(members) => {
-            let mut own = Cow::Borrowed(base);
-            for (key, value) in *members {
-                let Some(text) = value.as_str() else { continue };
-                match Kw::of(key) {
-                    Some(Kw::Id | Kw::LegacyId) if text.starts_with('#') => {
-                        index.anchors.entry(text.trim_start_matches('#')).or_insert(json);
-                    }
-                    Some(Kw::Id | Kw::LegacyId) => {
-                        own = Cow::Owned(join(base, text.trim_end_matches('#')));
-                        index.ids.entry(own.clone().into_owned()).or_insert(json);
-                    }
-                    Some(Kw::Anchor | Kw::DynamicAnchor) => {
-                        index.anchors.entry(text).or_insert(json);
-                    }
-                    _ => {}
-                }
+            let remote = self.remote.iter().map(|(_, document)| document);
+            for document in std::iter::once(self.document).chain(remote) {
+                let scope = self.inside(document);
+                self.fill(&mut index, document, ROOT, scope, Stands::Schema);
             }
-            for (key, value) in *members {
-                let kw = Kw::of(key);
-                if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
-                    for (name, schema) in *map {
-                        index.definitions.entry(name).or_insert(schema);
-                    }
-                }
-                let data = kw.is_some_and(|kw| matches!(kw.row().holds, Holds::Data | Holds::Values));
-                if !data {
-                    fill(index, value, &own);
-                }
-            }
+            self.index = Some(index);
         }
-        Json::Arr(items) => items.iter().for_each(|item| fill(index, item, base)),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
+        self.index.get_or_insert_default()
+    }
+
+    /// Puts what has a name into the index.
+    fn fill(&mut self, index: &mut Index<'d>, json: &'d Json<'d>, place: Place, scope: Scope<'d>, stands: Stands) {
+        match json {
+            Json::Obj(members) if stands == Stands::Map => {
+                for (key, value) in *members {
+                    let at = self.places.step(place, Step::Key(key));
+                    self.fill(index, value, at, scope, Stands::Schema);
+                }
+            }
+            Json::Obj(members) => {
+                let own = Target { json, place, scope };
+                let scope = self.enter(json, place, scope);
+                let resource = std::ptr::from_ref(scope.resource) as usize;
+                let document = std::ptr::from_ref(scope.document) as usize;
+                for (key, value) in *members {
+                    let kw = Kw::of(key);
+                    if let Some(text) = value.as_str() {
+                        let names = self.names_itself_by(kw);
+                        let local = text.strip_prefix('#').filter(|_| names);
+                        let anchor = matches!(kw, Some(Kw::Anchor | Kw::DynamicAnchor)).then_some(text);
+                        if let Some(anchor) = local.or(anchor) {
+                            index.anchors.entry((resource, anchor)).or_insert(own);
+                            index.any_anchors.entry((document, anchor)).or_insert(own);
+                        } else if names {
+                            index.ids.entry(self.base(scope).to_owned()).or_insert(own);
+                        }
+                        continue;
+                    }
+                    let holds = kw.map(|kw| kw.row().holds);
+                    if matches!(holds, Some(Holds::Data | Holds::Values))
+                        || !matches!(value, Json::Obj(_) | Json::Arr(_))
+                    {
+                        continue;
+                    }
+                    let at = self.places.step(place, Step::Key(key));
+                    let map = matches!(holds, Some(Holds::SchemaMap | Holds::SchemaOrNamesMap));
+                    if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
+                        for (name, schema) in *map {
+                            let own = Target { json: schema, place: self.places.step(at, Step::Key(name)), scope };
+                            index.definitions.entry((document, *name)).or_insert(own);
+                        }
+                    }
+                    self.fill(index, value, at, scope, if map { Stands::Map } else { Stands::Schema });
+                }
+            }
+            Json::Arr(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    let at = self.places.step(place, Step::Index(number));
+                    self.fill(index, item, at, scope, Stands::Schema);
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
+        }
     }
 }
 

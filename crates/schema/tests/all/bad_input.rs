@@ -89,11 +89,11 @@ fn a_key_that_stands_twice_is_an_error_that_names_it() {
 #[test]
 fn what_is_nested_too_deeply_is_an_error() {
     let deep = |levels: usize| format!("{}{{}}{}", "{\"items\":".repeat(levels), "}".repeat(levels));
-    refused(&deep(600), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
-    refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
-    refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::Json, "", "deep");
+    refused(&deep(600), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
+    refused(&deep(200_000), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
+    refused(&"[".repeat(1_000_000), &FitOptions::default(), ReadErrorKind::TooDeep, "", "deep");
     let shallow = FitOptions::default().with_limits(Limits::default().with_depth(3));
-    refused(&deep(4), &shallow, ReadErrorKind::Json, "", "deep");
+    refused(&deep(4), &shallow, ReadErrorKind::TooDeep, "", "deep");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_value_that_is_nested_too_deeply_is_an_error_too() {
     }
     for dialect in dialects() {
         let error = fit(&schema, dialect, &FitOptions::default()).expect_err("an error");
-        assert_eq!(error.kind(), ReadErrorKind::Json, "{error}");
+        assert_eq!(error.kind(), ReadErrorKind::TooDeep, "{error}");
     }
 }
 
@@ -112,7 +112,7 @@ fn a_value_that_is_nested_too_deeply_is_an_error_too() {
 fn more_values_than_the_limits_allow_are_an_error() {
     let small = FitOptions::default().with_limits(Limits::default().with_values(100));
     let schema = json!({"type": "string", "enum": (0..200).map(|index| index.to_string()).collect::<Vec<_>>()});
-    refused(&schema.to_string(), &small, ReadErrorKind::Json, "", "");
+    refused(&schema.to_string(), &small, ReadErrorKind::TooLarge, "", "too many values");
     assert!(fit_text(r#"{"type": "string"}"#, dialect("openai").unwrap(), &small).is_ok());
 }
 
@@ -189,6 +189,28 @@ fn a_long_chain_of_references_fits() {
         &json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}),
         &some_dialects(),
     );
+}
+
+#[test]
+fn many_references_to_anchors_and_properties_are_checked_soon() {
+    let count = 20_000;
+    let mut properties = Map::new();
+    for index in 0..count {
+        properties.insert(format!("s{index}"), json!({"type": "string", "$anchor": format!("a{index}")}));
+        properties.insert(format!("a{index}"), json!({ "$ref": format!("#a{}", count - 1 - index) }));
+        properties.insert(format!("p{index}"), json!({ "$ref": format!("#/properties/s{}", count - 1 - index) }));
+    }
+    let schema = json!({"type": "object", "properties": properties}).to_string();
+    let (sender, answer) = mpsc::channel();
+    thread::spawn(move || {
+        for dialect in dialects() {
+            // Nobody listens any more where patience ran out.
+            _ = sender.send(check_text(&schema, dialect, Slot::Tool).is_ok());
+        }
+    });
+    for dialect in dialects() {
+        assert_eq!(answer.recv_timeout(PATIENCE), Ok(true), "{}", dialect.id());
+    }
 }
 
 #[test]

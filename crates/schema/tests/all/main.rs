@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod budgets;
 mod chance;
 mod corpus;
 mod generate;
@@ -19,8 +20,11 @@ mod lens;
 mod main_dialects;
 mod meets;
 mod oracle;
+mod own_dialects;
 mod plain;
+mod references;
 mod requirements;
 mod shared;
 mod texts;
+mod told;
 mod values;
