@@ -41,6 +41,7 @@ mod keyword;
 mod metered;
 mod options;
 mod read;
+mod readings;
 mod repair;
 mod salvage;
 mod schema;

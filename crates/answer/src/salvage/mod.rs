@@ -13,7 +13,9 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub(crate) use edge::Place;
-pub(crate) use find::{Candidate, Content, Found, Mended, THINKING, Whence, find, find_scalar, is_bracket_in_prose};
+pub(crate) use find::{
+    Candidate, Content, Found, Mended, THINKING, Whence, find, find_quoted, find_scalar, is_bracket_in_prose,
+};
 pub(crate) use parser::{Outcome, Parser};
 pub(crate) use source::{End, Source};
 pub(crate) use words::{Found as FoundNumber, number};
@@ -56,6 +58,9 @@ pub fn salvage(text: &str, options: &Options) -> Option<Salvaged> {
         Whole::Value(salvaged) => return Some(salvaged),
         Whole::No(trial) => find(text, options, trial),
     };
+    if let Some(quoted) = find_quoted(text, &found.thinking) {
+        return Some(settle(text, quoted, &found.thinking));
+    }
     let scalar = if found.candidates.iter().all(|candidate| candidate.whence == Whence::Draft) || starts_quoted(text) {
         find_scalar(text, &found, options)
     } else {
@@ -182,12 +187,14 @@ pub(crate) fn repairs_of(mended: &Mended) -> Vec<Repair> {
 /// The repairs that taking a candidate out of its text means.
 pub(crate) fn surroundings(text: &str, span: &Range<usize>, whence: Whence, thinking: &[Range<usize>]) -> Vec<Repair> {
     let mut repairs: Vec<Repair> = Vec::new();
-    for block in thinking.iter().filter(|block| !block.contains(&span.start)) {
+    // A tag in a text of the value is no thinking.
+    let thinking = || thinking.iter().filter(|block| !span.contains(&block.start));
+    for block in thinking().filter(|block| !block.contains(&span.start)) {
         repairs.push(Repair::new(RepairKind::Thinking, "", Some(block.clone())));
     }
     let outside = |part: Range<usize>| {
         let words = text.get(part.clone()).unwrap_or_default();
-        let alone = thinking.iter().any(|block| block.start <= part.start && part.end <= block.end);
+        let alone = thinking().any(|block| block.start <= part.start && part.end <= block.end);
         !alone && words.contains(|char: char| !char.is_whitespace())
     };
     for part in [0..span.start, span.end..text.len()] {

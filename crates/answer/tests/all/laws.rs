@@ -1,6 +1,6 @@
 //! What must hold for every text: valid JSON comes back as it is, and reading any text ends.
 
-use polywire_answer::{CoerceOptions, Options, ReadOptions, Schema, coerce, read_with, salvage};
+use polywire_answer::{CoerceOptions, Options, ReadOptions, RepairKind, Schema, coerce, read_with, salvage};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value, json};
@@ -74,6 +74,32 @@ proptest! {
         let text = format!("/**/{container}");
         let salvaged = salvage(&text, &Options::default()).expect("a value");
         prop_assert_eq!(salvaged.value, container);
+    }
+
+    #[test]
+    fn what_was_written_as_a_text_comes_back_exactly(value in any_value(), layers in 1_usize..4, place in 0_usize..3) {
+        let value = json!([value]);
+        let schema = Schema::new(&json!({"type": "array"})).expect("a schema");
+        let text = (0..layers).fold(value.to_string(), |text, _| Value::String(text).to_string());
+        let text = match place {
+            0 => text,
+            1 => format!(" {text}\n"),
+            _ => format!("```json\n{text}\n```"),
+        };
+        let answer = read_with(&text, Some(&schema), &ReadOptions::default());
+        prop_assert_eq!(answer.value, Some(value));
+        let encoded = answer.repairs.iter().filter(|repair| repair.kind == RepairKind::Encoded).count();
+        let fences = answer.repairs.iter().filter(|repair| repair.kind == RepairKind::Fence).count();
+        prop_assert_eq!((encoded, fences, answer.repairs.len()), (layers, place & 2, layers + (place & 2)));
+    }
+
+    #[test]
+    fn what_is_escaped_once_more_is_read_as_it_was_meant(value in any_value()) {
+        let container = json!({"a": value});
+        let quoted = Value::String(container.to_string()).to_string();
+        let text = format!("So: {}", quoted.trim_matches('"'));
+        let schema = Schema::new(&json!({"type": "object"})).expect("a schema");
+        prop_assert_eq!(read_with(&text, Some(&schema), &ReadOptions::default()).value, Some(container));
     }
 
     #[test]

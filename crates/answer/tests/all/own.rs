@@ -31,7 +31,8 @@ fn check(case: &Value) -> Option<String> {
     let answer = read_with(text, schema.as_ref(), &ReadOptions::default().with_salvage(salvage));
     let kinds: Vec<&str> = answer.repairs.iter().map(|repair| repair.kind.name()).collect();
     let mut wanted = case.get("repairs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let all = case.get("all_repairs").is_none_or(|all| *all == json!(kinds));
     let exact = case.get("exact") != Some(&json!(true)) || kinds.is_empty();
-    let fine = answer.valid() == case.get("value") && wanted.all(|kind| kinds.contains(&kind)) && exact;
+    let fine = answer.valid() == case.get("value") && wanted.all(|kind| kinds.contains(&kind)) && all && exact;
     (!fine).then(|| format!("{case}\n   got {:?} {kinds:?}", answer.valid().map(Value::to_string)))
 }

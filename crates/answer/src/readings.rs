@@ -1,0 +1,229 @@
+//! Everything in a text that could be meant: each value, all of them as a list, the text itself, and what stands in a
+//! text that was written as JSON.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::calls;
+use crate::options::Options;
+use crate::repair::{Cost, Repair, RepairKind};
+use crate::salvage::{
+    Candidate, Content, End, Found, Mended, Outcome, Parser, Place, Salvaged, Source, Trial, Whence, Whole, find,
+    find_quoted, find_scalar, read_strict, repairs_of, surroundings,
+};
+use crate::schema::Schema;
+use crate::shape::Types;
+use crate::tree::{Id, Kind, Node, Tree};
+
+/// A value that might be meant.
+pub(crate) struct Reading<'t> {
+    /// What it was read from: the text, or one inside of it.
+    pub(crate) text: &'t str,
+    pub(crate) tree: Tree,
+    pub(crate) root: Id,
+    pub(crate) cost: Cost,
+    /// What taking it out of its text means, and what was mended in it.
+    repairs: Vec<Repair>,
+    /// The liberties by which its text was taken out of another one.
+    opened: Option<Vec<Repair>>,
+}
+
+impl<'t> Reading<'t> {
+    /// A value whose every repair counts.
+    fn new(text: &'t str, tree: Tree, root: Id, repairs: Vec<Repair>) -> Self {
+        let cost = cost_of(&repairs);
+        Self { text, tree, root, cost, repairs, opened: None }
+    }
+
+    /// Every liberty, given those that were taken with the value itself.
+    pub(crate) fn repairs(self, coerced: Vec<Repair>) -> Vec<Repair> {
+        let own = self.repairs.into_iter().chain(coerced);
+        match self.opened {
+            None => own.collect(),
+            // The bytes of what was written in another text are none of the text.
+            Some(opened) => opened.into_iter().chain(own.map(|repair| Repair { span: None, ..repair })).collect(),
+        }
+    }
+}
+
+/// A text, and the lists and objects that were found in it.
+pub(crate) struct Page<'t> {
+    text: &'t str,
+    found: Found,
+}
+
+/// A text that was written as JSON, once or several times over.
+pub(crate) struct Quoted {
+    text: String,
+    /// How often it was written as JSON.
+    layers: usize,
+    span: Range<usize>,
+    whence: Whence,
+}
+
+impl<'t> Page<'t> {
+    pub(crate) fn new(text: &'t str, options: &Options) -> Self {
+        Self { text, found: find(text, options, Trial::Open) }
+    }
+
+    /// The text that this one is when it is read as JSON.
+    pub(crate) fn quoted(&self) -> Option<Quoted> {
+        let Candidate { content, span, whence } = find_quoted(self.text, &self.found.thinking)?;
+        let Content::Strict(Value::String(text)) = content else { return None };
+        let (text, layers) = unquoted(text);
+        Some(Quoted { text, layers: layers + 1, span, whence })
+    }
+
+    /// Every reading; of equally good ones the first is meant.
+    pub(crate) fn readings(
+        &mut self,
+        quoted: Option<&'t Quoted>,
+        schema: &Schema,
+        options: &Options,
+    ) -> Vec<Reading<'t>> {
+        let mut readings = quoted.map_or_else(Vec::new, |quoted| self.inside(quoted, options));
+        if let Some(quoted) = quoted.filter(|_| !readings.is_empty()) {
+            // Brackets between escaped quotes are those that were read already, seen through their escapes.
+            self.found.candidates.retain(|candidate| !quoted.span.contains(&candidate.span.start));
+        }
+        readings.extend(self.containers(options));
+        if let Some(scalar) =
+            find_quoted(self.text, &self.found.thinking).or_else(|| find_scalar(self.text, &self.found, options))
+        {
+            let mut repairs = surroundings(self.text, &scalar.span, scalar.whence, &self.found.thinking);
+            let mended = with_spans(self.text, scalar, options);
+            let inside = repairs_of(&mended);
+            let cost = cost_of(&inside);
+            repairs.extend(inside);
+            readings.push(Reading { cost, ..Reading::new(self.text, mended.tree, mended.root, repairs) });
+        }
+        // A text with a value in it may be the answer where a text is wanted, but never a part of one.
+        if !self.text.trim().is_empty() && (readings.is_empty() || schema.shapes.takes_scalar(schema.shapes.root)) {
+            let mut whole = whole_text(self.text);
+            if schema.shapes.takes(schema.shapes.root, Types::CONTAINER, 8) {
+                // Where a list or object would do, a text is what the answer is only if nothing else is.
+                whole.cost = whole.cost.plus(Cost::of(RepairKind::Stringified));
+            }
+            readings.insert(0, whole);
+        }
+        readings
+    }
+
+    /// The lists and objects in a text that was written as JSON.
+    fn inside(&self, quoted: &'t Quoted, options: &Options) -> Vec<Reading<'t>> {
+        let mut opened = surroundings(self.text, &quoted.span, quoted.whence, &self.found.thinking);
+        let encoded = Repair::new(RepairKind::Encoded, "", Some(quoted.span.clone()));
+        opened.extend(std::iter::repeat_n(encoded, quoted.layers));
+        let text = quoted.text.as_str();
+        let mut readings = match read_strict(text) {
+            Whole::Value(Salvaged { value: value @ (Value::Array(_) | Value::Object(_)), span, .. }) => {
+                let value = Candidate { content: Content::Strict(value), span, whence: Whence::Plain };
+                let Mended { tree, root, .. } = with_spans(text, value, options);
+                vec![Reading::new(text, tree, root, Vec::new())]
+            }
+            Whole::Value(_) | Whole::No(_) => Page::new(text, options).containers(options),
+        };
+        // Like all that stands around a value, this says nothing about it.
+        for reading in &mut readings {
+            reading.opened = Some(opened.clone());
+        }
+        readings
+    }
+
+    /// Each list and object, all of them as a list, and the arguments of a call.
+    fn containers(&mut self, options: &Options) -> Vec<Reading<'t>> {
+        let text = self.text;
+        let candidates = std::mem::take(&mut self.found.candidates);
+        let several = several(text, &candidates);
+        let mut readings: Vec<Reading<'t>> = Vec::new();
+        for candidate in candidates {
+            let mut repairs = surroundings(text, &candidate.span, candidate.whence, &self.found.thinking);
+            let draft = candidate.whence == Whence::Draft;
+            let mended = with_spans(text, candidate, options);
+            let inside = repairs_of(&mended);
+            // What stands around a value says nothing about it, and what is still arriving is not lost.
+            let counted = inside.iter().filter(|repair| !(options.arriving && repair.kind == RepairKind::Truncated));
+            let mut cost = counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)));
+            repairs.extend(inside);
+            if draft {
+                cost = cost.plus(Cost::of(RepairKind::OtherValue));
+            }
+            readings.push(Reading { cost, ..Reading::new(text, mended.tree, mended.root, repairs) });
+        }
+        readings.extend(several);
+        if let Some(arguments) = calls::parameters(text) {
+            let mut tree = Tree::default();
+            let root = tree.plant(&arguments, &(0..0));
+            let repairs = vec![Repair::new(RepairKind::Markup, "", Some(0..text.len()))];
+            readings.push(Reading::new(text, tree, root, repairs));
+        }
+        readings
+    }
+}
+
+/// What a text is that was written as JSON, and how often it was. Each time takes twice as many backslashes as the last,
+/// so that all of them together take no longer than the first.
+pub(crate) fn unquoted(mut text: String) -> (String, usize) {
+    let mut layers = 0;
+    while text.trim_start().starts_with('"') {
+        let Whole::Value(whole) = read_strict(&text) else { break };
+        let Value::String(inner) = whole.value else { break };
+        text = inner;
+        layers += 1;
+    }
+    (text, layers)
+}
+
+fn cost_of(repairs: &[Repair]) -> Cost {
+    repairs.iter().fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
+}
+
+/// The text itself, as if it had been quoted.
+fn whole_text(text: &str) -> Reading<'_> {
+    let mut tree = Tree::default();
+    let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
+    Reading::new(text, tree, root, vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))])
+}
+
+/// All values of a text as one list.
+fn several<'t>(text: &'t str, candidates: &[Candidate]) -> Option<Reading<'t>> {
+    let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.whence != Whence::Draft).collect();
+    let (first, last) = (shown.first()?, shown.last()?);
+    if shown.len() < 2 {
+        return None;
+    }
+    let span = first.span.start..last.span.end;
+    let value = |candidate: &&Candidate| match &candidate.content {
+        Content::Strict(value) => value.clone(),
+        Content::Mended(mended) => mended.tree.value(mended.root),
+    };
+    let mut tree = Tree::default();
+    let root = tree.plant(&Value::Array(shown.iter().map(value).collect()), &(0..0));
+    let mut repairs = surroundings(text, &span, first.whence, &[]);
+    repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
+    Some(Reading { cost: Cost::of(RepairKind::SeveralValues), ..Reading::new(text, tree, root, repairs) })
+}
+
+/// A candidate as a tree whose nodes know their bytes.
+fn with_spans(text: &str, candidate: Candidate, options: &Options) -> Mended {
+    let mut tree = Tree::default();
+    let Range { start, end } = candidate.span;
+    let value = match candidate.content {
+        Content::Mended(mended) => return *mended,
+        Content::Strict(Value::String(text)) => {
+            let root = tree.push(Node::new(Kind::Text(text), start..end));
+            return Mended { tree, root, noted: Vec::new() };
+        }
+        Content::Strict(value) => value,
+    };
+    let source = Source::new(text.get(..end).unwrap_or_default(), End::Final);
+    let mut parser = Parser::new(start, Place::Top);
+    if let (Outcome::Done(_), Some(root)) = (parser.run(&source, options), parser.root)
+        && parser.noted.is_empty()
+    {
+        return Mended { tree: parser.tree, root, noted: Vec::new() };
+    }
+    let root = tree.plant(&value, &(0..0));
+    Mended { tree, root, noted: Vec::new() }
+}
