@@ -12,7 +12,7 @@ pub struct Options {
     pub cut_literal: CutLiteral,
     /// `hello`: whether a text without any notation is a value.
     pub bare_text: BareText,
-    /// `{"a":1}{"b":2}`: which of several values counts, where no schema decides.
+    /// `{"a":1}{"b":2}`: which of several values counts, where all are equally good.
     pub several: Several,
     /// `007`: what a number with leading zeros is.
     pub leading_zeros: LeadingZeros,
@@ -67,11 +67,12 @@ pub enum BareText {
 /// Which of several values counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Several {
-    /// The last complete one; but values that only commas or line breaks separate are a list.
-    Last,
-    /// The first complete one; but values that only commas or line breaks separate are a list.
+    /// The first complete one, one in a fence before others; of lists that follow each other directly the last. Where
+    /// no schema wants one value, those that only commas or line breaks separate are a list.
     First,
-    /// All of them, as a list.
+    /// The last complete one; but a list as above.
+    Last,
+    /// All of them, as a list; the first where a schema wants one.
     All,
 }
 
@@ -109,7 +110,7 @@ impl Default for Options {
             cut_key: CutKey::Keep,
             cut_literal: CutLiteral::Text,
             bare_text: BareText::Text,
-            several: Several::Last,
+            several: Several::First,
             leading_zeros: LeadingZeros::Text,
             not_a_number: NotANumber::Text,
             ellipsis: Ellipsis::Drop,

@@ -9,8 +9,8 @@ use crate::calls;
 use crate::options::Options;
 use crate::repair::{Cost, Repair, RepairKind};
 use crate::salvage::{
-    Candidate, Content, End, Found, Mended, Outcome, Parser, Place, Salvaged, Source, Trial, Whence, Whole, find,
-    find_quoted, find_scalar, read_strict, repairs_of, surroundings,
+    Candidate, Content, End, Found, Mended, Others, Outcome, Parser, Place, Salvaged, Source, Trial, Whence, Whole,
+    by_preference, find, find_quoted, find_scalar, read_strict, repairs_of, surroundings,
 };
 use crate::schema::Schema;
 use crate::shape::Types;
@@ -51,6 +51,7 @@ impl<'t> Reading<'t> {
 pub(crate) struct Page<'t> {
     text: &'t str,
     found: Found,
+    others: Others,
 }
 
 /// A text that was written as JSON, once or several times over.
@@ -64,7 +65,14 @@ pub(crate) struct Quoted {
 
 impl<'t> Page<'t> {
     pub(crate) fn new(text: &'t str, options: &Options) -> Self {
-        Self { text, found: find(text, options, Trial::Open) }
+        let found = find(text, options, Trial::Open);
+        let others = Others::new(&found);
+        Self { text, found, others }
+    }
+
+    /// The repairs that taking a value out of the text means.
+    fn around(&self, span: &Range<usize>, whence: Whence) -> Vec<Repair> {
+        surroundings(self.text, span, whence, &self.found.thinking, &self.others.passed(span))
     }
 
     /// The text that this one is when it is read as JSON.
@@ -91,7 +99,7 @@ impl<'t> Page<'t> {
         if let Some(scalar) =
             find_quoted(self.text, &self.found.thinking).or_else(|| find_scalar(self.text, &self.found, options))
         {
-            let mut repairs = surroundings(self.text, &scalar.span, scalar.whence, &self.found.thinking);
+            let mut repairs = self.around(&scalar.span, scalar.whence);
             let mended = with_spans(self.text, scalar, options);
             let inside = repairs_of(&mended);
             let cost = cost_of(&inside);
@@ -112,7 +120,7 @@ impl<'t> Page<'t> {
 
     /// The lists and objects in a text that was written as JSON.
     fn inside(&self, quoted: &'t Quoted, options: &Options) -> Vec<Reading<'t>> {
-        let mut opened = surroundings(self.text, &quoted.span, quoted.whence, &self.found.thinking);
+        let mut opened = self.around(&quoted.span, quoted.whence);
         let encoded = Repair::new(RepairKind::Encoded, "", Some(quoted.span.clone()));
         opened.extend(std::iter::repeat_n(encoded, quoted.layers));
         let text = quoted.text.as_str();
@@ -135,10 +143,10 @@ impl<'t> Page<'t> {
     fn containers(&mut self, options: &Options) -> Vec<Reading<'t>> {
         let text = self.text;
         let candidates = std::mem::take(&mut self.found.candidates);
-        let several = several(text, &candidates);
+        let several = self.several(&candidates);
         let mut readings: Vec<Reading<'t>> = Vec::new();
-        for candidate in candidates {
-            let mut repairs = surroundings(text, &candidate.span, candidate.whence, &self.found.thinking);
+        for candidate in by_preference(text, candidates, options) {
+            let mut repairs = self.around(&candidate.span, candidate.whence);
             let draft = candidate.whence == Whence::Draft;
             let mended = with_spans(text, candidate, options);
             let inside = repairs_of(&mended);
@@ -159,6 +167,32 @@ impl<'t> Page<'t> {
             readings.push(Reading::new(text, tree, root, repairs));
         }
         readings
+    }
+
+    /// All values of a text as one list.
+    fn several(&self, candidates: &[Candidate]) -> Option<Reading<'t>> {
+        let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.whence != Whence::Draft).collect();
+        let (first, last) = (shown.first()?, shown.last()?);
+        if shown.len() < 2 {
+            return None;
+        }
+        let span = first.span.start..last.span.end;
+        let mut repairs = surroundings(self.text, &span, first.whence, &[], &self.others.passed(&span));
+        let mut items = Vec::with_capacity(shown.len());
+        for (index, candidate) in shown.iter().enumerate() {
+            items.push(match &candidate.content {
+                Content::Strict(value) => value.clone(),
+                Content::Mended(mended) => {
+                    let inside = repairs_of(mended).into_iter();
+                    repairs.extend(inside.map(|repair| Repair { at: format!("/{index}{}", repair.at), ..repair }));
+                    mended.tree.value(mended.root)
+                }
+            });
+        }
+        let mut tree = Tree::default();
+        let root = tree.plant(&Value::Array(items), &(0..0));
+        repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
+        Some(Reading { cost: Cost::of(RepairKind::SeveralValues), ..Reading::new(self.text, tree, root, repairs) })
     }
 }
 
@@ -184,25 +218,6 @@ fn whole_text(text: &str) -> Reading<'_> {
     let mut tree = Tree::default();
     let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
     Reading::new(text, tree, root, vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))])
-}
-
-/// All values of a text as one list.
-fn several<'t>(text: &'t str, candidates: &[Candidate]) -> Option<Reading<'t>> {
-    let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.whence != Whence::Draft).collect();
-    let (first, last) = (shown.first()?, shown.last()?);
-    if shown.len() < 2 {
-        return None;
-    }
-    let span = first.span.start..last.span.end;
-    let value = |candidate: &&Candidate| match &candidate.content {
-        Content::Strict(value) => value.clone(),
-        Content::Mended(mended) => mended.tree.value(mended.root),
-    };
-    let mut tree = Tree::default();
-    let root = tree.plant(&Value::Array(shown.iter().map(value).collect()), &(0..0));
-    let mut repairs = surroundings(text, &span, first.whence, &[]);
-    repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
-    Some(Reading { cost: Cost::of(RepairKind::SeveralValues), ..Reading::new(text, tree, root, repairs) })
 }
 
 /// A candidate as a tree whose nodes know their bytes.

@@ -96,6 +96,8 @@ pub(crate) struct Found {
     pub(crate) thinking: Vec<Range<usize>>,
     /// A value was nested too deeply.
     pub(crate) too_deep: bool,
+    /// What was not looked at, because so many values stand before it.
+    pub(crate) unread: Option<Range<usize>>,
 }
 
 /// Finds lists and objects.
@@ -143,6 +145,7 @@ impl Finder<'_> {
                 continue;
             }
             if self.budget == 0 || self.found.too_deep || self.found.candidates.len() >= MAX_CANDIDATES {
+                self.found.unread = Some(place..self.text.len());
                 break;
             }
             place = match self.try_at(place, fence) {

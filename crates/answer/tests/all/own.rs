@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use polywire_answer::{Options, ReadOptions, Schema, read_with};
+use polywire_answer::{Options, ReadOptions, RepairKind, Schema, read_with};
 use serde_json::{Value, json};
 
 #[test]
@@ -21,6 +21,23 @@ fn our_cases_hold() {
     }
     assert!(count >= 100, "{count} cases");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn values_beyond_those_that_are_looked_at_are_on_record() {
+    let text = "{\"a\": 1}\n".repeat(70);
+    let unread = |schema: Option<Value>| {
+        let schema = schema.map(|schema| Schema::new(&schema).expect("a schema"));
+        let answer = read_with(&text, schema.as_ref(), &ReadOptions::default());
+        let lost = answer.repairs.iter().filter(|repair| repair.kind == RepairKind::OtherValue);
+        (answer.value.expect("a value"), lost.filter_map(|repair| repair.span.clone()).collect::<Vec<_>>())
+    };
+    let rest = 64 * 9..text.len();
+    for list in [None, Some(json!({"type": "array", "items": {"type": "object"}}))] {
+        assert_eq!(unread(list), (json!(vec![json!({"a": 1}); 64]), vec![rest.clone()]));
+    }
+    let (value, lost) = unread(Some(json!({"type": "object"})));
+    assert_eq!((value, lost.len(), lost.last()), (json!({"a": 1}), 64, Some(&rest)));
 }
 
 /// What is wrong with the answer to a case.
