@@ -19,7 +19,8 @@ Examples:
   polywire parse answers.jsonl --jsonl
 
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
-The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
+The answer is {\"value\", \"repairs\", \"valid\", \"truncated\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
+`truncated` is true where the text ended before the value did: the value may be valid and still not be what was meant, so do not act on it.
 
 Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
 
@@ -88,7 +89,8 @@ impl Parse {
             Judged::NoValue => json!([{"at": "", "detail": "there is no value in the text"}]),
         };
         let mut report = json!({
-            "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
+            "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid,
+            "truncated": answer.is_truncated(), "errors": errors,
         });
         if let (false, Some(draft), Some(members)) = (valid, answer.value, report.as_object_mut()) {
             members.insert("draft".to_owned(), draft);
@@ -107,7 +109,10 @@ impl Parse {
             }
         };
         let value = answer.valid();
-        json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()})
+        let (valid, truncated) = (value.is_some(), answer.is_truncated());
+        json!({
+            "id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": valid, "truncated": truncated,
+        })
     }
 }
 
@@ -131,4 +136,24 @@ fn repairs(repairs: &[Repair]) -> Vec<Value> {
         printed
     };
     repairs.iter().map(printed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_that_its_text_was_cut() {
+        let parse =
+            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true } } };
+        let line = |input: &str| {
+            let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+            let line = Line { id: json!(1), input: input.to_owned(), schema, kind: String::new() };
+            let answer = parse.answer_line(&line, None);
+            (answer["value"].clone(), answer["valid"].clone(), answer["truncated"].clone())
+        };
+        let value = json!({"path": "/tmp/x"});
+        assert_eq!(line("{\"path\": \"/tmp/x\", \"cont"), (value.clone(), json!(true), json!(true)));
+        assert_eq!(line("{\"path\": \"/tmp/x\"}"), (value, json!(true), json!(false)));
+    }
 }

@@ -1,38 +1,48 @@
 //! Tool calls in the notations of models: tokens, tags, and objects with a name and arguments.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::options::Options;
 use crate::repair::{Repair, RepairKind};
-use crate::salvage::{Trial, content, find, salvage};
+use crate::salvage::{Trial, Whence, content, find, salvage};
+use crate::tags::{Tagged, tagged};
 use crate::tree::push_step;
 use crate::validate::Fault;
 
-/// What stands before the arguments of a call, with the name of the tool. One row a notation.
+/// What stands before the arguments of a call, with the name of the tool and the id of the call. One row a notation.
 const BEFORE_ARGUMENTS: &[&str] = &[
     // Harmony, whole or with its tokens stripped.
-    r"to=(?:functions\.)?([\w.-]+)[^{}\[\]]*$",
-    // Kimi.
-    r"(?:functions\.)?([\w.-]+):\d+\s*<\|tool_call_argument_begin\|>\s*$",
+    r"to=(?:functions\.)?(?<name>[\w.-]+)[^{}\[\]]*$",
+    // Kimi, whose ids are the name and a number.
+    r"(?<id>(?:functions\.)?(?<name>[\w.-]+):\d+)\s*<\|tool_call_argument_begin\|>\s*$",
     // DeepSeek.
-    r"<｜tool▁sep｜>([\w.-]+)\s*(?:```json)?\s*$",
+    r"<｜tool▁sep｜>(?<name>[\w.-]+)\s*(?:```json)?\s*$",
     // Mistral.
-    r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*$",
+    r"\[TOOL_CALLS\]\s*(?<name>[\w.-]+)\s*(?:\[CALL_ID\](?<id>[\w-]+)?)?\s*(?:\[ARGS\])?\s*$",
     // Llama.
-    r"<function=([\w.-]+)>\s*$",
+    r"<function=(?<name>[\w.-]+)>\s*$",
     // Functionary and others.
-    r"<\|recipient\|>\s*([\w.-]+)\s*<\|content\|>\s*$",
+    r"<\|recipient\|>\s*(?<name>[\w.-]+)\s*<\|content\|>\s*$",
 ];
 
 /// Around an object with a name and arguments.
 const AROUND_CALL: &[&str] =
     &["<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<tool_calls>", "<function_call>"];
 
+/// A mark of a call.
+const MARK: &str = concat!(
+    r"(?:<\|[\w ]+\|>|<｜[^<>｜]+｜>|</?(?:tool_calls?|function_calls?|function)(?:=[\w.-]+)?>",
+    r"|\[/?(?:CALL_ID|ARGS)\]|\[/?TOOL_CALLS\]\s*[\w.-]*)"
+);
+
 /// Keys that hold the arguments of a call.
 pub(crate) const ARGUMENTS: &[&str] = &["arguments", "parameters", "input", "args"];
+/// Keys that hold the id of a call, first the one that its result will name.
+const IDS: &[&str] = &["call_id", "id"];
 /// Keys that a call may have besides.
 const BESIDES: &[&str] = &["name", "id", "type", "index", "call_id"];
 
@@ -41,28 +51,75 @@ fn patterns() -> &'static [Regex] {
     PATTERNS.get_or_init(|| BEFORE_ARGUMENTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect())
 }
 
+/// Whether a text is nothing but marks of calls, and the few words that stand between them: a name, a role, a format.
+pub(crate) fn is_around(text: &str) -> bool {
+    static AROUND: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = || Regex::new(&format!(r"^\s*(?:{MARK}\s*(?:[\w.:=-]+\s*){{0,2}})*{MARK}\s*$")).ok();
+    AROUND.get_or_init(pattern).as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+/// A call, and what reading its arguments took: places in the arguments, bytes of the text.
+struct Call {
+    id: Option<String>,
+    name: String,
+    arguments: Value,
+    repairs: Vec<Repair>,
+}
+
+impl Call {
+    fn new(name: &str, arguments: Value, repairs: Vec<Repair>) -> Self {
+        Self { id: None, name: name.to_owned(), arguments, repairs }
+    }
+
+    fn with_id(mut self, id: Option<&str>) -> Self {
+        self.id = id.map(str::to_owned).or(self.id);
+        self
+    }
+}
+
 /// The calls of a text, if it is one of tool calls.
 pub(crate) fn read(text: &str, options: &Options) -> Option<(Value, Vec<Repair>)> {
-    let (calls, mut repairs) = match tagged_calls(text) {
-        Some(calls) => (calls, Vec::new()),
-        None => written_calls(text, options)?,
+    let (calls, mut others) = match tagged_calls(text) {
+        calls if calls.is_empty() => written_calls(text, options)?,
+        calls => (calls, Vec::new()),
     };
+    let (value, mut repairs) = listed(calls);
+    repairs.append(&mut others);
     repairs.push(Repair::new(RepairKind::ToolCall, "/tool_calls", Some(0..text.len())));
-    Some((json!({"tool_calls": calls}), repairs))
+    Some((value, repairs))
 }
 
 /// The call that a whole value is.
-pub(crate) fn of_value(value: &Value) -> Option<(Value, Repair)> {
-    let call = as_call(value)?;
-    Some((json!({"tool_calls": [call]}), Repair::new(RepairKind::ToolCall, "/tool_calls/0", None)))
+pub(crate) fn of_value(value: &Value) -> Option<(Value, Vec<Repair>)> {
+    let (value, mut repairs) = listed(vec![as_call(value)?]);
+    repairs.push(Repair::new(RepairKind::ToolCall, "/tool_calls/0", None));
+    Some((value, repairs))
 }
 
-fn call(name: &str, arguments: &Value) -> Value {
-    json!({"name": name, "arguments": arguments})
+/// Calls as the value that they are read as.
+fn listed(calls: Vec<Call>) -> (Value, Vec<Repair>) {
+    let mut repairs = Vec::new();
+    let mut list = Vec::with_capacity(calls.len());
+    for (index, call) in calls.into_iter().enumerate() {
+        let at = |repair: &Repair| format!("/tool_calls/{index}/arguments{}", repair.at);
+        repairs.extend(call.repairs.into_iter().map(|repair| Repair { at: at(&repair), ..repair }));
+        let mut listed = json!({"name": call.name, "arguments": call.arguments});
+        if let (Some(id), Some(members)) = (call.id, listed.as_object_mut()) {
+            members.insert("id".to_owned(), id.into());
+        }
+        list.push(listed);
+    }
+    (json!({"tool_calls": list}), repairs)
 }
 
-/// Objects that are calls, or that stand where the arguments of a call stand.
-fn written_calls(text: &str, options: &Options) -> Option<(Vec<Value>, Vec<Repair>)> {
+/// Calls whose arguments are tags of their own.
+fn tagged_calls(text: &str) -> Vec<Call> {
+    let named = |tagged: Tagged| Some(Call::new(&tagged.name?, tagged.arguments, tagged.repairs));
+    tagged(text).into_iter().filter_map(named).collect()
+}
+
+/// Objects that are calls, or that stand where the arguments of a call stand; and the values that are none.
+fn written_calls(text: &str, options: &Options) -> Option<(Vec<Call>, Vec<Repair>)> {
     let marked = AROUND_CALL.iter().any(|mark| text.contains(mark));
     let named = text.contains("to=")
         || text.contains("<|")
@@ -73,21 +130,36 @@ fn written_calls(text: &str, options: &Options) -> Option<(Vec<Value>, Vec<Repai
         return None;
     }
     let mut calls = Vec::new();
-    let mut repairs = Vec::new();
-    for candidate in find(text, options, Trial::Open).candidates {
-        let start = candidate.span.start;
-        let (value, inner) = content(candidate.content);
-        let before = text.get(..start).map_or("", |before| tail(before, 256));
-        let name = patterns().iter().find_map(|pattern| Some(pattern.captures(before)?.get(1)?.as_str()));
-        match (name, value) {
-            (Some(name), value @ Value::Object(_)) => calls.push(call(name, &value)),
-            (_, Value::Array(items)) if marked => calls.extend(items.iter().filter_map(as_call)),
-            (_, value) if marked => calls.extend(as_call(&value)),
-            (_, _) => {}
+    let found = find(text, options, Trial::Open);
+    let mut others: Vec<Range<usize>> = found.unread.into_iter().collect();
+    for candidate in found.candidates {
+        let span = candidate.span.clone();
+        let missed = candidate.is_structured() && candidate.whence != Whence::Draft;
+        let (value, repairs) = content(candidate.content);
+        let before = text.get(..span.start).map_or("", |before| tail(before, 256));
+        let marks = patterns().iter().find_map(|pattern| pattern.captures(before));
+        let mark = |name: &str| marks.as_ref().and_then(|marks| Some(marks.name(name)?.as_str()));
+        let known = calls.len();
+        let wanted = match (mark("name"), value) {
+            (Some(name), value @ Value::Object(_)) => {
+                calls.push(Call::new(name, value, repairs).with_id(mark("id")));
+                1
+            }
+            (_, Value::Array(items)) if marked => {
+                calls.extend(items.iter().filter_map(as_call));
+                items.len()
+            }
+            (_, value) => {
+                calls.extend(as_call(&value).filter(|_| marked));
+                1
+            }
+        };
+        if calls.len() < known + wanted && missed {
+            others.push(span);
         }
-        repairs.extend(inner);
     }
-    (!calls.is_empty()).then_some((calls, repairs))
+    let others = others.into_iter().map(|other| Repair::new(RepairKind::OtherValue, "", Some(other)));
+    (!calls.is_empty()).then(|| (calls, others.collect()))
 }
 
 fn tail(text: &str, length: usize) -> &str {
@@ -99,65 +171,29 @@ fn tail(text: &str, length: usize) -> &str {
 }
 
 /// An object that is a call and nothing else.
-fn as_call(value: &Value) -> Option<Value> {
+fn as_call(value: &Value) -> Option<Call> {
     let object = value.as_object()?;
+    let id = IDS.iter().find_map(|key| object.get(*key)?.as_str());
     if let (Some(inner), true) = (object.get("function").filter(|inner| inner.is_object()), object.contains_key("type"))
     {
-        return as_call(inner);
+        return Some(as_call(inner)?.with_id(id));
     }
     let name = object.get("name")?.as_str()?;
     let (key, arguments) = ARGUMENTS.iter().find_map(|key| object.get_key_value(*key))?;
-    let other = object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str()));
-    let arguments = match arguments {
-        Value::Object(_) => arguments.clone(),
-        Value::String(text) => salvage(text, &Options::default()).map(|inner| inner.value).filter(Value::is_object)?,
+    if object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str())) {
+        return None;
+    }
+    let call = match arguments {
+        Value::Object(_) => Call::new(name, arguments.clone(), Vec::new()),
+        Value::String(text) => {
+            let inner = salvage(text, &Options::default().of_known()).filter(|inner| inner.value.is_object())?;
+            // The bytes are those of a text inside of the value.
+            let repairs = inner.repairs.into_iter().map(|repair| Repair { span: None, ..repair }).collect();
+            Call::new(name, inner.value, repairs)
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
     };
-    (!other).then(|| call(name, &arguments))
-}
-
-/// Calls whose arguments are tags of their own.
-fn tagged_calls(text: &str) -> Option<Vec<Value>> {
-    static CALLS: OnceLock<Option<Regex>> = OnceLock::new();
-    if !text.contains("<parameter") {
-        return None;
-    }
-    let pattern = CALLS.get_or_init(|| {
-        Regex::new(
-            r#"(?s)<(?:function=([\w.-]+)|(?:\w+:)?invoke name="([^"]+)")>(.*?)(?:</function>|</(?:\w+:)?invoke>|$)"#,
-        )
-        .ok()
-    });
-    let calls: Vec<Value> = pattern
-        .as_ref()?
-        .captures_iter(text)
-        .filter_map(|found| {
-            let name = found.get(1).or_else(|| found.get(2))?.as_str();
-            Some(call(name, &parameters(found.get(3)?.as_str())?))
-        })
-        .collect();
-    (!calls.is_empty()).then_some(calls)
-}
-
-/// Arguments that are tags of their own.
-pub(crate) fn parameters(text: &str) -> Option<Value> {
-    static PARAMETERS: OnceLock<Option<Regex>> = OnceLock::new();
-    if !text.contains("<parameter") && !text.contains(":parameter") {
-        return None;
-    }
-    let pattern = PARAMETERS.get_or_init(|| {
-        Regex::new(r#"(?s)<(?:\w+:)?parameter(?:=([\w.-]+)| name="([^"]+)")[^>]*>(.*?)</(?:\w+:)?parameter>"#).ok()
-    });
-    let mut object = Map::new();
-    for found in pattern.as_ref()?.captures_iter(text) {
-        let name = found.get(1).or_else(|| found.get(2))?.as_str();
-        let text = found.get(3)?.as_str();
-        let text = text.strip_prefix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let value = serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_string());
-        object.insert(name.to_owned(), value.unwrap_or_else(|| Value::String(text.to_owned())));
-    }
-    (!object.is_empty()).then_some(Value::Object(object))
+    Some(call.with_id(id))
 }
 
 /// Texts that are the tags of a call and not its arguments: the model or its parser lost its place.

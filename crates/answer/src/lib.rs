@@ -41,11 +41,13 @@ mod keyword;
 mod metered;
 mod options;
 mod read;
+mod readings;
 mod repair;
 mod salvage;
 mod schema;
 mod shape;
 mod stream;
+mod tags;
 mod tree;
 mod validate;
 

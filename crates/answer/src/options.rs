@@ -12,7 +12,7 @@ pub struct Options {
     pub cut_literal: CutLiteral,
     /// `hello`: whether a text without any notation is a value.
     pub bare_text: BareText,
-    /// `{"a":1}{"b":2}`: which of several values counts, where no schema decides.
+    /// `{"a":1}{"b":2}`: which of several values counts, where all are equally good.
     pub several: Several,
     /// `007`: what a number with leading zeros is.
     pub leading_zeros: LeadingZeros,
@@ -44,6 +44,8 @@ pub enum CutKey {
     Keep,
     /// It goes.
     Drop,
+    /// It goes, unless it is all that there is and no schema says what it should be: `{"a` is `{"a": null}`.
+    KeepOnly,
 }
 
 /// What becomes of a literal at which the text ends.
@@ -67,11 +69,12 @@ pub enum BareText {
 /// Which of several values counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Several {
-    /// The last complete one; but values that only commas or line breaks separate are a list.
-    Last,
-    /// The first complete one; but values that only commas or line breaks separate are a list.
+    /// The first complete one, one in a fence before others; of lists that follow each other directly the last. Where
+    /// no schema wants one value, those that only commas or line breaks separate are a list.
     First,
-    /// All of them, as a list.
+    /// The last complete one; but a list as above.
+    Last,
+    /// All of them, as a list; the first where a schema wants one.
     All,
 }
 
@@ -106,10 +109,10 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             missing_value: MissingValue::Null,
-            cut_key: CutKey::Keep,
+            cut_key: CutKey::KeepOnly,
             cut_literal: CutLiteral::Text,
             bare_text: BareText::Text,
-            several: Several::Last,
+            several: Several::First,
             leading_zeros: LeadingZeros::Text,
             not_a_number: NotANumber::Text,
             ellipsis: Ellipsis::Drop,
@@ -129,6 +132,12 @@ impl Options {
             arriving: true,
             ..Self::default()
         }
+    }
+
+    /// The same, for a value that something is known of: a tool's arguments, or what a schema wants.
+    pub(crate) fn of_known(&self) -> Self {
+        let cut_key = if self.cut_key == CutKey::KeepOnly { CutKey::Drop } else { self.cut_key };
+        Self { cut_key, ..self.clone() }
     }
 
     /// Sets what a missing value is.

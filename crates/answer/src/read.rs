@@ -1,6 +1,5 @@
 //! The whole way: text to value, value to the shape of the schema, and the verdict.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -10,14 +9,11 @@ use crate::assert::broken;
 use crate::calls;
 use crate::coerce::{CoerceOptions, Coercer, Stage};
 use crate::options::Options;
-use crate::repair::{Cost, Repair, RepairKind};
-use crate::salvage::{
-    Candidate, Content, End, Mended, Outcome, Parser, Place, Source, Trial, Whence, Whole, find, find_scalar,
-    read_strict, repairs_of, salvage, surroundings,
-};
+use crate::readings::Page;
+use crate::repair::{Repair, RepairKind};
+use crate::salvage::{Whole, read_strict, salvage};
 use crate::schema::{Schema, SchemaError};
-use crate::shape::Types;
-use crate::tree::{Id, Kind, Node, Tree};
+use crate::tree::Tree;
 use crate::validate::{Fault, faults};
 
 /// What a text came to.
@@ -114,7 +110,8 @@ pub fn read(text: &str, schema: &Value) -> Result<Answer, SchemaError> {
 
 /// Reads with a schema that is ready, or without one, and with options.
 ///
-/// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments"}]}`.
+/// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments", "id"}]}`; an
+/// `id` is there where the notation has one.
 pub fn read_with(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> Answer {
     let Some(schema) = schema else { return read_any(text, options) };
     if let Whole::Value(whole) = read_strict(text)
@@ -204,46 +201,41 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     let valid = |value: Value, repairs: Vec<Repair>| Answer { value: Some(value), repairs, verdict: Verdict::Valid };
     if let Whole::Value(whole) = read_strict(text) {
         return match calls::of_value(&whole.value) {
-            Some((value, repair)) => valid(value, vec![repair]),
+            Some((value, repairs)) => valid(value, repairs),
             None => valid(whole.value, whole.repairs),
         };
     }
-    if let Some((value, repairs)) = calls::read(text, &options.salvage) {
+    if let Some((value, repairs)) = calls::read(text, &options.salvage.of_known()) {
         return valid(value, repairs);
     }
     let Some(mut salvaged) = salvage(text, &options.salvage) else { return Answer::nothing() };
     match calls::of_value(&salvaged.value).filter(|_| salvaged.span.start == 0) {
-        Some((value, repair)) => {
-            salvaged.repairs.push(repair);
+        Some((value, mut repairs)) => {
+            salvaged.repairs.append(&mut repairs);
             valid(value, salvaged.repairs)
         }
         None => valid(salvaged.value, salvaged.repairs),
     }
 }
 
-/// A value that might be meant.
-struct Reading {
-    tree: Tree,
-    root: Id,
-    repairs: Vec<Repair>,
-    cost: Cost,
-}
-
 /// How many readings are built and judged, cheapest first.
 const MAX_JUDGED: usize = 4;
 
 fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
+    let salvage = options.salvage.of_known();
+    let mut page = Page::new(text, &salvage);
+    let quoted = page.quoted();
     let mut readings = Vec::new();
-    for mut reading in readings_of(text, schema, options) {
+    for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {
         let tree = std::mem::take(&mut reading.tree);
-        let mut coercer = Coercer::new(&schema.shapes, tree, text, options.coerce, stage(options));
+        let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, options.coerce, stage(options));
         reading.cost = reading.cost.plus(coercer.cost(reading.root));
         readings.push((reading, coercer));
     }
     readings.sort_by_key(|(reading, _)| reading.cost);
     let mut first = None;
     for (reading, mut coercer) in readings.into_iter().take(MAX_JUDGED) {
-        let (value, repairs) = if options.salvage.arriving {
+        let (value, coerced) = if options.salvage.arriving {
             match coercer.build_partial(reading.root) {
                 Some(value) => (value, Vec::new()),
                 None => continue,
@@ -251,12 +243,13 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
         } else {
             coercer.build(reading.root)
         };
-        let repairs = reading.repairs.into_iter().chain(repairs).collect();
+        let cost = reading.cost;
+        let repairs = reading.repairs(coerced);
         if options.salvage.arriving {
             return Answer { value: Some(value), repairs, verdict: Verdict::Valid };
         }
         let mut answer = Answer::judged(value, repairs, schema);
-        if schema.shapes.aliased && reading.cost.unmet > 0 && answer.verdict == Verdict::Valid {
+        if schema.shapes.aliased && cost.unmet > 0 && answer.verdict == Verdict::Valid {
             // Names that the model was never shown are not its own.
             answer.verdict = Verdict::Invalid(vec![Fault::unknown_name()]);
         }
@@ -270,102 +263,4 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
 
 fn stage(options: &ReadOptions) -> Stage {
     if options.salvage.arriving { Stage::Arriving } else { Stage::Whole }
-}
-
-/// Everything in a text that could be meant: each value, all of them as a list, and the text itself.
-fn readings_of(text: &str, schema: &Schema, options: &ReadOptions) -> Vec<Reading> {
-    let mut found = find(text, &options.salvage, Trial::Open);
-    let candidates = std::mem::take(&mut found.candidates);
-    let mut readings: Vec<Reading> = Vec::new();
-    let several = several(text, &candidates);
-    for candidate in candidates {
-        let mut repairs = surroundings(text, &candidate.span, candidate.whence, &found.thinking);
-        let draft = candidate.whence == Whence::Draft;
-        let mended = with_spans(text, candidate, &options.salvage);
-        let inside = repairs_of(&mended);
-        // What stands around a value says nothing about it, and what is still arriving is not lost.
-        let counted =
-            inside.iter().filter(|repair| !(options.salvage.arriving && repair.kind == RepairKind::Truncated));
-        let mut cost = counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)));
-        repairs.extend(inside);
-        if draft {
-            cost = cost.plus(Cost::of(RepairKind::OtherValue));
-        }
-        readings.push(Reading { tree: mended.tree, root: mended.root, repairs, cost });
-    }
-    readings.extend(several);
-    if let Some(arguments) = calls::parameters(text) {
-        let mut tree = Tree::default();
-        let root = tree.plant(&arguments, &(0..0));
-        let repairs = vec![Repair::new(RepairKind::Markup, "", Some(0..text.len()))];
-        readings.push(Reading { tree, root, cost: cost_of(&repairs), repairs });
-    }
-    if let Some(scalar) = find_scalar(text, &found, &options.salvage) {
-        let mut repairs = surroundings(text, &scalar.span, scalar.whence, &found.thinking);
-        let mended = with_spans(text, scalar, &options.salvage);
-        let inside = repairs_of(&mended);
-        let cost = cost_of(&inside);
-        repairs.extend(inside);
-        readings.push(Reading { tree: mended.tree, root: mended.root, cost, repairs });
-    }
-    // A text with a value in it may be the answer where a text is wanted, but never a part of one.
-    if !text.trim().is_empty() && (readings.is_empty() || schema.shapes.takes_scalar(schema.shapes.root)) {
-        let mut whole = whole_text(text);
-        if schema.shapes.takes(schema.shapes.root, Types::CONTAINER, 8) {
-            // Where a list or object would do, a text is what the answer is only if nothing else is.
-            whole.cost = whole.cost.plus(Cost::of(RepairKind::Stringified));
-        }
-        readings.insert(0, whole);
-    }
-    readings
-}
-
-fn cost_of(repairs: &[Repair]) -> Cost {
-    repairs.iter().fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
-}
-
-/// The text itself, as if it had been quoted.
-fn whole_text(text: &str) -> Reading {
-    let mut tree = Tree::default();
-    let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
-    let repairs = vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))];
-    Reading { tree, root, cost: cost_of(&repairs), repairs }
-}
-
-/// All values of a text as one list.
-fn several(text: &str, candidates: &[Candidate]) -> Option<Reading> {
-    let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.whence != Whence::Draft).collect();
-    let (first, last) = (shown.first()?, shown.last()?);
-    if shown.len() < 2 {
-        return None;
-    }
-    let span = first.span.start..last.span.end;
-    let value = |candidate: &&Candidate| match &candidate.content {
-        Content::Strict(value) => value.clone(),
-        Content::Mended(mended) => mended.tree.value(mended.root),
-    };
-    let mut tree = Tree::default();
-    let root = tree.plant(&Value::Array(shown.iter().map(value).collect()), &(0..0));
-    let mut repairs = surroundings(text, &span, first.whence, &[]);
-    repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
-    Some(Reading { tree, root, cost: Cost::of(RepairKind::SeveralValues), repairs })
-}
-
-/// A candidate as a tree whose nodes know their bytes.
-fn with_spans(text: &str, candidate: Candidate, options: &Options) -> Mended {
-    let value = match candidate.content {
-        Content::Mended(mended) => return *mended,
-        Content::Strict(value) => value,
-    };
-    let Range { start, end } = candidate.span;
-    let source = Source::new(text.get(..end).unwrap_or_default(), End::Final);
-    let mut parser = Parser::new(start, Place::Top);
-    if let (Outcome::Done(_), Some(root)) = (parser.run(&source, options), parser.root)
-        && parser.noted.is_empty()
-    {
-        return Mended { tree: parser.tree, root, noted: Vec::new() };
-    }
-    let mut tree = Tree::default();
-    let root = tree.plant(&value, &(0..0));
-    Mended { tree, root, noted: Vec::new() }
 }

@@ -16,8 +16,9 @@ use foldhash::fast::RandomState;
 use serde_json::{Map, Value};
 
 use crate::options::Options;
+use crate::readings::unquoted;
 use crate::repair::{Cost, Repair, RepairKind};
-use crate::salvage::{Content, Trial, find};
+use crate::salvage::{Trial, content, find};
 use crate::shape::{Shape, ShapeId, Shapes, Types};
 use crate::tree::{Id, Kind, Tree, push_step};
 
@@ -118,6 +119,13 @@ impl Plan {
     }
 }
 
+/// The list or object that a text holds, and what taking it out of the text took.
+#[derive(Debug)]
+struct Opened {
+    inner: Id,
+    repairs: Vec<RepairKind>,
+}
+
 /// Makes plans over one tree.
 pub(crate) struct Coercer<'a> {
     shapes: &'a Shapes,
@@ -126,7 +134,7 @@ pub(crate) struct Coercer<'a> {
     options: CoerceOptions,
     stage: Stage,
     plans: HashMap<(Id, ShapeId), Option<Rc<Plan>>, RandomState>,
-    opened: HashMap<Id, Option<Id>, RandomState>,
+    opened: HashMap<Id, Option<Rc<Opened>>, RandomState>,
     depth: usize,
 }
 
@@ -250,8 +258,8 @@ impl<'a> Coercer<'a> {
             return Plan::put(Value::Array(Vec::new()), RepairKind::EmptyApplied);
         }
         let mut best = Plan::unmet();
-        if let Some(inner) = self.opened(id).filter(|inner| matches!(self.tree.kind(*inner), Kind::List(_))) {
-            best = best.better(self.through(inner, wanted, RepairKind::Encoded));
+        if let Some(opened) = self.opened(id).filter(|opened| matches!(self.tree.kind(opened.inner), Kind::List(_))) {
+            best = best.better(self.through_text(&opened, wanted));
         }
         if let Some(item) = wanted.item(0) {
             if let Some(plan) = self.try_plan(id, item) {
@@ -275,6 +283,11 @@ impl<'a> Coercer<'a> {
         Plan { cost, how: How::Through(inner, wanted.id), repairs: vec![kind] }
     }
 
+    /// The plan for what a text holds. What was mended there is on record, but does not make another reading better.
+    fn through_text(&mut self, opened: &Opened, wanted: &Shape) -> Plan {
+        Plan { repairs: opened.repairs.clone(), ..self.through(opened.inner, wanted, RepairKind::Encoded) }
+    }
+
     /// The value of the only member of an object.
     fn only_member(&self, id: Id) -> Option<Id> {
         let object = matches!(self.tree.kind(id), Kind::Object(_)) && self.tree.count(id) == 1;
@@ -282,25 +295,42 @@ impl<'a> Coercer<'a> {
     }
 
     /// The list or object that a text holds.
-    fn opened(&mut self, id: Id) -> Option<Id> {
+    fn opened(&mut self, id: Id) -> Option<Rc<Opened>> {
         if let Some(known) = self.opened.get(&id) {
-            return *known;
+            return known.clone();
         }
         let Kind::Text(text) = self.tree.kind(id) else { return None };
-        let mut inner = None;
-        if text.trim_start().starts_with(['{', '[']) {
-            let mut found = find(text, &Options::default(), Trial::Open);
-            // What comes out of a text has no bytes of its own.
-            let span = 0..0;
-            inner = found.candidates.pop().filter(|_| found.candidates.is_empty()).map(|candidate| {
-                match candidate.content {
-                    Content::Strict(value) => self.tree.plant(&value, &span),
-                    Content::Mended(mended) => self.tree.plant(&mended.tree.value(mended.root), &span),
-                }
-            });
+        let opened = if text.trim_start().starts_with(['{', '[', '"']) { self.open(text.clone()) } else { None };
+        let opened = opened.map(Rc::new);
+        self.opened.insert(id, opened.clone());
+        opened
+    }
+
+    fn open(&mut self, text: String) -> Option<Opened> {
+        let (text, layers) = unquoted(text);
+        let options = match self.stage {
+            Stage::Whole => Options::default().of_known(),
+            Stage::Arriving => Options::partial(),
+        };
+        let mut found = if text.trim_start().starts_with(['{', '[']) {
+            find(&text, &options, Trial::Open).candidates
+        } else {
+            Vec::new()
+        };
+        let candidate = found.pop().filter(|_| found.is_empty())?;
+        let mut repairs = vec![RepairKind::Encoded; layers + 1];
+        if candidate.span.end < text.trim_end().len() {
+            repairs.push(RepairKind::Prose);
         }
-        self.opened.insert(id, inner);
-        inner
+        let (value, mended) = content(candidate.content);
+        // Their places are places of another text: it is enough to know of each kind.
+        for kind in mended.into_iter().map(|repair| repair.kind) {
+            if !repairs.contains(&kind) {
+                repairs.push(kind);
+            }
+        }
+        // What comes out of a text has no bytes of its own.
+        Some(Opened { inner: self.tree.plant(&value, &(0..0)), repairs })
     }
 
     /// The text that a node was written as.

@@ -146,8 +146,8 @@ impl Coercer<'_> {
 
     pub(super) fn as_object(&mut self, id: Id, wanted: &Shape) -> Plan {
         let mut best = Plan::unmet();
-        if let Some(inner) = self.opened(id).filter(|inner| matches!(self.tree.kind(*inner), Kind::Object(_))) {
-            best = best.better(self.through(inner, wanted, RepairKind::Encoded));
+        if let Some(opened) = self.opened(id).filter(|opened| matches!(self.tree.kind(opened.inner), Kind::Object(_))) {
+            best = best.better(self.through_text(&opened, wanted));
         }
         let only = if self.tree.count(id) == 1 { self.tree.children(id).next() } else { None };
         if let Some(inner) = only.filter(|_| matches!(self.tree.kind(id), Kind::List(_))) {

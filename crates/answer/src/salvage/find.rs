@@ -96,6 +96,8 @@ pub(crate) struct Found {
     pub(crate) thinking: Vec<Range<usize>>,
     /// A value was nested too deeply.
     pub(crate) too_deep: bool,
+    /// What was not looked at, because so many values stand before it.
+    pub(crate) unread: Option<Range<usize>>,
 }
 
 /// Finds lists and objects.
@@ -143,6 +145,7 @@ impl Finder<'_> {
                 continue;
             }
             if self.budget == 0 || self.found.too_deep || self.found.candidates.len() >= MAX_CANDIDATES {
+                self.found.unread = Some(place..self.text.len());
                 break;
             }
             place = match self.try_at(place, fence) {
@@ -299,16 +302,47 @@ pub(crate) fn find_scalar(text: &str, found: &Found, options: &Options) -> Optio
     fine.then(|| Candidate { content: Content::Mended(Box::new(mended)), span: start..behind, whence })
 }
 
+/// The JSON text that a text is: as a whole, behind the thinking, or inside a fence.
+pub(crate) fn find_quoted(text: &str, thinking: &[Range<usize>]) -> Option<Candidate> {
+    // Tags of thinking may stand in the text, too, and so may backticks.
+    let starts = [0, thinking.last().map_or(0, |block| block.end)];
+    let plain = starts.into_iter().find_map(|start| quoted_at(text, start..text.len(), Whence::Plain));
+    plain.or_else(|| {
+        starts.into_iter().find_map(|start| {
+            let start = fence_inside(text, start)?;
+            let end = text.rfind("```").filter(|end| *end >= start).unwrap_or(text.len());
+            quoted_at(text, start..end, Whence::Fence)
+        })
+    })
+}
+
+fn quoted_at(text: &str, place: Range<usize>, whence: Whence) -> Option<Candidate> {
+    let inner = text.get(place.clone())?;
+    let quoted = inner.trim();
+    if quoted.len() < 2 || !quoted.starts_with('"') || !quoted.ends_with('"') {
+        return None;
+    }
+    let start = place.start + inner.len() - inner.trim_start().len();
+    match strict::read(quoted) {
+        Strict::Value(value @ Value::String(_), length) if length == quoted.len() => {
+            Some(Candidate { content: Content::Strict(value), span: start..start + length, whence })
+        }
+        Strict::Value(..) | Strict::Cut | Strict::No => None,
+    }
+}
+
 /// The inside of the last fence, or everything.
 fn unfenced(text: &str, from: usize) -> (usize, usize) {
-    let rest = text.get(from..).unwrap_or_default();
-    let Some(open) = rest.find("```") else { return (from, text.len()) };
-    let inside = rest.get(open..).unwrap_or_default();
-    let ticks = inside.len() - inside.trim_start_matches('`').len();
-    let line = inside.get(ticks..).and_then(|line| line.find('\n')).map_or(ticks, |offset| ticks + offset + 1);
-    let body = inside.get(line..).unwrap_or_default();
-    let Some(close) = body.find("```") else { return (from, text.len()) };
-    (from + open + line, from + open + line + close)
+    let inside = fence_inside(text, from).and_then(|start| Some((start, start + text.get(start..)?.find("```")?)));
+    inside.unwrap_or((from, text.len()))
+}
+
+/// Behind the line of the first fence.
+fn fence_inside(text: &str, from: usize) -> Option<usize> {
+    let open = from + text.get(from..)?.find("```")?;
+    let fence = text.get(open..)?;
+    let ticks = fence.len() - fence.trim_start_matches('`').len();
+    Some(fence.get(ticks..).and_then(|line| line.find('\n')).map_or(open + ticks, |line| open + ticks + line + 1))
 }
 
 /// Whether another value follows, behind a comma or on a line of its own.

@@ -3,6 +3,7 @@
 mod edge;
 mod find;
 mod parser;
+mod several;
 mod source;
 mod strict;
 mod strings;
@@ -13,13 +14,17 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub(crate) use edge::Place;
-pub(crate) use find::{Candidate, Content, Found, Mended, THINKING, Whence, find, find_scalar, is_bracket_in_prose};
+pub(crate) use find::{
+    Candidate, Content, Found, Mended, THINKING, Whence, find, find_quoted, find_scalar, is_bracket_in_prose,
+};
 pub(crate) use parser::{Outcome, Parser};
+pub(crate) use several::{Others, by_preference};
 pub(crate) use source::{End, Source};
 pub(crate) use words::{Found as FoundNumber, number};
 
-use crate::options::{Options, Several};
+use crate::options::Options;
 use crate::repair::{Repair, RepairKind};
+use several::choose;
 use strict::Strict;
 
 /// A value that was read from a text.
@@ -56,13 +61,20 @@ pub fn salvage(text: &str, options: &Options) -> Option<Salvaged> {
         Whole::Value(salvaged) => return Some(salvaged),
         Whole::No(trial) => find(text, options, trial),
     };
+    let settled = |candidate: Candidate, found: &Found| {
+        let passed = Others::new(found).passed(&candidate.span);
+        settle(text, candidate, &found.thinking, &passed)
+    };
+    if let Some(quoted) = find_quoted(text, &found.thinking) {
+        return Some(settled(quoted, &found));
+    }
     let scalar = if found.candidates.iter().all(|candidate| candidate.whence == Whence::Draft) || starts_quoted(text) {
         find_scalar(text, &found, options)
     } else {
         None
     };
     if let Some(scalar) = scalar {
-        return Some(settle(text, scalar, &found.thinking));
+        return Some(settled(scalar, &found));
     }
     choose(text, &mut found, options)
 }
@@ -104,60 +116,6 @@ pub(crate) fn starts_quoted(text: &str) -> bool {
     text.starts_with(['"', '\'', '“', '‘', '\\', '/']) && !text.starts_with("/*") && !text.starts_with("//")
 }
 
-/// Picks among several values where no schema does.
-fn choose(text: &str, found: &mut Found, options: &Options) -> Option<Salvaged> {
-    let thinking = std::mem::take(&mut found.thinking);
-    let mut candidates = std::mem::take(&mut found.candidates);
-    if candidates.iter().any(|candidate| candidate.whence != Whence::Draft) {
-        candidates.retain(|candidate| candidate.whence != Whence::Draft);
-    }
-    if candidates.len() > 1 && (options.several == Several::All || are_chained(text, &candidates)) {
-        return Some(join(text, candidates, &thinking));
-    }
-    let rank = |candidate: &Candidate| (candidate.is_complete(), candidate.is_structured(), !candidate.is_empty());
-    let best = candidates.iter().map(rank).max()?;
-    let mut indices =
-        candidates.iter().enumerate().filter(|(_, candidate)| rank(candidate) == best).map(|(index, _)| index);
-    let index = if options.several == Several::First { indices.next() } else { indices.next_back() }?;
-    let chosen = candidates.swap_remove(index);
-    let mut salvaged = settle(text, chosen, &thinking);
-    for other in candidates.iter().filter(|candidate| rank(candidate) == best) {
-        salvaged.repairs.push(Repair::new(RepairKind::OtherValue, "", Some(other.span.clone())));
-    }
-    Some(salvaged)
-}
-
-/// Whether only commas and line breaks stand between the values.
-fn are_chained(text: &str, candidates: &[Candidate]) -> bool {
-    candidates.windows(2).all(|pair| {
-        let [one, two] = pair else { return false };
-        let gap = text.get(one.span.end..two.span.start).unwrap_or_default();
-        gap.contains([',', '\n']) && gap.trim_matches([',', ' ', '\n', '\r', '\t']).is_empty()
-    })
-}
-
-fn join(text: &str, candidates: Vec<Candidate>, thinking: &[Range<usize>]) -> Salvaged {
-    let span = candidates.first().map_or(0, |one| one.span.start)..candidates.last().map_or(0, |one| one.span.end);
-    let full = candidates.iter().filter(|candidate| !candidate.is_empty()).count();
-    let mut items = Vec::new();
-    let mut repairs = Vec::new();
-    for candidate in candidates {
-        if candidate.is_empty() && full > 0 {
-            repairs.push(Repair::new(RepairKind::OtherValue, "", Some(candidate.span)));
-            continue;
-        }
-        if full == 1 {
-            return settle(text, candidate, thinking);
-        }
-        let at = format!("/{}", items.len());
-        let (value, inner) = content(candidate.content);
-        repairs.extend(inner.into_iter().map(|repair| Repair { at: format!("{at}{}", repair.at), ..repair }));
-        items.push(value);
-    }
-    repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span.clone())));
-    Salvaged { value: Value::Array(items), repairs, span }
-}
-
 /// The value of a candidate and the repairs inside of it.
 pub(crate) fn content(content: Content) -> (Value, Vec<Repair>) {
     match content {
@@ -179,28 +137,38 @@ pub(crate) fn repairs_of(mended: &Mended) -> Vec<Repair> {
     noted.chain(repeated).collect()
 }
 
-/// The repairs that taking a candidate out of its text means.
-pub(crate) fn surroundings(text: &str, span: &Range<usize>, whence: Whence, thinking: &[Range<usize>]) -> Vec<Repair> {
+/// The repairs that taking a candidate out of its text means, given the other values that are passed over.
+pub(crate) fn surroundings(
+    text: &str,
+    span: &Range<usize>,
+    whence: Whence,
+    thinking: &[Range<usize>],
+    passed: &[Range<usize>],
+) -> Vec<Repair> {
     let mut repairs: Vec<Repair> = Vec::new();
-    for block in thinking.iter().filter(|block| !block.contains(&span.start)) {
+    // A tag in a text of the value is no thinking.
+    let thinking = || thinking.iter().filter(|block| !span.contains(&block.start));
+    for block in thinking().filter(|block| !block.contains(&span.start)) {
         repairs.push(Repair::new(RepairKind::Thinking, "", Some(block.clone())));
     }
-    let outside = |part: Range<usize>| {
+    let outside = |part: &Range<usize>| {
         let words = text.get(part.clone()).unwrap_or_default();
-        let alone = thinking.iter().any(|block| block.start <= part.start && part.end <= block.end);
+        let alone = thinking().any(|block| block.start <= part.start && part.end <= block.end);
         !alone && words.contains(|char: char| !char.is_whitespace())
     };
-    for part in [0..span.start, span.end..text.len()] {
-        if !part.is_empty() && outside(part.clone()) {
-            let kind = if whence == Whence::Fence { RepairKind::Fence } else { RepairKind::Prose };
-            repairs.push(Repair::new(kind, "", Some(part)));
-        }
-    }
+    let kind = if whence == Whence::Fence { RepairKind::Fence } else { RepairKind::Prose };
+    let mut taken: Vec<&Range<usize>> = passed.iter().chain([span]).collect();
+    taken.sort_by_key(|taken| taken.start);
+    let starts = std::iter::once(0).chain(taken.iter().map(|taken| taken.end));
+    let ends = taken.iter().map(|taken| taken.start).chain([text.len()]);
+    let parts = starts.zip(ends).map(|(start, end)| start..end).filter(|part| outside(part));
+    repairs.extend(parts.map(|part| Repair::new(kind, "", Some(part))));
+    repairs.extend(passed.iter().map(|other| Repair::new(RepairKind::OtherValue, "", Some(other.clone()))));
     repairs
 }
 
-fn settle(text: &str, candidate: Candidate, thinking: &[Range<usize>]) -> Salvaged {
-    let mut repairs = surroundings(text, &candidate.span, candidate.whence, thinking);
+fn settle(text: &str, candidate: Candidate, thinking: &[Range<usize>], passed: &[Range<usize>]) -> Salvaged {
+    let mut repairs = surroundings(text, &candidate.span, candidate.whence, thinking, passed);
     let span = candidate.span;
     let (value, inner) = content(candidate.content);
     repairs.extend(inner);

@@ -337,7 +337,9 @@ impl Scan {
                 return Passed::Ended(self.end(place + 1 + length));
             }
             if source.at(place + 1) == b'\\' {
-                slash = place + 1;
+                // What the escape is about is escaped, too: `\\\"` is a quote and `\\\\` one backslash.
+                let escaped = source.at(place + 2) == b'\\' && matches!(source.at(place + 3), b'"' | b'\\');
+                slash = place + 1 + usize::from(escaped);
             }
         }
         let byte = source.at(slash + 1);

@@ -1,0 +1,270 @@
+//! Everything in a text that could be meant: each value, all of them as a list, the text itself, and what stands in a
+//! text that was written as JSON.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+use serde_json::Value;
+
+use crate::calls;
+use crate::options::Options;
+use crate::repair::{Cost, Repair, RepairKind};
+use crate::salvage::{
+    Candidate, Content, End, Found, Mended, Others, Outcome, Parser, Place, Salvaged, Source, Trial, Whence, Whole,
+    by_preference, find, find_quoted, find_scalar, read_strict, repairs_of, surroundings,
+};
+use crate::schema::Schema;
+use crate::shape::Types;
+use crate::tags::{Tagged, tagged};
+use crate::tree::{Id, Kind, Node, Tree};
+
+/// A value that might be meant.
+pub(crate) struct Reading<'t> {
+    /// What it was read from: the text, or one inside of it.
+    pub(crate) text: &'t str,
+    pub(crate) tree: Tree,
+    pub(crate) root: Id,
+    pub(crate) cost: Cost,
+    /// What taking it out of its text means, and what was mended in it.
+    repairs: Vec<Repair>,
+    /// The liberties by which its text was taken out of another one.
+    opened: Option<Vec<Repair>>,
+}
+
+impl<'t> Reading<'t> {
+    fn new(text: &'t str, (tree, root): (Tree, Id), cost: Cost, repairs: Vec<Repair>) -> Self {
+        Self { text, tree, root, cost, repairs, opened: None }
+    }
+
+    /// Every liberty, given those that were taken with the value itself.
+    pub(crate) fn repairs(self, coerced: Vec<Repair>) -> Vec<Repair> {
+        let own = self.repairs.into_iter().chain(coerced);
+        match self.opened {
+            None => own.collect(),
+            // The bytes of what was written in another text are none of the text.
+            Some(opened) => opened.into_iter().chain(own.map(|repair| Repair { span: None, ..repair })).collect(),
+        }
+    }
+}
+
+/// A text, and the lists and objects that were found in it.
+pub(crate) struct Page<'t> {
+    text: &'t str,
+    found: Found,
+    others: Others,
+}
+
+/// A text that was written as JSON, once or several times over.
+pub(crate) struct Quoted {
+    text: String,
+    /// How often it was written as JSON.
+    layers: usize,
+    span: Range<usize>,
+    whence: Whence,
+}
+
+impl<'t> Page<'t> {
+    pub(crate) fn new(text: &'t str, options: &Options) -> Self {
+        let found = find(text, options, Trial::Open);
+        let others = Others::new(&found);
+        Self { text, found, others }
+    }
+
+    /// The repairs that taking a value out of the text means.
+    fn around(&self, span: &Range<usize>, whence: Whence) -> Vec<Repair> {
+        let mut repairs = surroundings(self.text, span, whence, &self.found.thinking, &self.others.passed(span));
+        for repair in repairs.iter_mut().filter(|repair| repair.kind == RepairKind::Prose) {
+            let words = repair.span.clone().and_then(|span| self.text.get(span));
+            if words.is_some_and(calls::is_around) {
+                repair.kind = RepairKind::Markup;
+            }
+        }
+        repairs
+    }
+
+    /// The text that this one is when it is read as JSON.
+    pub(crate) fn quoted(&self) -> Option<Quoted> {
+        let Candidate { content, span, whence } = find_quoted(self.text, &self.found.thinking)?;
+        let Content::Strict(Value::String(text)) = content else { return None };
+        let (text, layers) = unquoted(text);
+        Some(Quoted { text, layers: layers + 1, span, whence })
+    }
+
+    /// Every reading; of equally good ones the first is meant.
+    pub(crate) fn readings(
+        &mut self,
+        quoted: Option<&'t Quoted>,
+        schema: &Schema,
+        options: &Options,
+    ) -> Vec<Reading<'t>> {
+        let mut readings = quoted.map_or_else(Vec::new, |quoted| self.inside(quoted, options));
+        if let Some(quoted) = quoted.filter(|_| !readings.is_empty()) {
+            // Brackets between escaped quotes are those that were read already, seen through their escapes.
+            self.found.candidates.retain(|candidate| !quoted.span.contains(&candidate.span.start));
+        }
+        readings.extend(self.containers(options));
+        if let Some(scalar) =
+            find_quoted(self.text, &self.found.thinking).or_else(|| find_scalar(self.text, &self.found, options))
+        {
+            let mut repairs = self.around(&scalar.span, scalar.whence);
+            let mended = with_spans(self.text, scalar, options);
+            let inside = repairs_of(&mended);
+            let cost = cost_of(&inside, options);
+            repairs.extend(inside);
+            readings.push(Reading::new(self.text, (mended.tree, mended.root), cost, repairs));
+        }
+        // A text with a value in it may be the answer where a text is wanted, but never a part of one.
+        if !self.text.trim().is_empty() && (readings.is_empty() || schema.shapes.takes_scalar(schema.shapes.root)) {
+            let mut whole = whole_text(self.text);
+            if schema.shapes.takes(schema.shapes.root, Types::CONTAINER, 8) {
+                // Where a list or object would do, a text is what the answer is only if nothing else is.
+                whole.cost = whole.cost.plus(Cost::of(RepairKind::Stringified));
+            }
+            readings.insert(0, whole);
+        }
+        readings
+    }
+
+    /// The lists and objects in a text that was written as JSON.
+    fn inside(&self, quoted: &'t Quoted, options: &Options) -> Vec<Reading<'t>> {
+        let mut opened = self.around(&quoted.span, quoted.whence);
+        let encoded = Repair::new(RepairKind::Encoded, "", Some(quoted.span.clone()));
+        opened.extend(std::iter::repeat_n(encoded, quoted.layers));
+        let text = quoted.text.as_str();
+        let mut readings = match read_strict(text) {
+            Whole::Value(Salvaged { value: value @ (Value::Array(_) | Value::Object(_)), span, .. }) => {
+                let value = Candidate { content: Content::Strict(value), span, whence: Whence::Plain };
+                let Mended { tree, root, .. } = with_spans(text, value, options);
+                vec![Reading::new(text, (tree, root), Cost::default(), Vec::new())]
+            }
+            Whole::Value(_) | Whole::No(_) => Page::new(text, options).containers(options),
+        };
+        // Like all that stands around a value, this says nothing about it.
+        for reading in &mut readings {
+            reading.opened = Some(opened.clone());
+        }
+        readings
+    }
+
+    /// Each list and object, all of them as a list, and the arguments of each call.
+    fn containers(&mut self, options: &Options) -> Vec<Reading<'t>> {
+        let text = self.text;
+        let candidates = std::mem::take(&mut self.found.candidates);
+        let several = self.several(&candidates);
+        let tagged = tagged(text);
+        self.others.add(tagged.iter().map(|tagged| tagged.span.clone()));
+        let mut readings: Vec<Reading<'t>> = Vec::new();
+        for candidate in by_preference(text, candidates, options) {
+            let mut repairs = self.around(&candidate.span, candidate.whence);
+            let draft = candidate.whence == Whence::Draft;
+            let mended = with_spans(text, candidate, options);
+            let inside = repairs_of(&mended);
+            let mut cost = cost_of(&inside, options);
+            repairs.extend(inside);
+            if draft {
+                cost = cost.plus(Cost::of(RepairKind::OtherValue));
+            }
+            readings.push(Reading::new(text, (mended.tree, mended.root), cost, repairs));
+        }
+        readings.extend(several);
+        readings.extend(tagged.into_iter().map(|tagged| self.tagged(tagged, options)));
+        readings
+    }
+
+    /// The arguments of a call in tags.
+    fn tagged(&self, tagged: Tagged, options: &Options) -> Reading<'t> {
+        let mut tree = Tree::default();
+        let root = tree.plant(&tagged.arguments, &(0..0));
+        let mut inside = vec![Repair::new(RepairKind::Markup, "", Some(tagged.span.clone()))];
+        inside.extend(tagged.repairs);
+        let cut = inside.iter().filter(|repair| repair.kind == RepairKind::Truncated);
+        let cut: HashSet<&str, RandomState> = cut.map(|repair| repair.at.as_str()).collect();
+        for id in tree.children(root).chain([root]).collect::<Vec<Id>>() {
+            let complete = !cut.contains(tree.pointer(id).as_str());
+            if let Some(node) = tree.get_mut(id) {
+                node.complete = complete;
+            }
+        }
+        let cost = cost_of(&inside, options);
+        let mut repairs = self.around(&tagged.span, Whence::Plain);
+        repairs.extend(inside);
+        Reading::new(self.text, (tree, root), cost, repairs)
+    }
+
+    /// All values of a text as one list.
+    fn several(&self, candidates: &[Candidate]) -> Option<Reading<'t>> {
+        let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.whence != Whence::Draft).collect();
+        let (first, last) = (shown.first()?, shown.last()?);
+        if shown.len() < 2 {
+            return None;
+        }
+        let span = first.span.start..last.span.end;
+        let mut repairs = surroundings(self.text, &span, first.whence, &[], &self.others.passed(&span));
+        let mut items = Vec::with_capacity(shown.len());
+        for (index, candidate) in shown.iter().enumerate() {
+            items.push(match &candidate.content {
+                Content::Strict(value) => value.clone(),
+                Content::Mended(mended) => {
+                    let inside = repairs_of(mended).into_iter();
+                    repairs.extend(inside.map(|repair| Repair { at: format!("/{index}{}", repair.at), ..repair }));
+                    mended.tree.value(mended.root)
+                }
+            });
+        }
+        let mut tree = Tree::default();
+        let root = tree.plant(&Value::Array(items), &(0..0));
+        repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
+        Some(Reading::new(self.text, (tree, root), Cost::of(RepairKind::SeveralValues), repairs))
+    }
+}
+
+/// What a text is that was written as JSON, and how often it was. Each time takes twice as many backslashes as the last,
+/// so that all of them together take no longer than the first.
+pub(crate) fn unquoted(mut text: String) -> (String, usize) {
+    let mut layers = 0;
+    while text.trim_start().starts_with('"') {
+        let Whole::Value(whole) = read_strict(&text) else { break };
+        let Value::String(inner) = whole.value else { break };
+        text = inner;
+        layers += 1;
+    }
+    (text, layers)
+}
+
+/// What is mended in a value counts. What stands around it says nothing about it, and what is still arriving is not lost.
+fn cost_of(inside: &[Repair], options: &Options) -> Cost {
+    let counted = inside.iter().filter(|repair| !(options.arriving && repair.kind == RepairKind::Truncated));
+    counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
+}
+
+/// The text itself, as if it had been quoted.
+fn whole_text(text: &str) -> Reading<'_> {
+    let mut tree = Tree::default();
+    let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
+    let repairs = vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))];
+    Reading::new(text, (tree, root), Cost::of(RepairKind::Stringified), repairs)
+}
+
+/// A candidate as a tree whose nodes know their bytes.
+fn with_spans(text: &str, candidate: Candidate, options: &Options) -> Mended {
+    let mut tree = Tree::default();
+    let Range { start, end } = candidate.span;
+    let value = match candidate.content {
+        Content::Mended(mended) => return *mended,
+        Content::Strict(Value::String(text)) => {
+            let root = tree.push(Node::new(Kind::Text(text), start..end));
+            return Mended { tree, root, noted: Vec::new() };
+        }
+        Content::Strict(value) => value,
+    };
+    let source = Source::new(text.get(..end).unwrap_or_default(), End::Final);
+    let mut parser = Parser::new(start, Place::Top);
+    if let (Outcome::Done(_), Some(root)) = (parser.run(&source, options), parser.root)
+        && parser.noted.is_empty()
+    {
+        return Mended { tree: parser.tree, root, noted: Vec::new() };
+    }
+    let root = tree.plant(&value, &(0..0));
+    Mended { tree, root, noted: Vec::new() }
+}
