@@ -20,6 +20,7 @@ Examples:
 
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
 The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
+Where the text ended before the value did, `truncated` is true: the value may be valid and still not be what was meant.
 
 Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
 
@@ -90,6 +91,7 @@ impl Parse {
         let mut report = json!({
             "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
         });
+        say_truncated(&answer, &mut report);
         if let (false, Some(draft), Some(members)) = (valid, answer.value, report.as_object_mut()) {
             members.insert("draft".to_owned(), draft);
         }
@@ -107,7 +109,17 @@ impl Parse {
             }
         };
         let value = answer.valid();
-        json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()})
+        let mut report =
+            json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()});
+        say_truncated(&answer, &mut report);
+        report
+    }
+}
+
+/// Nothing that acts should act on what was cut, valid or not: it must be seen without a look at the repairs.
+fn say_truncated(answer: &Answer, report: &mut Value) {
+    if let (true, Some(members)) = (answer.is_truncated(), report.as_object_mut()) {
+        members.insert("truncated".to_owned(), json!(true));
     }
 }
 
@@ -131,4 +143,24 @@ fn repairs(repairs: &[Repair]) -> Vec<Value> {
         printed
     };
     repairs.iter().map(printed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_that_its_text_was_cut() {
+        let parse =
+            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true } } };
+        let line = |input: &str| {
+            let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+            let line = Line { id: json!(1), input: input.to_owned(), schema, kind: String::new() };
+            let answer = parse.answer_line(&line, None);
+            (answer["value"].clone(), answer["valid"].clone(), answer.get("truncated").cloned())
+        };
+        let value = json!({"path": "/tmp/x"});
+        assert_eq!(line("{\"path\": \"/tmp/x\", \"cont"), (value.clone(), json!(true), Some(json!(true))));
+        assert_eq!(line("{\"path\": \"/tmp/x\"}"), (value, json!(true), None));
+    }
 }

@@ -110,7 +110,9 @@ fn as_call(value: &Value) -> Option<Value> {
     let other = object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str()));
     let arguments = match arguments {
         Value::Object(_) => arguments.clone(),
-        Value::String(text) => salvage(text, &Options::default()).map(|inner| inner.value).filter(Value::is_object)?,
+        Value::String(text) => {
+            salvage(text, &Options::default().of_known()).map(|inner| inner.value).filter(Value::is_object)?
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
     };
     (!other).then(|| call(name, &arguments))

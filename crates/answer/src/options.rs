@@ -44,6 +44,8 @@ pub enum CutKey {
     Keep,
     /// It goes.
     Drop,
+    /// It goes, unless it is all that there is and no schema says what it should be: `{"a` is `{"a": null}`.
+    KeepOnly,
 }
 
 /// What becomes of a literal at which the text ends.
@@ -107,7 +109,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             missing_value: MissingValue::Null,
-            cut_key: CutKey::Keep,
+            cut_key: CutKey::KeepOnly,
             cut_literal: CutLiteral::Text,
             bare_text: BareText::Text,
             several: Several::First,
@@ -130,6 +132,12 @@ impl Options {
             arriving: true,
             ..Self::default()
         }
+    }
+
+    /// The same, for a value that something is known of: a tool's arguments, or what a schema wants.
+    pub(crate) fn of_known(&self) -> Self {
+        let cut_key = if self.cut_key == CutKey::KeepOnly { CutKey::Drop } else { self.cut_key };
+        Self { cut_key, ..self.clone() }
     }
 
     /// Sets what a missing value is.

@@ -204,7 +204,7 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
             None => valid(whole.value, whole.repairs),
         };
     }
-    if let Some((value, repairs)) = calls::read(text, &options.salvage) {
+    if let Some((value, repairs)) = calls::read(text, &options.salvage.of_known()) {
         return valid(value, repairs);
     }
     let Some(mut salvaged) = salvage(text, &options.salvage) else { return Answer::nothing() };
@@ -221,10 +221,11 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
 const MAX_JUDGED: usize = 4;
 
 fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
-    let mut page = Page::new(text, &options.salvage);
+    let salvage = options.salvage.of_known();
+    let mut page = Page::new(text, &salvage);
     let quoted = page.quoted();
     let mut readings = Vec::new();
-    for mut reading in page.readings(quoted.as_ref(), schema, &options.salvage) {
+    for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {
         let tree = std::mem::take(&mut reading.tree);
         let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, options.coerce, stage(options));
         reading.cost = reading.cost.plus(coercer.cost(reading.root));

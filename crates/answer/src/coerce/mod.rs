@@ -309,7 +309,7 @@ impl<'a> Coercer<'a> {
     fn open(&mut self, text: String) -> Option<Opened> {
         let (text, layers) = unquoted(text);
         let options = match self.stage {
-            Stage::Whole => Options::default(),
+            Stage::Whole => Options::default().of_known(),
             Stage::Arriving => Options::partial(),
         };
         let mut found = if text.trim_start().starts_with(['{', '[']) {

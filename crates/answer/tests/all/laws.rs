@@ -103,6 +103,19 @@ proptest! {
     }
 
     #[test]
+    fn what_is_cut_is_said_to_be_and_nothing_is_invented(value in plain_value()) {
+        let text = json!({"a": value, "last key": [1]}).to_string();
+        let schema = Schema::new(&json!({"type": "object"})).expect("a schema");
+        for end in 1..text.len() {
+            let cut = text.get(..end).unwrap_or_default();
+            let bare = read_with(cut, None, &ReadOptions::default());
+            let shaped = read_with(cut, Some(&schema), &ReadOptions::default());
+            prop_assert!(bare.is_truncated() && shaped.is_truncated(), "{cut}");
+            prop_assert!(has_keys_of(&shaped.value.unwrap_or_default(), &json!({"a": value, "last key": [1]})), "{cut}");
+        }
+    }
+
+    #[test]
     fn any_text_and_every_prefix_of_it_can_be_read(text in any_broken()) {
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             let prefix = text.get(..end).unwrap_or_default();
@@ -130,6 +143,36 @@ proptest! {
                 prop_assert_eq!(read, value);
             }
         }
+    }
+}
+
+/// Any JSON value whose texts are words.
+fn plain_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z]{1,8}( [a-z]{1,8})?".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec(("[a-z_]{1,8}", inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+/// Whether each key of a part is one of the whole.
+fn has_keys_of(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|whole| has_keys_of(value, whole)))
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            part.iter().zip(whole).all(|(part, whole)| has_keys_of(part, whole))
+        }
+        _ => true,
     }
 }
 

@@ -92,7 +92,7 @@ impl Parser {
             self.place = if source.at(behind) == b':' && stray > 0 { end + stray } else { end };
             return self.key_read(key.to_owned(), span, true, options);
         }
-        if source.is_end(end) && options.cut_key == CutKey::Keep && is_name(key) {
+        if source.is_end(end) && self.keeps_cut_key(options) && is_name(key) {
             self.place = end;
             return self.key_read(key.to_owned(), span, false, options);
         }
@@ -103,11 +103,22 @@ impl Parser {
         Step::Next
     }
 
+    /// Whether a key at which the source ends is one.
+    fn keeps_cut_key(&self, options: &Options) -> bool {
+        match options.cut_key {
+            CutKey::Keep => true,
+            CutKey::Drop => false,
+            CutKey::KeepOnly => self.frames.len() == 1 && !self.has_members(),
+        }
+    }
+
     pub(super) fn key_read(&mut self, key: String, span: Range<usize>, complete: bool, options: &Options) -> Step {
-        let key = if complete { key } else { key.trim_end().to_owned() };
-        if !complete && options.cut_key == CutKey::Drop {
+        if !complete && !self.keeps_cut_key(options) {
+            // The rest of the key did not come: nobody knows which one it is.
+            self.note(RepairKind::Truncated, self.frames.last().map(|frame| frame.id), span);
             return Step::Next;
         }
+        let key = if complete { key } else { key.trim_end().to_owned() };
         if let Some(frame) = self.frames.last_mut() {
             frame.key = Some((key, span));
             frame.expect = Expect::Colon;
