@@ -1,13 +1,15 @@
 //! Tool calls in the notations of models: tokens, tags, and objects with a name and arguments.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::options::Options;
 use crate::repair::{Repair, RepairKind};
-use crate::salvage::{Trial, content, find, salvage};
+use crate::salvage::{Trial, Whence, content, find, salvage};
+use crate::tags::{Tagged, tagged};
 use crate::tree::push_step;
 use crate::validate::Fault;
 
@@ -41,28 +43,58 @@ fn patterns() -> &'static [Regex] {
     PATTERNS.get_or_init(|| BEFORE_ARGUMENTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect())
 }
 
+/// A call, and what reading its arguments took: places in the arguments, bytes of the text.
+struct Call {
+    name: String,
+    arguments: Value,
+    repairs: Vec<Repair>,
+}
+
+impl Call {
+    fn new(name: &str, arguments: Value, repairs: Vec<Repair>) -> Self {
+        Self { name: name.to_owned(), arguments, repairs }
+    }
+}
+
 /// The calls of a text, if it is one of tool calls.
 pub(crate) fn read(text: &str, options: &Options) -> Option<(Value, Vec<Repair>)> {
-    let (calls, mut repairs) = match tagged_calls(text) {
-        Some(calls) => (calls, Vec::new()),
-        None => written_calls(text, options)?,
+    let (calls, mut others) = match tagged_calls(text) {
+        calls if calls.is_empty() => written_calls(text, options)?,
+        calls => (calls, Vec::new()),
     };
+    let (value, mut repairs) = listed(calls);
+    repairs.append(&mut others);
     repairs.push(Repair::new(RepairKind::ToolCall, "/tool_calls", Some(0..text.len())));
-    Some((json!({"tool_calls": calls}), repairs))
+    Some((value, repairs))
 }
 
 /// The call that a whole value is.
-pub(crate) fn of_value(value: &Value) -> Option<(Value, Repair)> {
-    let call = as_call(value)?;
-    Some((json!({"tool_calls": [call]}), Repair::new(RepairKind::ToolCall, "/tool_calls/0", None)))
+pub(crate) fn of_value(value: &Value) -> Option<(Value, Vec<Repair>)> {
+    let (value, mut repairs) = listed(vec![as_call(value)?]);
+    repairs.push(Repair::new(RepairKind::ToolCall, "/tool_calls/0", None));
+    Some((value, repairs))
 }
 
-fn call(name: &str, arguments: &Value) -> Value {
-    json!({"name": name, "arguments": arguments})
+/// Calls as the value that they are read as.
+fn listed(calls: Vec<Call>) -> (Value, Vec<Repair>) {
+    let mut repairs = Vec::new();
+    let mut list = Vec::with_capacity(calls.len());
+    for (index, call) in calls.into_iter().enumerate() {
+        let at = |repair: &Repair| format!("/tool_calls/{index}/arguments{}", repair.at);
+        repairs.extend(call.repairs.into_iter().map(|repair| Repair { at: at(&repair), ..repair }));
+        list.push(json!({"name": call.name, "arguments": call.arguments}));
+    }
+    (json!({"tool_calls": list}), repairs)
 }
 
-/// Objects that are calls, or that stand where the arguments of a call stand.
-fn written_calls(text: &str, options: &Options) -> Option<(Vec<Value>, Vec<Repair>)> {
+/// Calls whose arguments are tags of their own.
+fn tagged_calls(text: &str) -> Vec<Call> {
+    let named = |tagged: Tagged| Some(Call::new(&tagged.name?, tagged.arguments, tagged.repairs));
+    tagged(text).into_iter().filter_map(named).collect()
+}
+
+/// Objects that are calls, or that stand where the arguments of a call stand; and the values that are none.
+fn written_calls(text: &str, options: &Options) -> Option<(Vec<Call>, Vec<Repair>)> {
     let marked = AROUND_CALL.iter().any(|mark| text.contains(mark));
     let named = text.contains("to=")
         || text.contains("<|")
@@ -73,21 +105,35 @@ fn written_calls(text: &str, options: &Options) -> Option<(Vec<Value>, Vec<Repai
         return None;
     }
     let mut calls = Vec::new();
-    let mut repairs = Vec::new();
-    for candidate in find(text, options, Trial::Open).candidates {
-        let start = candidate.span.start;
-        let (value, inner) = content(candidate.content);
-        let before = text.get(..start).map_or("", |before| tail(before, 256));
+    let found = find(text, options, Trial::Open);
+    let mut others: Vec<Range<usize>> = found.unread.into_iter().collect();
+    for candidate in found.candidates {
+        let span = candidate.span.clone();
+        let missed = candidate.is_structured() && candidate.whence != Whence::Draft;
+        let (value, repairs) = content(candidate.content);
+        let before = text.get(..span.start).map_or("", |before| tail(before, 256));
         let name = patterns().iter().find_map(|pattern| Some(pattern.captures(before)?.get(1)?.as_str()));
-        match (name, value) {
-            (Some(name), value @ Value::Object(_)) => calls.push(call(name, &value)),
-            (_, Value::Array(items)) if marked => calls.extend(items.iter().filter_map(as_call)),
-            (_, value) if marked => calls.extend(as_call(&value)),
-            (_, _) => {}
+        let known = calls.len();
+        let wanted = match (name, value) {
+            (Some(name), value @ Value::Object(_)) => {
+                calls.push(Call::new(name, value, repairs));
+                1
+            }
+            (_, Value::Array(items)) if marked => {
+                calls.extend(items.iter().filter_map(as_call));
+                items.len()
+            }
+            (_, value) => {
+                calls.extend(as_call(&value).filter(|_| marked));
+                1
+            }
+        };
+        if calls.len() < known + wanted && missed {
+            others.push(span);
         }
-        repairs.extend(inner);
     }
-    (!calls.is_empty()).then_some((calls, repairs))
+    let others = others.into_iter().map(|other| Repair::new(RepairKind::OtherValue, "", Some(other)));
+    (!calls.is_empty()).then(|| (calls, others.collect()))
 }
 
 fn tail(text: &str, length: usize) -> &str {
@@ -99,7 +145,7 @@ fn tail(text: &str, length: usize) -> &str {
 }
 
 /// An object that is a call and nothing else.
-fn as_call(value: &Value) -> Option<Value> {
+fn as_call(value: &Value) -> Option<Call> {
     let object = value.as_object()?;
     if let (Some(inner), true) = (object.get("function").filter(|inner| inner.is_object()), object.contains_key("type"))
     {
@@ -107,59 +153,19 @@ fn as_call(value: &Value) -> Option<Value> {
     }
     let name = object.get("name")?.as_str()?;
     let (key, arguments) = ARGUMENTS.iter().find_map(|key| object.get_key_value(*key))?;
-    let other = object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str()));
-    let arguments = match arguments {
-        Value::Object(_) => arguments.clone(),
+    if object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str())) {
+        return None;
+    }
+    match arguments {
+        Value::Object(_) => Some(Call::new(name, arguments.clone(), Vec::new())),
         Value::String(text) => {
-            salvage(text, &Options::default().of_known()).map(|inner| inner.value).filter(Value::is_object)?
+            let inner = salvage(text, &Options::default().of_known()).filter(|inner| inner.value.is_object())?;
+            // The bytes are those of a text inside of the value.
+            let repairs = inner.repairs.into_iter().map(|repair| Repair { span: None, ..repair }).collect();
+            Some(Call::new(name, inner.value, repairs))
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
-    };
-    (!other).then(|| call(name, &arguments))
-}
-
-/// Calls whose arguments are tags of their own.
-fn tagged_calls(text: &str) -> Option<Vec<Value>> {
-    static CALLS: OnceLock<Option<Regex>> = OnceLock::new();
-    if !text.contains("<parameter") {
-        return None;
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
     }
-    let pattern = CALLS.get_or_init(|| {
-        Regex::new(
-            r#"(?s)<(?:function=([\w.-]+)|(?:\w+:)?invoke name="([^"]+)")>(.*?)(?:</function>|</(?:\w+:)?invoke>|$)"#,
-        )
-        .ok()
-    });
-    let calls: Vec<Value> = pattern
-        .as_ref()?
-        .captures_iter(text)
-        .filter_map(|found| {
-            let name = found.get(1).or_else(|| found.get(2))?.as_str();
-            Some(call(name, &parameters(found.get(3)?.as_str())?))
-        })
-        .collect();
-    (!calls.is_empty()).then_some(calls)
-}
-
-/// Arguments that are tags of their own.
-pub(crate) fn parameters(text: &str) -> Option<Value> {
-    static PARAMETERS: OnceLock<Option<Regex>> = OnceLock::new();
-    if !text.contains("<parameter") && !text.contains(":parameter") {
-        return None;
-    }
-    let pattern = PARAMETERS.get_or_init(|| {
-        Regex::new(r#"(?s)<(?:\w+:)?parameter(?:=([\w.-]+)| name="([^"]+)")[^>]*>(.*?)</(?:\w+:)?parameter>"#).ok()
-    });
-    let mut object = Map::new();
-    for found in pattern.as_ref()?.captures_iter(text) {
-        let name = found.get(1).or_else(|| found.get(2))?.as_str();
-        let text = found.get(3)?.as_str();
-        let text = text.strip_prefix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let value = serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_string());
-        object.insert(name.to_owned(), value.unwrap_or_else(|| Value::String(text.to_owned())));
-    }
-    (!object.is_empty()).then_some(Value::Object(object))
 }
 
 /// Texts that are the tags of a call and not its arguments: the model or its parser lost its place.

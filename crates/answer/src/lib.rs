@@ -47,6 +47,7 @@ mod salvage;
 mod schema;
 mod shape;
 mod stream;
+mod tags;
 mod tree;
 mod validate;
 

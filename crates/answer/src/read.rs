@@ -200,7 +200,7 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     let valid = |value: Value, repairs: Vec<Repair>| Answer { value: Some(value), repairs, verdict: Verdict::Valid };
     if let Whole::Value(whole) = read_strict(text) {
         return match calls::of_value(&whole.value) {
-            Some((value, repair)) => valid(value, vec![repair]),
+            Some((value, repairs)) => valid(value, repairs),
             None => valid(whole.value, whole.repairs),
         };
     }
@@ -209,8 +209,8 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     }
     let Some(mut salvaged) = salvage(text, &options.salvage) else { return Answer::nothing() };
     match calls::of_value(&salvaged.value).filter(|_| salvaged.span.start == 0) {
-        Some((value, repair)) => {
-            salvaged.repairs.push(repair);
+        Some((value, mut repairs)) => {
+            salvaged.repairs.append(&mut repairs);
             valid(value, salvaged.repairs)
         }
         None => valid(salvaged.value, salvaged.repairs),

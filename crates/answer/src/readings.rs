@@ -1,11 +1,12 @@
 //! Everything in a text that could be meant: each value, all of them as a list, the text itself, and what stands in a
 //! text that was written as JSON.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 
-use crate::calls;
 use crate::options::Options;
 use crate::repair::{Cost, Repair, RepairKind};
 use crate::salvage::{
@@ -14,6 +15,7 @@ use crate::salvage::{
 };
 use crate::schema::Schema;
 use crate::shape::Types;
+use crate::tags::{Tagged, tagged};
 use crate::tree::{Id, Kind, Node, Tree};
 
 /// A value that might be meant.
@@ -30,9 +32,7 @@ pub(crate) struct Reading<'t> {
 }
 
 impl<'t> Reading<'t> {
-    /// A value whose every repair counts.
-    fn new(text: &'t str, tree: Tree, root: Id, repairs: Vec<Repair>) -> Self {
-        let cost = cost_of(&repairs);
+    fn new(text: &'t str, (tree, root): (Tree, Id), cost: Cost, repairs: Vec<Repair>) -> Self {
         Self { text, tree, root, cost, repairs, opened: None }
     }
 
@@ -102,9 +102,9 @@ impl<'t> Page<'t> {
             let mut repairs = self.around(&scalar.span, scalar.whence);
             let mended = with_spans(self.text, scalar, options);
             let inside = repairs_of(&mended);
-            let cost = cost_of(&inside);
+            let cost = cost_of(&inside, options);
             repairs.extend(inside);
-            readings.push(Reading { cost, ..Reading::new(self.text, mended.tree, mended.root, repairs) });
+            readings.push(Reading::new(self.text, (mended.tree, mended.root), cost, repairs));
         }
         // A text with a value in it may be the answer where a text is wanted, but never a part of one.
         if !self.text.trim().is_empty() && (readings.is_empty() || schema.shapes.takes_scalar(schema.shapes.root)) {
@@ -128,7 +128,7 @@ impl<'t> Page<'t> {
             Whole::Value(Salvaged { value: value @ (Value::Array(_) | Value::Object(_)), span, .. }) => {
                 let value = Candidate { content: Content::Strict(value), span, whence: Whence::Plain };
                 let Mended { tree, root, .. } = with_spans(text, value, options);
-                vec![Reading::new(text, tree, root, Vec::new())]
+                vec![Reading::new(text, (tree, root), Cost::default(), Vec::new())]
             }
             Whole::Value(_) | Whole::No(_) => Page::new(text, options).containers(options),
         };
@@ -139,34 +139,49 @@ impl<'t> Page<'t> {
         readings
     }
 
-    /// Each list and object, all of them as a list, and the arguments of a call.
+    /// Each list and object, all of them as a list, and the arguments of each call.
     fn containers(&mut self, options: &Options) -> Vec<Reading<'t>> {
         let text = self.text;
         let candidates = std::mem::take(&mut self.found.candidates);
         let several = self.several(&candidates);
+        let tagged = tagged(text);
+        self.others.add(tagged.iter().map(|tagged| tagged.span.clone()));
         let mut readings: Vec<Reading<'t>> = Vec::new();
         for candidate in by_preference(text, candidates, options) {
             let mut repairs = self.around(&candidate.span, candidate.whence);
             let draft = candidate.whence == Whence::Draft;
             let mended = with_spans(text, candidate, options);
             let inside = repairs_of(&mended);
-            // What stands around a value says nothing about it, and what is still arriving is not lost.
-            let counted = inside.iter().filter(|repair| !(options.arriving && repair.kind == RepairKind::Truncated));
-            let mut cost = counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)));
+            let mut cost = cost_of(&inside, options);
             repairs.extend(inside);
             if draft {
                 cost = cost.plus(Cost::of(RepairKind::OtherValue));
             }
-            readings.push(Reading { cost, ..Reading::new(text, mended.tree, mended.root, repairs) });
+            readings.push(Reading::new(text, (mended.tree, mended.root), cost, repairs));
         }
         readings.extend(several);
-        if let Some(arguments) = calls::parameters(text) {
-            let mut tree = Tree::default();
-            let root = tree.plant(&arguments, &(0..0));
-            let repairs = vec![Repair::new(RepairKind::Markup, "", Some(0..text.len()))];
-            readings.push(Reading::new(text, tree, root, repairs));
-        }
+        readings.extend(tagged.into_iter().map(|tagged| self.tagged(tagged, options)));
         readings
+    }
+
+    /// The arguments of a call in tags.
+    fn tagged(&self, tagged: Tagged, options: &Options) -> Reading<'t> {
+        let mut tree = Tree::default();
+        let root = tree.plant(&tagged.arguments, &(0..0));
+        let mut inside = vec![Repair::new(RepairKind::Markup, "", Some(tagged.span.clone()))];
+        inside.extend(tagged.repairs);
+        let cut = inside.iter().filter(|repair| repair.kind == RepairKind::Truncated);
+        let cut: HashSet<&str, RandomState> = cut.map(|repair| repair.at.as_str()).collect();
+        for id in tree.children(root).chain([root]).collect::<Vec<Id>>() {
+            let complete = !cut.contains(tree.pointer(id).as_str());
+            if let Some(node) = tree.get_mut(id) {
+                node.complete = complete;
+            }
+        }
+        let cost = cost_of(&inside, options);
+        let mut repairs = self.around(&tagged.span, Whence::Plain);
+        repairs.extend(inside);
+        Reading::new(self.text, (tree, root), cost, repairs)
     }
 
     /// All values of a text as one list.
@@ -192,7 +207,7 @@ impl<'t> Page<'t> {
         let mut tree = Tree::default();
         let root = tree.plant(&Value::Array(items), &(0..0));
         repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
-        Some(Reading { cost: Cost::of(RepairKind::SeveralValues), ..Reading::new(self.text, tree, root, repairs) })
+        Some(Reading::new(self.text, (tree, root), Cost::of(RepairKind::SeveralValues), repairs))
     }
 }
 
@@ -209,15 +224,18 @@ pub(crate) fn unquoted(mut text: String) -> (String, usize) {
     (text, layers)
 }
 
-fn cost_of(repairs: &[Repair]) -> Cost {
-    repairs.iter().fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
+/// What is mended in a value counts. What stands around it says nothing about it, and what is still arriving is not lost.
+fn cost_of(inside: &[Repair], options: &Options) -> Cost {
+    let counted = inside.iter().filter(|repair| !(options.arriving && repair.kind == RepairKind::Truncated));
+    counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
 }
 
 /// The text itself, as if it had been quoted.
 fn whole_text(text: &str) -> Reading<'_> {
     let mut tree = Tree::default();
     let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
-    Reading::new(text, tree, root, vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))])
+    let repairs = vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))];
+    Reading::new(text, (tree, root), Cost::of(RepairKind::Stringified), repairs)
 }
 
 /// A candidate as a tree whose nodes know their bytes.

@@ -97,6 +97,12 @@ impl Others {
         Self { values, unread: found.unread.clone() }
     }
 
+    /// Adds values that stand in no brackets.
+    pub(crate) fn add(&mut self, spans: impl Iterator<Item = Range<usize>>) {
+        let looks = Looks { complete: true, form: Form::Structured };
+        self.values.extend(spans.map(|span| (span, looks)));
+    }
+
     /// The values that are passed over when one is taken. A bracket in a sentence is none, unless one is taken.
     pub(crate) fn passed(&self, taken: &Range<usize>) -> Vec<Range<usize>> {
         let least = self.values.iter().find(|(span, _)| span == taken).map(|(_, looks)| *looks);
