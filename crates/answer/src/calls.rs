@@ -13,28 +13,36 @@ use crate::tags::{Tagged, tagged};
 use crate::tree::push_step;
 use crate::validate::Fault;
 
-/// What stands before the arguments of a call, with the name of the tool. One row a notation.
+/// What stands before the arguments of a call, with the name of the tool and the id of the call. One row a notation.
 const BEFORE_ARGUMENTS: &[&str] = &[
     // Harmony, whole or with its tokens stripped.
-    r"to=(?:functions\.)?([\w.-]+)[^{}\[\]]*$",
-    // Kimi.
-    r"(?:functions\.)?([\w.-]+):\d+\s*<\|tool_call_argument_begin\|>\s*$",
+    r"to=(?:functions\.)?(?<name>[\w.-]+)[^{}\[\]]*$",
+    // Kimi, whose ids are the name and a number.
+    r"(?<id>(?:functions\.)?(?<name>[\w.-]+):\d+)\s*<\|tool_call_argument_begin\|>\s*$",
     // DeepSeek.
-    r"<｜tool▁sep｜>([\w.-]+)\s*(?:```json)?\s*$",
+    r"<｜tool▁sep｜>(?<name>[\w.-]+)\s*(?:```json)?\s*$",
     // Mistral.
-    r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*$",
+    r"\[TOOL_CALLS\]\s*(?<name>[\w.-]+)\s*(?:\[CALL_ID\](?<id>[\w-]+)?)?\s*(?:\[ARGS\])?\s*$",
     // Llama.
-    r"<function=([\w.-]+)>\s*$",
+    r"<function=(?<name>[\w.-]+)>\s*$",
     // Functionary and others.
-    r"<\|recipient\|>\s*([\w.-]+)\s*<\|content\|>\s*$",
+    r"<\|recipient\|>\s*(?<name>[\w.-]+)\s*<\|content\|>\s*$",
 ];
 
 /// Around an object with a name and arguments.
 const AROUND_CALL: &[&str] =
     &["<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<tool_calls>", "<function_call>"];
 
+/// A mark of a call.
+const MARK: &str = concat!(
+    r"(?:<\|[\w ]+\|>|<｜[^<>｜]+｜>|</?(?:tool_calls?|function_calls?|function)(?:=[\w.-]+)?>",
+    r"|\[/?(?:CALL_ID|ARGS)\]|\[/?TOOL_CALLS\]\s*[\w.-]*)"
+);
+
 /// Keys that hold the arguments of a call.
 pub(crate) const ARGUMENTS: &[&str] = &["arguments", "parameters", "input", "args"];
+/// Keys that hold the id of a call, first the one that its result will name.
+const IDS: &[&str] = &["call_id", "id"];
 /// Keys that a call may have besides.
 const BESIDES: &[&str] = &["name", "id", "type", "index", "call_id"];
 
@@ -43,8 +51,16 @@ fn patterns() -> &'static [Regex] {
     PATTERNS.get_or_init(|| BEFORE_ARGUMENTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect())
 }
 
+/// Whether a text is nothing but marks of calls, and the few words that stand between them: a name, a role, a format.
+pub(crate) fn is_around(text: &str) -> bool {
+    static AROUND: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = || Regex::new(&format!(r"^\s*(?:{MARK}\s*(?:[\w.:=-]+\s*){{0,2}})*{MARK}\s*$")).ok();
+    AROUND.get_or_init(pattern).as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
 /// A call, and what reading its arguments took: places in the arguments, bytes of the text.
 struct Call {
+    id: Option<String>,
     name: String,
     arguments: Value,
     repairs: Vec<Repair>,
@@ -52,7 +68,12 @@ struct Call {
 
 impl Call {
     fn new(name: &str, arguments: Value, repairs: Vec<Repair>) -> Self {
-        Self { name: name.to_owned(), arguments, repairs }
+        Self { id: None, name: name.to_owned(), arguments, repairs }
+    }
+
+    fn with_id(mut self, id: Option<&str>) -> Self {
+        self.id = id.map(str::to_owned).or(self.id);
+        self
     }
 }
 
@@ -82,7 +103,11 @@ fn listed(calls: Vec<Call>) -> (Value, Vec<Repair>) {
     for (index, call) in calls.into_iter().enumerate() {
         let at = |repair: &Repair| format!("/tool_calls/{index}/arguments{}", repair.at);
         repairs.extend(call.repairs.into_iter().map(|repair| Repair { at: at(&repair), ..repair }));
-        list.push(json!({"name": call.name, "arguments": call.arguments}));
+        let mut listed = json!({"name": call.name, "arguments": call.arguments});
+        if let (Some(id), Some(members)) = (call.id, listed.as_object_mut()) {
+            members.insert("id".to_owned(), id.into());
+        }
+        list.push(listed);
     }
     (json!({"tool_calls": list}), repairs)
 }
@@ -112,11 +137,12 @@ fn written_calls(text: &str, options: &Options) -> Option<(Vec<Call>, Vec<Repair
         let missed = candidate.is_structured() && candidate.whence != Whence::Draft;
         let (value, repairs) = content(candidate.content);
         let before = text.get(..span.start).map_or("", |before| tail(before, 256));
-        let name = patterns().iter().find_map(|pattern| Some(pattern.captures(before)?.get(1)?.as_str()));
+        let marks = patterns().iter().find_map(|pattern| pattern.captures(before));
+        let mark = |name: &str| marks.as_ref().and_then(|marks| Some(marks.name(name)?.as_str()));
         let known = calls.len();
-        let wanted = match (name, value) {
+        let wanted = match (mark("name"), value) {
             (Some(name), value @ Value::Object(_)) => {
-                calls.push(Call::new(name, value, repairs));
+                calls.push(Call::new(name, value, repairs).with_id(mark("id")));
                 1
             }
             (_, Value::Array(items)) if marked => {
@@ -147,25 +173,27 @@ fn tail(text: &str, length: usize) -> &str {
 /// An object that is a call and nothing else.
 fn as_call(value: &Value) -> Option<Call> {
     let object = value.as_object()?;
+    let id = IDS.iter().find_map(|key| object.get(*key)?.as_str());
     if let (Some(inner), true) = (object.get("function").filter(|inner| inner.is_object()), object.contains_key("type"))
     {
-        return as_call(inner);
+        return Some(as_call(inner)?.with_id(id));
     }
     let name = object.get("name")?.as_str()?;
     let (key, arguments) = ARGUMENTS.iter().find_map(|key| object.get_key_value(*key))?;
     if object.keys().any(|other| other != key && !BESIDES.contains(&other.as_str())) {
         return None;
     }
-    match arguments {
-        Value::Object(_) => Some(Call::new(name, arguments.clone(), Vec::new())),
+    let call = match arguments {
+        Value::Object(_) => Call::new(name, arguments.clone(), Vec::new()),
         Value::String(text) => {
             let inner = salvage(text, &Options::default().of_known()).filter(|inner| inner.value.is_object())?;
             // The bytes are those of a text inside of the value.
             let repairs = inner.repairs.into_iter().map(|repair| Repair { span: None, ..repair }).collect();
-            Some(Call::new(name, inner.value, repairs))
+            Call::new(name, inner.value, repairs)
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
-    }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
+    };
+    Some(call.with_id(id))
 }
 
 /// Texts that are the tags of a call and not its arguments: the model or its parser lost its place.

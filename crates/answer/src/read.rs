@@ -110,7 +110,8 @@ pub fn read(text: &str, schema: &Value) -> Result<Answer, SchemaError> {
 
 /// Reads with a schema that is ready, or without one, and with options.
 ///
-/// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments"}]}`.
+/// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments", "id"}]}`; an
+/// `id` is there where the notation has one.
 pub fn read_with(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> Answer {
     let Some(schema) = schema else { return read_any(text, options) };
     if let Whole::Value(whole) = read_strict(text)

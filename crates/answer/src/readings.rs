@@ -7,6 +7,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use serde_json::Value;
 
+use crate::calls;
 use crate::options::Options;
 use crate::repair::{Cost, Repair, RepairKind};
 use crate::salvage::{
@@ -72,7 +73,14 @@ impl<'t> Page<'t> {
 
     /// The repairs that taking a value out of the text means.
     fn around(&self, span: &Range<usize>, whence: Whence) -> Vec<Repair> {
-        surroundings(self.text, span, whence, &self.found.thinking, &self.others.passed(span))
+        let mut repairs = surroundings(self.text, span, whence, &self.found.thinking, &self.others.passed(span));
+        for repair in repairs.iter_mut().filter(|repair| repair.kind == RepairKind::Prose) {
+            let words = repair.span.clone().and_then(|span| self.text.get(span));
+            if words.is_some_and(calls::is_around) {
+                repair.kind = RepairKind::Markup;
+            }
+        }
+        repairs
     }
 
     /// The text that this one is when it is read as JSON.
