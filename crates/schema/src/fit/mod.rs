@@ -255,6 +255,7 @@ struct Mark {
     shapes: usize,
     meanings: usize,
     unions: usize,
+    inlined: usize,
     printed: Printed,
     deepest: u64,
     repeated: usize,
@@ -298,6 +299,10 @@ struct Lowerer<'g, 'd, 'c> {
     /// Unions that are being merged into one schema.
     joining: Vec<NodeId>,
     inlined: HashMap<NodeId, Inlined<'d>>,
+    /// The same in the order in which they were printed.
+    repeatable: Vec<NodeId>,
+    /// Targets that say more of themselves than what they were given to say, so that no other description fits.
+    outspoken: HashSet<NodeId>,
     /// About how many bytes were printed within what is repeated, and how many may be.
     repeated: usize,
     repeated_limit: usize,
@@ -409,6 +414,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             defining: None,
             joining: Vec::new(),
             inlined: HashMap::default(),
+            repeatable: Vec::new(),
+            outspoken: HashSet::default(),
             repeated: 0,
             repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
             repeating: 0,
@@ -493,6 +500,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             shapes: self.relied.shapes.len(),
             meanings: self.relied.meanings.len(),
             unions: self.unions.len(),
+            inlined: self.repeatable.len(),
             printed: self.printed,
             deepest: self.deepest,
             repeated: self.repeated,
@@ -507,7 +515,9 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         self.relied.meanings.truncate(mark.meanings);
         self.unions.truncate(mark.unions);
         (self.printed, self.deepest, self.repeated) = (mark.printed, mark.deepest, mark.repeated);
-        self.inlined.clear();
+        for taken in self.repeatable.drain(mark.inlined..) {
+            self.inlined.remove(&taken);
+        }
         self.queue.retain(|index| *index < mark.definitions);
         for taken in self.definitions.drain(mark.definitions..) {
             self.defined.remove(&taken.node);

@@ -275,7 +275,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// what its writer wrote.
     fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
         let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
-        if !node.notes.iter().all(|note| only(&note.key)) || self.graph[target].target.is_some() {
+        let refers = self.graph[target].target.is_some();
+        if !node.notes.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
             return None;
         }
         let description = node.note(Kw::Description)?;
@@ -287,6 +288,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let own = lowered.json.get(Kw::Description.name());
         if alone || members.is_empty() || own.is_some_and(|own| written != Some(own)) {
             self.take_back(mark);
+            self.outspoken.insert(target);
             return None;
         }
         let json = if own.is_some() {
@@ -331,6 +333,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let exact = self.is_exact_since(so_far);
         self.inlined.insert(target, super::Inlined { lowered, size, exact });
+        self.repeatable.push(target);
         lowered
     }
 
