@@ -19,13 +19,8 @@ Examples:
   polywire parse answers.jsonl --jsonl
 
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
-<<<<<<< HEAD
-The answer is {\"value\", \"repairs\", \"valid\", \"truncated\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
-`truncated` is true where the text ended before the value did: the value may be valid and still not be what was meant, so do not act on it.
-=======
 The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
 Where the text ended before the value did, `truncated` is true: the value may be valid and still not be what was meant.
->>>>>>> wt-answer
 
 Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
 
@@ -94,8 +89,7 @@ impl Parse {
             Judged::NoValue => json!([{"at": "", "detail": "there is no value in the text"}]),
         };
         let mut report = json!({
-            "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid,
-            "truncated": answer.is_truncated(), "errors": errors,
+            "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
         });
         say_truncated(&answer, &mut report);
         if let (false, Some(draft), Some(members)) = (valid, answer.value, report.as_object_mut()) {
@@ -115,12 +109,6 @@ impl Parse {
             }
         };
         let value = answer.valid();
-<<<<<<< HEAD
-        let (valid, truncated) = (value.is_some(), answer.is_truncated());
-        json!({
-            "id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": valid, "truncated": truncated,
-        })
-=======
         let mut report =
             json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()});
         say_truncated(&answer, &mut report);
@@ -132,7 +120,6 @@ impl Parse {
 fn say_truncated(answer: &Answer, report: &mut Value) {
     if let (true, Some(members)) = (answer.is_truncated(), report.as_object_mut()) {
         members.insert("truncated".to_owned(), json!(true));
->>>>>>> wt-answer
     }
 }
 
@@ -170,18 +157,10 @@ mod tests {
             let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
             let line = Line { id: json!(1), input: input.to_owned(), schema, kind: String::new() };
             let answer = parse.answer_line(&line, None);
-<<<<<<< HEAD
-            (answer["value"].clone(), answer["valid"].clone(), answer["truncated"].clone())
-        };
-        let value = json!({"path": "/tmp/x"});
-        assert_eq!(line("{\"path\": \"/tmp/x\", \"cont"), (value.clone(), json!(true), json!(true)));
-        assert_eq!(line("{\"path\": \"/tmp/x\"}"), (value, json!(true), json!(false)));
-=======
             (answer["value"].clone(), answer["valid"].clone(), answer.get("truncated").cloned())
         };
         let value = json!({"path": "/tmp/x"});
         assert_eq!(line("{\"path\": \"/tmp/x\", \"cont"), (value.clone(), json!(true), Some(json!(true))));
         assert_eq!(line("{\"path\": \"/tmp/x\"}"), (value, json!(true), None));
->>>>>>> wt-answer
     }
 }
