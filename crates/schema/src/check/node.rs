@@ -173,8 +173,11 @@ impl<'j> Checker<'_, 'j> {
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str) {
             let features = pattern::features_among(pattern, self.caps.pattern_refused);
             if !features.is_empty() {
-                self.judge_pattern(pattern, features, spot);
+                self.judge_pattern(pattern, features, spot, Kw::Pattern);
             }
+        }
+        if seen.keywords.has(Kw::PatternProperties) && self.caps.accepts(Kw::PatternProperties) {
+            self.judge_pattern_keys(members, spot);
         }
         if let Some(case) = self.case.filter(|_| seen.form == Form::Bad) {
             self.judge_form(members, spot, case);
@@ -257,14 +260,29 @@ impl<'j> Checker<'_, 'j> {
         }
     }
 
-    fn judge_pattern(&mut self, text: &str, features: Features, spot: &Spot<'_>) {
+    /// The keys of `patternProperties` are patterns too.
+    fn judge_pattern_keys(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
+        let maps = members.iter().filter(|(key, _)| Kw::of(key) == Some(Kw::PatternProperties));
+        for (pattern, _) in maps.filter_map(|(_, map)| map.as_obj()).flatten() {
+            let features = pattern::features_among(pattern, self.caps.key_refused);
+            if !features.is_empty() {
+                self.judge_pattern(pattern, features, spot, Kw::PatternProperties);
+            }
+        }
+    }
+
+    fn judge_pattern(&mut self, text: &str, features: Features, spot: &Spot<'_>, kw: Kw) {
         for row in self.rows(Demand::Patterns) {
             let broken =
                 row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
             if let Some(feature) = broken {
                 let value = Json::Str(text);
                 let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
-                self.violate_in(row, spot, Kw::Pattern.name(), &blanks);
+                if kw == Kw::PatternProperties {
+                    self.violate(row, &spot.kw(kw).word(text), kw.name(), &blanks);
+                } else {
+                    self.violate_in(row, spot, kw.name(), &blanks);
+                }
             }
         }
     }
