@@ -323,7 +323,8 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
                 caps.must(Demand::OthersTyped) && matches!(seen.get(Kw::AdditionalProperties), Some(Json::Obj(_)));
             return unsaid || deep || others || caps.must(Demand::Keys) || may_break_required(seen, caps);
         }
-        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
+        let formatted = seen.keywords.has(Kw::Format);
+        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || formatted || !only(PLAIN);
     }
     if seen.keywords.has(Kw::AnyOf) {
         let beside = only(KwSet::NONE.with(Kw::AnyOf).with(Kw::Description)) && caps.beside_union.has(Kw::Description);
