@@ -164,6 +164,8 @@ fn bad_input_says_what_where_and_what_next() {
 fn explain_and_dialects_read_the_rows() {
     assert!(fine(&["explain", "oai-strict-24"]).contains("`uniqueItems`"));
     assert_eq!(parsed(&fine(&["explain", "OAI-STRICT-24", "--json"]))[0]["rule"]["code"], json!("OAI-STRICT-24"));
+    assert!(fine(&["explain", "read-ref"]).contains("A reference leads nowhere"));
+    assert_eq!(parsed(&fine(&["explain", "FIT", "--json"]))[0]["rule"]["code"], json!("FIT"));
     assert!(fine(&["dialects"]).lines().any(|line| line.starts_with("openai-strict")));
     assert_eq!(parsed(&fine(&["dialects", "openai-strict", "--json"]))["strict"], json!(true));
     assert!(fine(&["dialects", "openai-strict"]).contains("OAI-STRICT-24"));

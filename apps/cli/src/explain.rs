@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use polywire::schema::{dialects, explain};
+use polywire::schema::{dialects, explain, explain_own, own_codes};
 use serde_json::{Value, json};
 
 use crate::Verdict;
@@ -17,11 +17,11 @@ Examples:
   polywire explain OAI-STRICT-07
   polywire explain gem-schema-36 --json";
 
-/// Explain a rule: what it is about, what the provider says, and where we know it from
+/// Explain a rule or a code of polywire's own: what it is about, what the provider says, and where we know it from
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
-    /// The code of a rule, as `check` and `fit` print it
+    /// A code, as `check` and `fit` print it
     code: String,
     #[command(flatten)]
     json: Json,
@@ -30,6 +30,16 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let rows = explain(&self.code);
+        if let Some((code, meaning)) = explain_own(&self.code) {
+            if self.json.json {
+                let rows = json!([{ "dialect": null, "rule": { "code": code, "says": meaning } }]);
+                writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+            } else {
+                writeln!(out, "{} of polywire's own, in every dialect", style.paint(Tone::Strong, code))?;
+                writeln!(out, "  means    {meaning}")?;
+            }
+            return Ok(Verdict::Fine);
+        }
         if rows.is_empty() {
             return Err(Failure::new("no rule has this code", &self.code, &near(&self.code)).into());
         }
@@ -53,6 +63,7 @@ impl Explain {
 
 fn near(code: &str) -> String {
     let mut codes: Vec<&str> = dialects().flat_map(|dialect| dialect.rules().map(|rule| rule.code)).collect();
+    codes.extend(own_codes().map(|(code, _)| code));
     codes.sort_unstable();
     codes.dedup();
     match similar::get_close_matches(code.to_ascii_uppercase().as_str(), &codes, 5, 0.6).as_slice() {

@@ -60,7 +60,8 @@ pub use cache::{FitCache, ToolRef};
 pub use check::{Violation, check, check_text, strict_preflight};
 pub use cover::{Cover, Place, Root};
 pub use dialect::{
-    Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, target,
+    Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, explain_own,
+    own_codes, target,
 };
 pub use error::{ReadError, ReadErrorKind};
 #[cfg(feature = "schemars")]

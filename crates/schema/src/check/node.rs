@@ -174,8 +174,11 @@ impl<'j> Checker<'_, 'j> {
         if let Some(pattern) = seen.get(Kw::Pattern).and_then(Json::as_str) {
             let features = pattern::features_among(pattern, self.caps.pattern_refused);
             if !features.is_empty() {
-                self.judge_pattern(pattern, features, spot);
+                self.judge_pattern(pattern, features, spot, Kw::Pattern);
             }
+        }
+        if seen.keywords.has(Kw::PatternProperties) && self.caps.accepts(Kw::PatternProperties) {
+            self.judge_pattern_keys(members, spot);
         }
         if let Some(case) = self.case.filter(|_| seen.form == Form::Bad) {
             self.judge_form(members, spot, case);
@@ -258,14 +261,29 @@ impl<'j> Checker<'_, 'j> {
         }
     }
 
-    fn judge_pattern(&mut self, text: &str, features: Features, spot: &Spot<'_>) {
+    /// The keys of `patternProperties` are patterns too.
+    fn judge_pattern_keys(&mut self, members: &[Member<'_>], spot: &Spot<'_>) {
+        let maps = members.iter().filter(|(key, _)| Kw::of(key) == Some(Kw::PatternProperties));
+        for (pattern, _) in maps.filter_map(|(_, map)| map.as_obj()).flatten() {
+            let features = pattern::features_among(pattern, self.caps.key_refused);
+            if !features.is_empty() {
+                self.judge_pattern(pattern, features, spot, Kw::PatternProperties);
+            }
+        }
+    }
+
+    fn judge_pattern(&mut self, text: &str, features: Features, spot: &Spot<'_>, kw: Kw) {
         for row in self.rows(Demand::Patterns) {
             let broken =
                 row.refuse.iter().filter_map(|name| pattern::Feature::named(name)).find(|own| features.has(*own));
             if let Some(feature) = broken {
                 let value = Json::Str(text);
                 let blanks = Blanks { kind: feature.name(), value: Some(&value), ..Blanks::default() };
-                self.violate_in(row, spot, Kw::Pattern.name(), &blanks);
+                if kw == Kw::PatternProperties {
+                    self.violate(row, &spot.kw(kw).word(text), kw.name(), &blanks);
+                } else {
+                    self.violate_in(row, spot, kw.name(), &blanks);
+                }
             }
         }
     }
@@ -306,7 +324,8 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
                 caps.must(Demand::OthersTyped) && matches!(seen.get(Kw::AdditionalProperties), Some(Json::Obj(_)));
             return unsaid || deep || others || caps.must(Demand::Keys) || may_break_required(seen, caps);
         }
-        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || !only(PLAIN);
+        let formatted = seen.keywords.has(Kw::Format);
+        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || formatted || !only(PLAIN);
     }
     if seen.keywords.has(Kw::AnyOf) {
         let beside = only(KwSet::NONE.with(Kw::AnyOf).with(Kw::Description)) && caps.beside_union.has(Kw::Description);

@@ -36,6 +36,8 @@ pub(crate) struct Caps {
     pub(crate) formats: Option<Vec<String>>,
     /// Features of patterns that are refused.
     pub(crate) pattern_refused: Features,
+    /// The same of patterns for keys. Nobody has seen one of these be anchored.
+    pub(crate) key_refused: Features,
     /// The charset of keys, at the root and everywhere, each with the code of its row.
     pub(crate) root_keys: Vec<(Arc<str>, Regex)>,
     pub(crate) keys: Vec<(Arc<str>, Regex)>,
@@ -175,6 +177,9 @@ impl Caps {
         } else if rule.demand == Demand::Patterns {
             for feature in rule.refuse.iter().filter_map(|name| Feature::named(name)) {
                 self.pattern_refused.insert(feature);
+                if feature != Feature::Unanchored {
+                    self.key_refused.insert(feature);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 //! provider's rules are a file in `data/`.
 
 mod caps;
+mod own;
 mod rows;
 mod sound;
 
@@ -15,6 +16,7 @@ use regex::Regex;
 use serde::Serialize;
 
 pub(crate) use caps::{Caps, RootRef};
+pub use own::{explain_own, own_codes};
 pub use rows::{Confidence, Severity, Slot, ToolShape};
 pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
 

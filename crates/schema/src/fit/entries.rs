@@ -9,6 +9,7 @@ use crate::graph::{Node, NodeId, ObjectRules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
+use crate::pattern::features_among;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
@@ -95,12 +96,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
     pub(super) fn map_is_natural(&self, rules: &ObjectRules<'g, 'd>) -> bool {
-        rules.rare.patterns.is_empty() || self.caps.accepts(Kw::PatternProperties)
+        let patterns = rules.rare.patterns;
+        let reads = |(pattern, _): &(&str, NodeId)| features_among(pattern, self.caps.key_refused).is_empty();
+        patterns.is_empty() || (self.caps.accepts(Kw::PatternProperties) && patterns.iter().all(reads))
     }
 
     pub(super) fn map_code(&self) -> Arc<str> {
         if self.caps.must(Demand::Closed) {
             self.demand_code(Demand::Closed)
+        } else if self.caps.accepts(Kw::PatternProperties) && self.caps.accepts(Kw::AdditionalProperties) {
+            // Only what the patterns say can be why it is carried.
+            self.demand_code(Demand::Patterns)
         } else {
             self.refusal_code(Kw::AdditionalProperties)
         }
@@ -159,8 +165,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (None, Some(named)) => named,
             (None, None) => self.arena.obj(&[of_string]),
         };
-        let names: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
-        let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), names);
+        let needed: &[&str] = if may_lack { &["key"] } else { &["key", "value"] };
+        let item = self.closed_object(self.arena.obj(&[("key", key), ("value", lowered.json)]), needed);
         let list = [(Kw::Type.name(), Json::Str("array")), (Kw::Items.name(), item)];
         (self.arena.obj(&list), lowered.lens)
     }
@@ -181,6 +187,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     fn takes_pattern(&self, pattern: &str) -> bool {
-        self.caps.accepts(Kw::Pattern) && crate::pattern::features_among(pattern, self.caps.pattern_refused).is_empty()
+        self.caps.accepts(Kw::Pattern) && features_among(pattern, self.caps.pattern_refused).is_empty()
     }
 }

@@ -45,6 +45,26 @@ pub(super) struct Target<'d> {
     json: &'d Json<'d>,
     place: Place,
     scope: Scope<'d>,
+    by: By,
+}
+
+/// How a target was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// The reference says so.
+    Word,
+    /// Nothing stands where the reference leads, and this is likely to be meant.
+    Guess,
+}
+
+impl<'d> Target<'d> {
+    fn new(json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Self {
+        Self { json, place, scope, by: By::Word }
+    }
+
+    fn guessed(self) -> Self {
+        Self { by: By::Guess, ..self }
+    }
 }
 
 /// What a reference leads to, if anything.
@@ -171,6 +191,11 @@ impl<'g, 'd> Reader<'g, 'd> {
                 self.waiting.push((id, target.json, target.place, target.scope));
                 id
             };
+            if target.by == By::Guess {
+                let taken = self.spelled.pointer(target.place, &self.places);
+                let detail = format!("`{reference}` leads nowhere; what stands at `{taken}` is taken to be meant");
+                self.change("READ-REF", place, kw.name(), Action::Rewritten, Effect::Note, detail);
+            }
             // A reference beside another one (a dynamic one, say) is one more condition.
             if node.target.is_some() {
                 let logic = sketch.logic.get_or_insert_default();
@@ -194,9 +219,9 @@ impl<'g, 'd> Reader<'g, 'd> {
         let extended = |json: &Json<'_>| json.get(Kw::RecursiveAnchor.name()).and_then(Json::as_bool) == Some(true);
         if extended(scope.resource) && extended(self.document) {
             let scope = self.inside(self.document);
-            return Target { json: self.document, place: ROOT, scope };
+            return Target::new(self.document, ROOT, scope);
         }
-        Target { json: scope.resource, place: scope.place, scope: scope.at_home() }
+        Target::new(scope.resource, scope.place, scope.at_home())
     }
 
     /// What `$dynamicRef` leads to: what any reference would, or the schema of the whole document that may be put in its place.
@@ -233,10 +258,12 @@ impl<'g, 'd> Reader<'g, 'd> {
     fn look_for(&mut self, reference: &str, scope: Scope<'d>) -> Found<'d> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         // Some generators forget the `#` before a pointer.
-        let (uri, fragment) = if uri.starts_with('/') && fragment.is_empty() { ("", uri) } else { (uri, fragment) };
+        if uri.starts_with('/') && fragment.is_empty() {
+            return self.look_for(&format!("#{uri}"), scope).map(Target::guessed);
+        }
         let scope = if uri.is_empty() { scope.at_home() } else { self.resource(uri, scope)? };
         if fragment.is_empty() {
-            return Some(Target { json: scope.resource, place: scope.place, scope });
+            return Some(Target::new(scope.resource, scope.place, scope));
         }
         if !fragment.starts_with('/') {
             return self.anchor(fragment, scope);
@@ -245,11 +272,11 @@ impl<'g, 'd> Reader<'g, 'd> {
             return Some(found);
         }
         let whole = self.inside(scope.document);
-        self.point(whole, fragment).or_else(|| self.nearby(fragment, whole))
+        self.point(whole, fragment).or_else(|| self.nearby(fragment, whole)).map(Target::guessed)
     }
 
     fn point(&mut self, from: Scope<'d>, pointer: &str) -> Found<'d> {
-        let mut at = Target { json: from.resource, place: from.place, scope: from };
+        let mut at = Target::new(from.resource, from.place, from);
         for token in pointer_tokens(pointer) {
             // What the pointer passes may begin a resource of its own.
             let scope = self.enter(at.json, at.place, at.scope);
@@ -264,7 +291,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 }
                 Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
             };
-            at = Target { json, place: self.places.step(at.place, step), scope };
+            at = Target::new(json, self.places.step(at.place, step), scope);
         }
         Some(at)
     }
@@ -274,7 +301,8 @@ impl<'g, 'd> Reader<'g, 'd> {
         let resource = std::ptr::from_ref(scope.resource) as usize;
         let document = std::ptr::from_ref(scope.document) as usize;
         let Index { anchors, any_anchors, .. } = self.index();
-        anchors.get(&(resource, name)).or_else(|| any_anchors.get(&(document, name))).copied()
+        let guess = || any_anchors.get(&(document, name)).map(|target| target.guessed());
+        anchors.get(&(resource, name)).copied().or_else(guess)
     }
 
     /// Where a key stands among members. A long list, of definitions say, is indexed once.
@@ -335,7 +363,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 }
             }
             Json::Obj(members) => {
-                let own = Target { json, place, scope };
+                let own = Target::new(json, place, scope);
                 let scope = self.enter(json, place, scope);
                 let resource = std::ptr::from_ref(scope.resource) as usize;
                 let document = std::ptr::from_ref(scope.document) as usize;
@@ -363,7 +391,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                     let map = matches!(holds, Some(Holds::SchemaMap | Holds::SchemaOrNamesMap));
                     if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
                         for (name, schema) in *map {
-                            let own = Target { json: schema, place: self.places.step(at, Step::Key(name)), scope };
+                            let own = Target::new(schema, self.places.step(at, Step::Key(name)), scope);
                             index.definitions.entry((document, *name)).or_insert(own);
                         }
                     }

@@ -41,10 +41,10 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
             Written::AsText => found.extend(tool.as_text(dialect)),
             Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
         }
-        let named = names.refusing(&entry.name);
+        let refused = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
         let again = rows(dialect, Demand::UniqueNames).filter(|_| !is_new);
-        found.extend(named.chain(again).map(|row| tool.violation(row, dialect, "name", 0)));
+        found.extend(refused.chain(again).map(|row| tool.violation(row, dialect, "name", 0)));
         found.extend(tool.check_description(dialect));
     }
     found.extend(check_request(list, dialect));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use polywire_schema::{FitOptions, Resolver, Slot, check, dialect};
+use polywire_schema::{Effect, FitOptions, Resolver, Slot, check, dialect};
 use serde_json::{Value, json};
 
 use crate::judge::fit_by_the_laws;
@@ -105,5 +105,33 @@ fn a_definition_called_like_a_keyword_is_no_way_out_of_a_loop() {
         let fitted = fit_by_the_laws(&schema.to_string(), target, &FitOptions::default());
         let fitted = fitted.unwrap_or_else(|fault| panic!("{fault}"));
         assert!(fitted.schema.contains("anyOf"), "{name}: {}", fitted.schema);
+    }
+}
+
+#[test]
+fn what_is_taken_for_a_reference_that_misses_is_told() {
+    let inner =
+        json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/s"}}, "$defs": {"deep": {"type": "integer"}}});
+    let resource =
+        json!({"$id": "https://x.example/a.json", "type": "object", "properties": {"x": {"$ref": "#/$defs/s"}}});
+    let cases = [
+        (json!({"$ref": "#/$defs/deep"}), "", Some("/$defs/A/$defs/deep")),
+        (json!({"$ref": "/$defs/s"}), "", Some("/$defs/s")),
+        (json!({"$ref": "#/$defs/B"}), "/$defs/B/properties/x", Some("/$defs/s")),
+        (json!({"$ref": "#/$defs/A"}), "", None),
+        (json!({"$ref": "#/$defs/s"}), "", None),
+    ];
+    for (reference, at, taken) in cases {
+        let mut schema = about("", &json!({"A": inner, "B": resource, "s": {"type": "string"}}));
+        schema["properties"]["p"] = reference;
+        let fitted = fit_by_the_laws(&schema.to_string(), dialect("openai-strict").unwrap(), &FitOptions::default());
+        let changes = fitted.unwrap_or_else(|fault| panic!("{fault}")).changes;
+        let told: Vec<_> = changes.iter().filter(|change| &*change.code == "READ-REF").collect();
+        let at = if at.is_empty() { "/properties/p" } else { at };
+        assert_eq!(told.len(), usize::from(taken.is_some()), "{schema} {told:?}");
+        for (change, taken) in told.iter().zip(taken) {
+            assert_eq!((&*change.at, change.effect), (at, Effect::Note));
+            assert!(change.detail.contains(&format!("`{taken}`")), "{}", change.detail);
+        }
     }
 }

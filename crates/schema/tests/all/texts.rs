@@ -13,11 +13,13 @@ fn told(id: &str, document: &Value, code: &str) -> Vec<String> {
     found.into_iter().filter(|violation| violation.code == code).map(|violation| violation.says).collect()
 }
 
-fn tool(schema: Value) -> Value {
+fn tool(schema: impl Into<Value>) -> Value {
+    let schema = schema.into();
     json!([{"name": "first", "inputSchema": {"type": "object", "properties": {}}}, {"name": "do_it", "inputSchema": schema}])
 }
 
-fn object(properties: Value) -> Value {
+fn object(properties: impl Into<Value>) -> Value {
+    let properties = properties.into();
     json!({"type": "object", "properties": properties})
 }
 
