@@ -137,7 +137,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if key_pattern.is_some() && rules.properties.is_empty() {
             effect = Effect::Same;
         }
-        let named = self.schema_of_keys(rules).filter(|_| key_pattern.is_none());
+        let named = if key_pattern.is_none() { self.schema_of_keys(rules) } else { None };
         if !rules.rare.names.is_empty() && named.is_none() {
             effect = Effect::Wider;
         }
