@@ -340,6 +340,11 @@ impl Scan {
                 // What the escape is about is escaped, too: `\\\"` is a quote and `\\\\` one backslash.
                 let escaped = source.at(place + 2) == b'\\' && matches!(source.at(place + 3), b'"' | b'\\');
                 slash = place + 1 + usize::from(escaped);
+                if source.was_touched() {
+                    // Which backslash escapes is told by what is still to come.
+                    self.place = place;
+                    return Passed::More;
+                }
             }
         }
         let byte = source.at(slash + 1);

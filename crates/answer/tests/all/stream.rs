@@ -89,3 +89,18 @@ fn thinking_and_prose_are_passed_over() {
         salvage(&text, &Options::default()).map(|salvaged| salvaged.value)
     );
 }
+
+#[test]
+fn which_backslash_escapes_is_told_by_what_comes_after_it() {
+    let text = r#""{\"args\": \"{\\\"path\\\": \\\"C:\\\\\\\\dir\\\", \\\"cont"#;
+    for end in 1..=text.len() {
+        let part = &text[..end];
+        let arrived = |size: usize| {
+            let mut stream = Stream::new();
+            part.as_bytes().chunks(size).for_each(|chunk| stream.push(std::str::from_utf8(chunk).expect("ASCII")));
+            stream.value(OpenText::Show)
+        };
+        let whole = arrived(part.len());
+        (1..part.len()).for_each(|size| assert_eq!(arrived(size), whole, "{part} by {size}"));
+    }
+}

@@ -8,6 +8,7 @@ use super::Dialect;
 use super::rows::{Demand, RuleRow, Slot};
 use crate::keyword::{Kw, KwSet, TABLE};
 use crate::pattern::{Feature, Features};
+use crate::spelling::Spelling;
 
 /// What a writer must heed in one slot of a dialect.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,9 @@ pub(crate) struct Caps {
     /// The charset of keys, at the root and everywhere, each with the code of its row.
     pub(crate) root_keys: Vec<(Arc<str>, Regex)>,
     pub(crate) keys: Vec<(Arc<str>, Regex)>,
+    /// How long a key may be, at the root and everywhere else.
+    pub(crate) longest_root_key: usize,
+    pub(crate) longest_key: usize,
     demands: u128,
     up_to: Vec<(Kw, u64)>,
     limits: Vec<(Demand, u64)>,
@@ -50,6 +54,13 @@ pub(crate) struct Caps {
 /// Demands that ask for a word on every object.
 const OBJECTS_NEED: &[(Demand, Kw)] =
     &[(Demand::Closed, Kw::AdditionalProperties), (Demand::SaysOpen, Kw::AdditionalProperties)];
+
+/// Where the object stands that has a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    Root,
+    Below,
+}
 
 /// What becomes of a reference to the whole document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +91,15 @@ impl Caps {
         for rule in dialect.rule_rows(slot) {
             caps.heed(rule);
         }
+        caps.longest_root_key = Spelling(&|key| caps.takes_key(key, Depth::Root)).limit();
+        caps.longest_key = Spelling(&|key| caps.takes_key(key, Depth::Below)).limit();
         caps
+    }
+
+    /// Whether every rule about keys takes one.
+    pub(crate) fn takes_key(&self, key: &str, depth: Depth) -> bool {
+        let rules = self.keys.iter().chain(self.root_keys.iter().filter(|_| depth == Depth::Root));
+        rules.into_iter().all(|(_, rule)| rule.is_match(key))
     }
 
     pub(crate) fn must(&self, demand: Demand) -> bool {

@@ -15,7 +15,7 @@ use foldhash::fast::FixedState;
 use regex::Regex;
 use serde::Serialize;
 
-pub(crate) use caps::{Caps, RootRef};
+pub(crate) use caps::{Caps, Depth, RootRef};
 pub use own::{explain_own, own_codes};
 pub use rows::{Confidence, Severity, Slot, ToolShape};
 pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};

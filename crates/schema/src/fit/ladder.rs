@@ -58,7 +58,7 @@ pub(super) fn fit_json<'d, T>(
     if options.unresolved == Unresolved::Refuse {
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
-    // What already fits is left alone, to the byte: the first law then implies the second.
+    // What already fits is left alone: the first law then implies the second.
     if is_clean(&json, rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }

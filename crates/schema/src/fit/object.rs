@@ -1,13 +1,11 @@
 //! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
 
-use std::sync::Arc;
-
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
 use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
-use crate::dialect::Demand;
+use crate::dialect::{Demand, Depth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
@@ -578,20 +576,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The key as the dialect can spell it.
     fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
-        let fits = |rules: &[(Arc<str>, regex::Regex)]| rules.iter().all(|(_, rule)| rule.is_match(key));
-        let at_root = pos == Pos::Root && !fits(&self.caps.root_keys);
-        if !at_root && fits(&self.caps.keys) {
+        let caps = self.caps;
+        let depth = if pos == Pos::Root { Depth::Root } else { Depth::Below };
+        if caps.takes_key(key, depth) {
             return key;
         }
-        let demand = if at_root { Demand::RootKeys } else { Demand::Keys };
-        let (keys, root_keys) = (&self.caps.keys, &self.caps.root_keys);
-        let accepts = |name: &str| {
-            let rules = keys.iter().chain(root_keys.iter().filter(|_| pos == Pos::Root));
-            rules.into_iter().all(|(_, rule)| rule.is_match(name))
-        };
-        let spelling = Spelling(&accepts);
+        let demand = if caps.takes_key(key, Depth::Below) { Demand::RootKeys } else { Demand::Keys };
+        let accepts = |name: &str| caps.takes_key(name, depth);
+        let longest = if depth == Depth::Root { caps.longest_root_key } else { caps.longest_key };
         // A number may have to be put behind it.
-        let name = spelling.respelled(key, "key", spelling.limit().saturating_sub(NUMBER_ROOM).max(1));
+        let name = Spelling(&accepts).respelled(key, "key", longest.saturating_sub(NUMBER_ROOM).max(1));
         let stem = name.trim_end_matches('_');
         let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {

@@ -125,6 +125,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let flat = self.flatten(branch);
             if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
                 // Anything, or something: anything.
+                let code = self.demand_code(Demand::UnionTyped);
+                let detail = "one of the branches takes anything, and what the others say goes";
+                self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Same, detail);
                 let any = self.graph.add(about);
                 return self.lower(any, pos);
             }
