@@ -94,7 +94,7 @@ fn thinking_and_prose_are_passed_over() {
 fn which_backslash_escapes_is_told_by_what_comes_after_it() {
     let text = r#""{\"args\": \"{\\\"path\\\": \\\"C:\\\\\\\\dir\\\", \\\"cont"#;
     for end in 1..=text.len() {
-        let part = &text[..end];
+        let (part, _) = text.split_at(end);
         let arrived = |size: usize| {
             let mut stream = Stream::new();
             part.as_bytes().chunks(size).for_each(|chunk| stream.push(std::str::from_utf8(chunk).expect("ASCII")));
