@@ -19,8 +19,6 @@ pub(crate) struct Caps {
     pub(crate) unknown: bool,
     /// Keywords that the root may not have.
     pub(crate) root_refused: KwSet,
-    /// Keywords that may stand only on nodes of their own type.
-    pub(crate) own: KwSet,
     /// What may stand in for a `type`.
     pub(crate) typed_by: KwSet,
     /// What may stand in for a `type` in a schema of properties that are not declared.
@@ -168,10 +166,6 @@ impl Caps {
         if rule.demand == Demand::RootPlain {
             for name in &rule.refuse {
                 self.root_refused = Kw::of(name).map_or(self.root_refused, |kw| self.root_refused.with(kw));
-            }
-        } else if rule.demand == Demand::OwnKeywords {
-            for name in &rule.refuse {
-                self.own = Kw::of(name).map_or(self.own, |kw| self.own.with(kw));
             }
         } else if rule.demand == Demand::Typed {
             self.typed_by = self.typed_by.and(named(&rule.allow));
