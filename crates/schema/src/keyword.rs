@@ -242,6 +242,10 @@ impl KwSet {
         Self(self.0 & other.0)
     }
 
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -90,10 +90,11 @@ pub(crate) fn overdrawn(dialect: &Dialect, slot: Slot, demand: Demand, count: u6
 impl Checker<'_, '_> {
     pub(super) fn judge_totals(&mut self) {
         for (demand, keyword, count) in BUDGETS {
-            if !self.caps.must(*demand) {
-                continue;
+            let Some(limit) = self.caps.limit(*demand) else { continue };
+            let count = count(&self.totals, self.document);
+            if count > limit {
+                self.judge_budget(*demand, *keyword, count);
             }
-            self.judge_budget(*demand, *keyword, count(&self.totals, self.document));
         }
     }
 

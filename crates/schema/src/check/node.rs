@@ -143,6 +143,16 @@ impl<'j> Seen<'j> {
         self.get(Kw::MinItems).and_then(Json::as_count).unwrap_or(0)
     }
 
+    /// Whether the node names one type of values without parts and annotates it: it holds nothing that is counted or referred to.
+    fn is_plain(&self) -> bool {
+        let scalar = self.types.is_some_and(|types| SCALARS.has(types));
+        scalar
+            && matches!(self.get(Kw::Type), Some(Json::Str(_)))
+            && !self.unknown
+            && self.form == Form::Good
+            && self.keywords.without(PLAINEST).is_empty()
+    }
+
     fn values(&self) -> impl Iterator<Item = &'j Json<'j>> + use<'j> {
         let listed = self.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
         listed.iter().chain(self.get(Kw::Const))
@@ -159,6 +169,10 @@ impl<'j> Seen<'j> {
 
 impl<'j> Checker<'_, 'j> {
     pub(super) fn judge(&mut self, seen: &Seen<'j>, spot: &Spot<'_>, stand: Stand) {
+        if seen.is_plain() && !stand.root && seen.keywords.without(self.caps.accepted).is_empty() {
+            debug_assert!(!self.breaks_a_rule(seen, stand), "a node that breaks a rule is taken for a plain one");
+            return;
+        }
         let members = seen.members;
         if seen.unknown && !self.told() && members.iter().any(|(key, _)| Kw::of_snake_case(key).is_some()) {
             // No rule is broken, but what the caller meant is not what the provider would read.
@@ -185,7 +199,7 @@ impl<'j> Checker<'_, 'j> {
         }
         let may_break = may_break(seen, stand, self);
         debug_assert!(
-            may_break || !self.rules.iter().any(|row| breaks(row, seen, stand, self)),
+            may_break || !self.breaks_a_rule(seen, stand),
             "a node that breaks a rule is taken for a plain one"
         );
         if may_break {
@@ -211,6 +225,10 @@ impl<'j> Checker<'_, 'j> {
                 }
             }
         }
+    }
+
+    fn breaks_a_rule(&self, seen: &Seen<'j>, stand: Stand) -> bool {
+        self.rules.iter().any(|row| breaks(row, seen, stand, self))
     }
 
     /// A schema that is no object.
@@ -345,13 +363,10 @@ fn may_break_required(seen: &Seen<'_>, caps: &Caps) -> bool {
 }
 
 /// Keywords that break no rule by standing on a node of one scalar type.
-const PLAIN: KwSet = KwSet::NONE
-    .with(Kw::Type)
-    .with(Kw::Title)
-    .with(Kw::Description)
-    .with(Kw::Default)
-    .with(Kw::Format)
-    .with(Kw::Pattern);
+const PLAIN: KwSet = PLAINEST.with(Kw::Format).with(Kw::Pattern);
+
+/// Those of them that break none whatever they hold.
+const PLAINEST: KwSet = KwSet::NONE.with(Kw::Type).with(Kw::Title).with(Kw::Description).with(Kw::Default);
 
 /// Keywords that break no rule by standing on an array that has items.
 const LIST: KwSet = KwSet::NONE
@@ -378,12 +393,11 @@ const SCALARS: Types = Types::STRING.or(Types::NUMBER).or(Types::BOOLEAN);
 #[expect(clippy::too_many_lines, reason = "one arm for each demand reads better than a split")]
 fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     let has = |kw| seen.keywords.has(kw);
-    let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
     match row.demand {
         Demand::RootObject => {
             stand.root && seen.get(Kw::Type).and_then(Json::as_str).and_then(Types::named) != Some(Types::OBJECT)
         }
-        Demand::RootPlain => stand.root && !seen.keywords.and(named(&row.refuse)).is_empty(),
+        Demand::RootPlain => stand.root && !seen.keywords.and(row.refused).is_empty(),
         Demand::RootKeys | Demand::Keys => {
             let keys = if row.demand == Demand::Keys { &checker.caps.keys } else { &checker.caps.root_keys };
             let here = stand.root || row.demand == Demand::Keys;
@@ -398,7 +412,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
                 && !matches!(seen.get(Kw::Properties), Some(Json::Obj(_)))
         }
         Demand::RequiredKnown => unknown_required(seen).is_some(),
-        Demand::Typed => !has(Kw::Type) && seen.keywords.and(named(&row.allow)).is_empty(),
+        Demand::Typed => !has(Kw::Type) && seen.keywords.and(row.allowed).is_empty(),
         Demand::OthersTyped => {
             let typed = |(key, _): &Member<'_>| *key == Kw::Type.name() || row.allow.iter().any(|name| name == key);
             let others = seen.get(Kw::AdditionalProperties).and_then(Json::as_obj);
@@ -442,8 +456,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::EnumNotEmpty => seen.get(Kw::Enum).and_then(Json::as_arr).is_some_and(<[_]>::is_empty),
         Demand::UnionAlone => {
-            has(Kw::AnyOf)
-                && !seen.keywords.without(named(&row.allow)).without(KwSet::default().with(Kw::AnyOf)).is_empty()
+            has(Kw::AnyOf) && !seen.keywords.without(row.allowed).without(KwSet::default().with(Kw::AnyOf)).is_empty()
         }
         Demand::UnionTyped => {
             let branches = seen.get(Kw::AnyOf).or(seen.get(Kw::OneOf)).and_then(Json::as_arr).unwrap_or_default();
@@ -454,7 +467,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         }
         Demand::RefAlone => {
             let reference = if has(Kw::OpenRef) && !has(Kw::Ref) { Kw::OpenRef } else { Kw::Ref };
-            let beside = seen.keywords.without(named(&row.allow)).without(KwSet::default().with(reference));
+            let beside = seen.keywords.without(row.allowed).without(KwSet::default().with(reference));
             has(reference) && !beside.is_empty()
         }
         Demand::RefToDefs => seen.reference().is_some_and(|reference| !points_to_definition(reference, &row.allow)),

@@ -46,7 +46,8 @@ pub(crate) struct Caps {
     demands: u128,
     up_to: Vec<(Kw, u64)>,
     limits: Vec<(Demand, u64)>,
-    codes: Vec<(Demand, Arc<str>)>,
+    /// The code of the first row with a demand, by the number of the demand.
+    codes: Vec<Option<Arc<str>>>,
 }
 
 /// Demands that ask for a word on every object.
@@ -143,13 +144,18 @@ impl Caps {
 
     /// The code of the first row with a demand.
     pub(crate) fn code(&self, demand: Demand) -> Option<&Arc<str>> {
-        self.codes.iter().find(|(own, _)| *own == demand).map(|(_, code)| code)
+        self.codes.get(demand as usize)?.as_ref()
     }
 
     fn heed(&mut self, rule: &RuleRow) {
-        self.codes.push((rule.demand, Arc::clone(&rule.code)));
+        let place = rule.demand as usize;
+        if self.codes.len() <= place {
+            self.codes.resize(place + 1, None);
+        }
+        if let Some(code) = self.codes.get_mut(place) {
+            code.get_or_insert_with(|| Arc::clone(&rule.code));
+        }
         self.demands |= 1 << (rule.demand as u8);
-        let named = |names: &[String]| -> KwSet { names.iter().filter_map(|name| Kw::of(name)).collect() };
         if let Some(limit) = rule.limit {
             match self.limits.iter_mut().find(|(own, _)| *own == rule.demand) {
                 Some((_, own)) => *own = limit.min(*own),
@@ -164,19 +170,17 @@ impl Caps {
             }
         }
         if rule.demand == Demand::RootPlain {
-            for name in &rule.refuse {
-                self.root_refused = Kw::of(name).map_or(self.root_refused, |kw| self.root_refused.with(kw));
-            }
+            self.root_refused = self.root_refused.or(rule.refused);
         } else if rule.demand == Demand::Typed {
-            self.typed_by = self.typed_by.and(named(&rule.allow));
+            self.typed_by = self.typed_by.and(rule.allowed);
         } else if rule.demand == Demand::OthersTyped {
-            self.others_typed_by = self.others_typed_by.and(named(&rule.allow));
+            self.others_typed_by = self.others_typed_by.and(rule.allowed);
         } else if rule.demand == Demand::CycleOptional {
-            self.ways_out = self.ways_out.and(named(&rule.allow));
+            self.ways_out = self.ways_out.and(rule.allowed);
         } else if rule.demand == Demand::UnionAlone {
-            self.beside_union = self.beside_union.and(named(&rule.allow));
+            self.beside_union = self.beside_union.and(rule.allowed);
         } else if rule.demand == Demand::RefAlone {
-            self.beside_ref = self.beside_ref.and(named(&rule.allow));
+            self.beside_ref = self.beside_ref.and(rule.allowed);
         } else if rule.demand == Demand::RefToDefs {
             if !rule.allow.iter().any(|place| place == "#") {
                 self.root_ref = RootRef::Refused;

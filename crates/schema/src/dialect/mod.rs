@@ -343,7 +343,7 @@ impl Dialect {
     /// Sorts the rows by slot and says what they mean to a writer.
     fn settle(&mut self) {
         let rows = |slot: Slot| -> Vec<RuleRow> {
-            self.file.rule.iter().filter(|row| row.slot.is_none_or(|own| own == slot)).cloned().collect()
+            self.file.rule.iter().filter(|row| row.slot.is_none_or(|own| own == slot)).map(RuleRow::settled).collect()
         };
         self.once = Once::default();
         self.rules = [rows(Slot::Tool), rows(Slot::Output)];

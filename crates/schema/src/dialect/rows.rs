@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::keyword::{Kw, KwSet};
+
 /// A dialect file.
 #[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -169,11 +171,24 @@ pub(crate) struct RuleRow {
     /// What is refused, by demand: keywords or features of a pattern.
     #[serde(default)]
     pub(crate) refuse: Vec<String>,
+    /// The keywords among both, looked up once.
+    #[serde(skip)]
+    pub(crate) allowed: KwSet,
+    #[serde(skip)]
+    pub(crate) refused: KwSet,
     /// The budget.
     pub(crate) limit: Option<u64>,
     /// The charset of names or keys.
     pub(crate) pattern: Option<String>,
     pub(crate) slot: Option<Slot>,
+}
+
+impl RuleRow {
+    /// The same with its keywords looked up.
+    pub(super) fn settled(&self) -> Self {
+        let named = |names: &[String]| names.iter().filter_map(|name| Kw::of(name)).collect();
+        Self { allowed: named(&self.allow), refused: named(&self.refuse), ..self.clone() }
+    }
 }
 
 /// What a rule asks for.

@@ -55,11 +55,19 @@ pub(super) fn meet_budgets<'d>(
 
 /// The budgets that no rewrite meets once they are overdrawn. Properties and values may be counted that are not printed in the
 /// end, as when two branches turn out to be one, so hope is given up late.
-pub(super) fn unmendable(caps: &Caps) -> Vec<(Demand, u64)> {
-    let optionals = caps.limit(Demand::MaxOptionals).map(|limit| (Demand::MaxOptionals, limit));
-    let late = |demand| caps.limit(demand).map(|limit| (demand, limit + limit / 4));
-    optionals.into_iter().chain([Demand::MaxProperties, Demand::MaxEnumValues].into_iter().filter_map(late)).collect()
+pub(super) fn unmendable(caps: &Caps) -> Budgets {
+    let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
+    let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
+    let optionals = Demand::MaxOptionals;
+    [(optionals, limit(optionals)), late(Demand::MaxProperties), late(Demand::MaxEnumValues)]
 }
+
+/// What has a budget, and when hope is given up.
+pub(super) type Budgets = [(Demand, u64); 3];
+
+/// Budgets that are never overdrawn.
+pub(super) const ENDLESS: Budgets =
+    [(Demand::MaxOptionals, u64::MAX), (Demand::MaxProperties, u64::MAX), (Demand::MaxEnumValues, u64::MAX)];
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
 /// may say some of it as text, and any dialect what is nested too deeply, which is not counted.

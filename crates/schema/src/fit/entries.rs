@@ -77,7 +77,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         if !rules.required.is_empty() {
-            let detail = "required keys of a map cannot be said of its entries".to_owned();
+            let detail = "required keys of a map cannot be said of its entries";
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         }
         for (kw, said) in [
@@ -141,7 +141,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !rules.rare.names.is_empty() && named.is_none() {
             effect = Effect::Wider;
         }
-        let detail = "carried as a list of entries".to_owned();
+        let detail = "carried as a list of entries";
         self.change(code, node.place, Kw::AdditionalProperties, Action::Carried, effect, detail);
         let value = match kinds.as_slice() {
             [one] => *one,

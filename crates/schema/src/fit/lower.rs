@@ -288,7 +288,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return Lowered { json: self.arena.obj(&[not]), lens: LensId::SAME, null: false };
         }
         let code = self.demand_code(Demand::SchemaObject);
-        let detail = "no value is valid here, which cannot be said".to_owned();
+        let detail = "no value is valid here, which cannot be said";
         self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Wider, detail);
         let members = vec![
             (Kw::Type.name(), Json::Str("string")),

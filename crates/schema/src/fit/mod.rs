@@ -340,8 +340,8 @@ struct Lowerer<'g, 'd, 'c> {
     deepest: u64,
     /// What was printed so far of what has a budget.
     printed: Printed,
-    /// The budgets that cannot be mended, where there is a rung below: what they are of, and when hope is given up.
-    budgets: Vec<(Demand, u64)>,
+    /// The budgets that cannot be mended, where there is a rung below.
+    budgets: budget::Budgets,
     /// Merging makes no more nodes once there are this many.
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
@@ -441,7 +441,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             objects: 0,
             deepest: 0,
             printed: Printed::default(),
-            budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { Vec::new() },
+            budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { budget::ENDLESS },
             nodes_limit,
             steps_left: nodes_limit * 2,
             root_in_place: false,

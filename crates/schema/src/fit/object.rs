@@ -272,7 +272,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 if self.open == Open::Carry {
                     return self.marked_null(id, lowered);
                 }
-                let detail = "absence travels as `null`, as `null` itself does".to_owned();
+                let detail = "absence travels as `null`, as `null` itself does";
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
                 return (lowered.json, Absent::NullEither, lowered.lens, true);
             }
@@ -367,7 +367,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         } else if extra == Extra::Open && closes {
             let code = self.demand_code(Demand::Closed);
-            let detail = "closed: properties that are not declared are refused".to_owned();
+            let detail = "closed: properties that are not declared are refused";
             self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
         } else if extra == Extra::Closed && !says {
             self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut sheet.facts);

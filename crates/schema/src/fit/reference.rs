@@ -96,7 +96,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let (pointer, lens) = if target == self.read.root && self.root_in_place && self.caps.root_ref == RootRef::Taken
         {
-            ("#", self.root_lens)
+            ("#", self.shape_of_root())
         } else {
             let (index, new) = self.define(target);
             if new && self.refs == Refs::Acyclic {

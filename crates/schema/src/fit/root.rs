@@ -5,7 +5,7 @@ use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Node, Union};
 use crate::keyword::Kw;
-use crate::lens::{Lens, Shape};
+use crate::lens::{Lens, LensId, Shape};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 
@@ -82,7 +82,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn lower_in_place(&mut self, node: &'g Node<'g, 'd>) -> Option<Lowered<'d>> {
         let mark = self.mark();
         self.root_in_place = true;
-        self.root_lens = self.lens.reserve();
         self.opened.push(self.read.root);
         let lowered = self.lower_merged_plain(node, Pos::Root);
         self.opened.pop();
@@ -91,8 +90,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.take_back(mark);
             return None;
         }
-        self.lens.settle(self.root_lens, lowered.lens);
+        if !self.root_lens.is_same() {
+            self.lens.settle(self.root_lens, lowered.lens);
+        }
         Some(lowered)
+    }
+
+    /// The shape of the root, where something refers to it: it is known when the root is printed.
+    pub(super) fn shape_of_root(&mut self) -> LensId {
+        if self.root_lens.is_same() && self.caps.must(Demand::RootObject) {
+            self.root_lens = self.lens.reserve();
+        }
+        self.root_lens
     }
 
     /// The root without a union that only says which keys are required together: the properties stay as they are, and the

@@ -52,7 +52,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let too_heavy = if alone { product > MAX_BRANCHES } else { product * weight > MAX_WEIGHT };
             if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || too_heavy {
                 let code = self.refusal_code(Kw::AllOf);
-                let detail = "too many combinations: one of the unions is left out".to_owned();
+                let detail = "too many combinations: one of the unions is left out";
                 self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
                 continue;
             }

@@ -317,21 +317,20 @@ impl Lens {
     }
 
     pub(crate) fn identity() -> Self {
-        Self {
-            shapes: vec![Shape::Same],
-            guards: Vec::new(),
-            root: LensId::SAME,
-            undeclared: Undeclared::AsAsked,
-            next: None,
-        }
+        Self { shapes: Vec::new(), guards: Vec::new(), root: LensId::SAME, undeclared: Undeclared::AsAsked, next: None }
     }
 
     /// Adds a shape. One that changes nothing is the identity.
     pub(crate) fn add(&mut self, shape: Shape) -> LensId {
         let mut same = !shape.changes_values();
         shape.each_inner(&mut |inner| same &= inner.is_same());
-        if same {
-            return LensId::SAME;
+        if same { LensId::SAME } else { self.push(shape) }
+    }
+
+    fn push(&mut self, shape: Shape) -> LensId {
+        if self.shapes.is_empty() {
+            // What travels as it is has the first number.
+            self.shapes.push(Shape::Same);
         }
         let id = LensId(u32::try_from(self.shapes.len()).unwrap_or(0));
         self.shapes.push(shape);
@@ -384,9 +383,7 @@ impl Lens {
 
     /// A shape that is not known yet.
     pub(crate) fn reserve(&mut self) -> LensId {
-        let id = LensId(u32::try_from(self.shapes.len()).unwrap_or(0));
-        self.shapes.push(Shape::Link(LensId::SAME));
-        id
+        self.push(Shape::Link(LensId::SAME))
     }
 
     /// Says what a reserved shape is.

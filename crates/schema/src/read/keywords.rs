@@ -125,8 +125,9 @@ impl<'g, 'd> Reader<'g, 'd> {
         let scope = self.enter(json, place, scope);
         let notes = self.notes.len();
         let mut in_snake_case = KwSet::default();
-        for kw in members.iter().filter_map(|(key, _)| Kw::of_snake_case(key)) {
-            in_snake_case.insert(kw);
+        // A key that is a keyword as it stands has no underscore.
+        for (key, _) in members.iter().filter(|(key, _)| Kw::of(key).is_none()) {
+            in_snake_case = Kw::of_snake_case(key).map_or(in_snake_case, |kw| in_snake_case.with(kw));
         }
         for (key, value) in members {
             let own = Kw::of(key);
@@ -141,7 +142,9 @@ impl<'g, 'd> Reader<'g, 'd> {
                 let detail = format!("`{key}` is no keyword, but taken to be meant");
                 self.change("READ-SPELLING", place, kw.name(), Action::Rewritten, effect, detail);
             }
-            if let Some((_, draft)) = LATER.iter().find(|(own, draft)| *own == kw && self.is_before(*draft)) {
+            if self.is_before(Draft::Draft2020)
+                && let Some((_, draft)) = LATER.iter().find(|(own, draft)| *own == kw && self.is_before(*draft))
+            {
                 let detail = format!("not a keyword before {draft:?}, but taken to be meant");
                 self.change("READ-LATER", place, kw.name(), Action::Rewritten, Effect::Narrower, detail);
             }

@@ -176,7 +176,7 @@ pub(crate) fn read<'g, 'd>(
 const JSON_PER_NODE: usize = 120;
 
 /// There is room for at least as many schemas.
-const LEAST_NODES: usize = 64;
+const LEAST_NODES: usize = 24;
 
 struct Reader<'g, 'd> {
     arena: &'g Arena,
