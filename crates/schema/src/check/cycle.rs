@@ -1,5 +1,6 @@
 //! Which definition refers to which: references that lead nowhere, loops, and definitions that nothing uses.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use foldhash::HashMap;
@@ -109,45 +110,54 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name.as_ref())).copied()
     }
 
-    /// An edge of a loop, seen over the edges that `counts` keeps; one that passes a property, or else a list or a map, if any does.
-    fn looping_edge(&self, counts: impl Fn(&Edge<'_>) -> bool) -> Option<&Edge<'j>> {
+    /// An edge of every loop over the edges that `counts` keeps: one that passes a property, or else a list or a map, if any does,
+    /// and of several the last, so that without them no loop is left but for few. A loop that has such an edge in common with
+    /// another one needs none of its own. At most so many are looked for.
+    fn looping_edges(&self, counts: impl Fn(&Edge<'_>) -> bool, most: usize) -> Vec<&Edge<'j>> {
         let size = self.definitions.len() + 1;
-        let mut out: Vec<Vec<usize>> = vec![Vec::new(); size];
-        for (index, edge) in self.edges.iter().enumerate().filter(|(_, edge)| counts(edge)) {
+        let mut out: Vec<Vec<&Edge<'j>>> = vec![Vec::new(); size];
+        for edge in self.edges.iter().filter(|edge| counts(edge)) {
             if let Some(list) = out.get_mut(edge.from) {
-                list.push(index);
+                list.push(edge);
             }
         }
-        let edge_of = |at: usize, next: usize| {
-            out.get(at).and_then(|list| list.get(next)).and_then(|index| self.edges.get(*index))
-        };
+        let edge_of = |at: usize, next: usize| out.get(at)?.get(next).copied();
         let mut state = vec![State::New; size];
+        let mut found = Vec::new();
         for start in 0..size {
             if state.get(start) != Some(&State::New) {
                 continue;
             }
             let mut way: Vec<(usize, usize)> = vec![(start, 0)];
+            // How many owners stand before the last edge on the way that was found.
+            let mut broken: Vec<usize> = Vec::new();
             while let Some((at, next)) = way.pop() {
+                while broken.pop_if(|before| *before >= way.len()).is_some() {}
                 let edge = edge_of(at, next);
                 if let Some(mark) = state.get_mut(at) {
-                    *mark = if edge.is_some() { State::Open } else { State::Done };
+                    *mark = if edge.is_some() { State::Open { before: way.len() } } else { State::Done };
                 }
                 let Some(edge) = edge else { continue };
                 way.push((at, next + 1));
                 match state.get(edge.to) {
                     Some(State::New) => way.push((edge.to, 0)),
-                    Some(State::Open) => {
-                        let first = way.iter().position(|(owner, _)| *owner == edge.to).unwrap_or(0);
-                        let edges = way.iter().skip(first).filter_map(|(owner, next)| edge_of(*owner, next - 1));
-                        return edges
-                            .reduce(|best, other| if other.by > best.by { other } else { best })
-                            .or(Some(edge));
+                    Some(State::Open { before }) if broken.last().is_none_or(|last| last < before) => {
+                        let edges = way.iter().enumerate().skip(*before);
+                        let edges =
+                            edges.filter_map(|(index, (owner, next))| Some((index, edge_of(*owner, next - 1)?)));
+                        let best = edges.reduce(|best, other| if other.1.by < best.1.by { best } else { other });
+                        let (index, best) = best.unwrap_or((way.len(), edge));
+                        found.push(best);
+                        if found.len() >= most {
+                            return found;
+                        }
+                        broken.push(index);
                     }
-                    Some(State::Done) | None => {}
+                    Some(State::Open { .. } | State::Done) | None => {}
                 }
             }
         }
-        None
+        found
     }
 
     /// The definitions at the root that nothing refers to, seen from the document itself, in their order.
@@ -178,7 +188,10 @@ impl<'j> Links<'j> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
-    Open,
+    /// It stands on the way, behind so many others.
+    Open {
+        before: usize,
+    },
     Done,
 }
 
@@ -188,15 +201,20 @@ impl Checker<'_, '_> {
             if !self.caps.must(demand) {
                 continue;
             }
-            let closing = self.links.looping_edge(|edge| edge.way == Way::Hard || demand == Demand::NoCycle);
-            let Some((key, members)) = closing.map(|edge| (edge.reference, edge.members)) else { continue };
-            let mut tokens = Vec::new();
-            if self.told() {
-                find_way(self.document, members, &mut tokens);
-                tokens.reverse();
+            let most = if self.depth == Depth::All { usize::MAX } else { 1 };
+            let closing = self.links.looping_edges(|edge| edge.way == Way::Hard || demand == Demand::NoCycle, most);
+            let closing: Vec<_> = closing.into_iter().map(|edge| (edge.reference, edge.members)).collect();
+            let mut ways = HashMap::default();
+            if self.told() && !closing.is_empty() {
+                ways.extend(closing.iter().map(|(_, members)| (members.as_ptr(), None)));
+                find_ways(self.document, &mut Vec::new(), &mut ways);
             }
-            for row in self.rows(demand) {
-                self.violate_at(row, &tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
+            for (key, members) in closing {
+                let way = ways.get(&members.as_ptr()).and_then(Option::as_deref);
+                let tokens: &[String] = way.unwrap_or_default();
+                for row in self.rows(demand) {
+                    self.violate_at(row, tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
+                }
             }
         }
         if self.caps.must(Demand::DefsUsed) {
@@ -218,22 +236,28 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The way back from members to the document that they stand in.
-fn find_way(json: &Json<'_>, members: &[Member<'_>], way: &mut Vec<String>) -> bool {
-    let mut step = |token: &dyn Fn() -> String, inner: &Json<'_>| {
-        let found = find_way(inner, members, way);
-        if found {
-            way.push(token());
-        }
-        found
+/// The ways from the document to members that stand in it, by the address of these.
+fn find_ways<'j>(
+    json: &'j Json<'j>,
+    way: &mut Vec<Cow<'j, str>>,
+    ways: &mut HashMap<*const Member<'j>, Option<Vec<String>>>,
+) {
+    let mut step = |token: Cow<'j, str>, inner: &'j Json<'j>| {
+        way.push(token);
+        find_ways(inner, way, ways);
+        way.pop();
     };
     match json {
-        Json::Obj(own) => {
-            std::ptr::eq(own.as_ptr(), members.as_ptr())
-                || own.iter().any(|(key, inner)| step(&|| (*key).to_owned(), inner))
+        Json::Obj(members) => {
+            members.iter().for_each(|(key, inner)| step(Cow::Borrowed(key), inner));
+            if let Some(found @ None) = ways.get_mut(&members.as_ptr()) {
+                *found = Some(way.iter().map(ToString::to_string).collect());
+            }
         }
-        Json::Arr(items) => items.iter().enumerate().any(|(index, item)| step(&|| index.to_string(), item)),
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => false,
+        Json::Arr(items) => {
+            items.iter().enumerate().for_each(|(index, item)| step(Cow::Owned(index.to_string()), item));
+        }
+        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => {}
     }
 }
 

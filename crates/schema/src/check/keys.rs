@@ -11,11 +11,11 @@ const INDEXED_FROM: usize = 32;
 
 /// Positions of keys, by the address of the members they stand among.
 #[derive(Debug, Default)]
-pub(super) struct Keys<'j>(RefCell<HashMap<usize, HashMap<&'j str, usize>>>);
+pub(crate) struct Keys<'j>(RefCell<HashMap<usize, HashMap<&'j str, usize>>>);
 
 impl<'j> Keys<'j> {
     /// Where a key stands.
-    pub(super) fn position(&self, members: &'j [Member<'j>], key: &str) -> Option<usize> {
+    pub(crate) fn position(&self, members: &'j [Member<'j>], key: &str) -> Option<usize> {
         if members.len() < INDEXED_FROM {
             return members.iter().position(|(own, _)| *own == key);
         }
@@ -27,7 +27,7 @@ impl<'j> Keys<'j> {
     }
 
     /// What a token of a pointer leads to.
-    pub(super) fn step(&self, json: &'j Json<'j>, token: &str) -> Option<&'j Json<'j>> {
+    pub(crate) fn step(&self, json: &'j Json<'j>, token: &str) -> Option<&'j Json<'j>> {
         match json {
             Json::Obj(members) => members.get(self.position(members, token)?).map(|(_, value)| value),
             Json::Arr(items) => items.get(token.parse::<usize>().ok()?),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use budget::{LONG_ENUM, counts, enum_chars, optionals, overdrawn, unused_definitions};
+pub(crate) use keys::Keys;
 pub(crate) use node::takes_objects;
 pub(crate) use text::Subject;
 
@@ -26,7 +27,6 @@ use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
 use budget::Totals;
 use cycle::{By, Links};
-use keys::Keys;
 use node::Seen;
 use text::{Blanks, Broken};
 

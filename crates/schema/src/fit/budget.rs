@@ -1,17 +1,15 @@
-//! The last rewrites, on the printed schema: budgets met, loops given a way out.
+//! The last rewrites, on the printed schema: budgets met.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Printed;
 use super::names::Names;
-use super::null::or_null;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{LONG_ENUM, Subject, Violation, check_json, enum_chars, optionals, unused_definitions};
+use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
-use crate::json::{Json, Member, pointer_tokens};
-use crate::keyword::{Holds, Kw, keywords_along};
+use crate::json::{Json, Member};
+use crate::keyword::{Holds, Kw};
 use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
@@ -322,13 +320,17 @@ struct Dropped {
     why: &'static str,
 }
 
-fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+/// A list that has no greatest length any more, but says it in its description where it may.
+pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<Json<'d>> {
     let value = json.get(Kw::MaxItems.name())?;
     let rest = arena.without(json, Kw::MaxItems.name());
     let fact = format!("({}: {value})", Kw::MaxItems.name());
-    let rest = if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest };
+    Some(if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest })
+}
+
+fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
     let why = "the lists of this schema are too long together";
-    Some((rest, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
+    Some((unbounded(json, caps, arena)?, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
 }
 
 fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
@@ -392,144 +394,4 @@ pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
         }
     }
     rest
-}
-
-fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand) -> impl Iterator<Item = Violation> {
-    check_json(json, dialect, slot, &Subject::default()).into_iter().filter(move |violation| {
-        dialect.rule_rows(slot).iter().any(|row| row.demand == demand && *row.code == *violation.code)
-    })
-}
-
-/// Takes the greatest length from lists of objects where that is known by what their items refer to.
-pub(super) fn unbound_object_lists<'d>(
-    mut json: Json<'d>,
-    dialect: &Dialect,
-    slot: Slot,
-    arena: &'d Arena,
-    changes: &mut Vec<Change>,
-) -> Json<'d> {
-    let caps = dialect.caps(slot);
-    if !caps.must(Demand::ObjectListsUnbounded) {
-        return json;
-    }
-    let bounded: Vec<Violation> = violations_of(&json, dialect, slot, Demand::ObjectListsUnbounded).collect();
-    for violation in bounded {
-        let tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
-        let unbound = |list| Some(without_max_items(list, caps, arena)?.0);
-        let Some(whole) = changed_at(json, &tokens, arena, &unbound) else { continue };
-        json = whole;
-        changes.push(Change {
-            code: violation.code.into(),
-            at: violation.at,
-            keyword: Kw::MaxItems.name().into(),
-            action: Action::Described,
-            effect: Effect::Wider,
-            detail: "moved into the description".into(),
-        });
-    }
-    json
-}
-
-/// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
-pub(super) fn soften_loops<'d>(
-    json: Json<'d>,
-    dialect: &Dialect,
-    slot: Slot,
-    arena: &'d Arena,
-    changes: &mut Vec<Change>,
-) -> Json<'d> {
-    let mut json = json;
-    if !dialect.caps(slot).must(Demand::CycleOptional) {
-        return json;
-    }
-    // Each round takes one edge from the loops that are left.
-    for _ in 0..MOST_LOOPS {
-        let broken = violations_of(&json, dialect, slot, Demand::CycleOptional)
-            .find(|violation| violation.keyword == Kw::Ref.name());
-        let Some(violation) = broken else { break };
-        let Some(Softened { whole, kw, detail }) = softened(json, &violation, arena) else { break };
-        json = whole;
-        changes.push(Change {
-            code: violation.code.into(),
-            at: violation.at,
-            keyword: kw.name().into(),
-            action: Action::Rewritten,
-            effect: Effect::Wider,
-            detail: detail.into(),
-        });
-    }
-    json
-}
-
-/// No more loops are given a way out: each costs a look at the whole schema.
-const MOST_LOOPS: usize = 1024;
-
-/// A schema with a way out of a loop.
-struct Softened<'d> {
-    whole: Json<'d>,
-    kw: Kw,
-    detail: &'static str,
-}
-
-/// The same schema with the nearest list or property on the way to a reference made optional, or the nearest map with values
-/// that may be `null`.
-fn softened<'d>(json: Json<'d>, violation: &Violation, arena: &'d Arena) -> Option<Softened<'d>> {
-    let optional =
-        |whole| Softened { whole, kw: Kw::Required, detail: "made optional, so that the loop has a way out" };
-    let mut tokens: Vec<String> = pointer_tokens(&violation.at).map(Cow::into_owned).collect();
-    let mut keywords = keywords_along(&tokens);
-    while let (Some(name), Some(kw)) = (tokens.pop(), keywords.pop()) {
-        let declared = tokens.split_last().filter(|_| keywords.last() == Some(&Some(Kw::Properties)));
-        if let Some((_, object)) = declared
-            && let Some(whole) = changed_at(json, object, arena, &|node| without_required(node, &name, arena))
-        {
-            return Some(optional(whole));
-        }
-        let emptied = |node: Json<'d>| node.get(Kw::MinItems.name()).map(|_| arena.without(node, Kw::MinItems.name()));
-        if kw == Some(Kw::Items)
-            && let Some(whole) = changed_at(json, &tokens, arena, &emptied)
-        {
-            return Some(optional(whole));
-        }
-        let map = |node: Json<'d>| {
-            let values = node.get(Kw::AdditionalProperties.name())?;
-            Some(arena.with(node, Kw::AdditionalProperties.name(), or_null(*values, arena)))
-        };
-        if kw == Some(Kw::AdditionalProperties)
-            && let Some(whole) = changed_at(json, &tokens, arena, &map)
-        {
-            let detail = "`null` is let by, so that the loop has a way out";
-            return Some(Softened { whole, kw: Kw::Type, detail });
-        }
-    }
-    None
-}
-
-/// The same value with what a function makes of the part at that place.
-fn changed_at<'d>(
-    json: Json<'d>,
-    tokens: &[String],
-    arena: &'d Arena,
-    change: &dyn Fn(Json<'d>) -> Option<Json<'d>>,
-) -> Option<Json<'d>> {
-    let Some((token, below)) = tokens.split_first() else { return change(json) };
-    match json {
-        Json::Obj(members) => {
-            let (key, value) = members.iter().find(|(key, _)| key == token)?;
-            Some(arena.with(json, key, changed_at(*value, below, arena, change)?))
-        }
-        Json::Arr(items) => {
-            let mut items = items.to_vec();
-            let item = items.get_mut(token.parse::<usize>().ok()?)?;
-            *item = changed_at(*item, below, arena, change)?;
-            Some(arena.arr(&items))
-        }
-        Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => None,
-    }
-}
-
-fn without_required<'d>(node: Json<'d>, name: &str, arena: &'d Arena) -> Option<Json<'d>> {
-    let required = node.get(Kw::Required.name())?.as_arr()?;
-    let rest = arena.filtered(required, |own| own.as_str() != Some(name));
-    (rest.len() < required.len()).then(|| arena.with(node, Kw::Required.name(), Json::Arr(rest)))
 }

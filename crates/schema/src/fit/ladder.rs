@@ -5,7 +5,7 @@ use super::budget::{self, RootKind};
 use super::edit::{Edit, told};
 use super::options::{FitOptions, StrictMode};
 use super::tell::Boxes;
-use super::{Lowerer, Trust, root};
+use super::{Lowerer, Trust, mend, root};
 use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::Dialect;
@@ -170,8 +170,8 @@ fn attempt<'d>(
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
         json = budget::drop_unused(json, arena);
-        json = budget::unbound_object_lists(json, rung, options.slot, arena, &mut late);
-        json = budget::soften_loops(json, rung, options.slot, arena, &mut late);
+        json = mend::unbound_object_lists(json, rung, options.slot, arena, &mut late);
+        json = mend::soften_loops(json, rung, options.slot, arena, &mut late);
         stuck = first_violation(&json, rung, options.slot);
     }
     // What budgets changed is known by where it was printed.

@@ -10,6 +10,7 @@ mod entries;
 mod guard;
 mod ladder;
 mod lower;
+mod mend;
 mod merge;
 mod names;
 mod null;

@@ -135,3 +135,34 @@ fn what_is_taken_for_a_reference_that_misses_is_told() {
         }
     }
 }
+
+/// A schema with a definition for each name, which requires one of its own kind, the next one and the first.
+fn loops(count: usize) -> Value {
+    let name = |index: usize| format!("#/$defs/D{}", index % count);
+    let definition = |index: usize| {
+        let properties =
+            json!({"own": {"$ref": name(index)}, "next": {"$ref": name(index + 1)}, "first": {"$ref": name(0)}});
+        (format!("D{index}"), json!({"type": "object", "properties": properties, "required": ["own", "next", "first"]}))
+    };
+    let definitions: serde_json::Map<String, Value> = (0..count).map(definition).collect();
+    json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/D0"}}, "$defs": definitions})
+}
+
+#[test]
+fn every_loop_is_a_violation() {
+    let found = check(&loops(3), dialect("gemini").unwrap(), Slot::Tool).unwrap();
+    let places: Vec<&str> = found.iter().map(|one| one.at.as_str()).collect();
+    let own = |index| format!("/$defs/D{index}/properties/own");
+    let first = |index| format!("/$defs/D{index}/properties/first");
+    assert_eq!(places, [own(0), own(1), own(2), "/$defs/D2/properties/next".into(), first(2), first(1), first(0)]);
+}
+
+#[test]
+fn each_of_many_loops_gets_a_way_out() {
+    let schema = loops(2_000);
+    for id in ["gemini", "vertex-openapi"] {
+        let fitted = fit_by_the_laws(&schema.to_string(), dialect(id).unwrap(), &FitOptions::default());
+        let fitted = fitted.unwrap_or_else(|fault| panic!("{fault}"));
+        assert!(fitted.schema.len() > 200_000, "{id}: {}", fitted.schema.len());
+    }
+}
