@@ -202,7 +202,7 @@ impl<'g> Logic<'g, '_> {
 }
 
 /// An `anyOf` or `oneOf`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Union<'g> {
     pub(crate) exactly_one: bool,
     pub(crate) branches: &'g [NodeId],
@@ -226,7 +226,7 @@ pub(crate) struct Note<'d> {
 }
 
 /// What a [`Note`] is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NoteKey<'d> {
     Kw(Kw),
     Unknown(&'d str),

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -211,6 +213,27 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// A number that values have in common if they are [`same`](Self::same).
+    fn likeness(&self) -> u64 {
+        let one = |value: &dyn Fn(&mut foldhash::fast::FoldHasher<'static>)| {
+            let mut hasher = FixedState::default().build_hasher();
+            value(&mut hasher);
+            hasher.finish()
+        };
+        match self {
+            Self::Null => 0,
+            Self::Bool(value) => 1 + u64::from(*value),
+            // Zero has one likeness, whatever its sign.
+            Self::Num(number) => one(&|hasher| (number.as_f64() + 0.0).to_bits().hash(hasher)),
+            Self::Str(text) => one(&|hasher| text.hash(hasher)),
+            Self::Arr(items) => one(&|hasher| items.iter().for_each(|item| item.likeness().hash(hasher))),
+            Self::Obj(members) => members
+                .iter()
+                .map(|(key, value)| one(&|hasher| (key, value.likeness()).hash(hasher)))
+                .fold(3, u64::wrapping_add),
+        }
+    }
+
     /// Whether two values are the same, without a look at what they hold: lists and objects are if they lie in one place.
     pub(crate) fn is(&self, other: &Json<'_>) -> bool {
         match (self, other) {
@@ -246,6 +269,41 @@ impl<'a> Json<'a> {
     /// Compact JSON text of a value that was read from a text, or made of its parts.
     pub(crate) fn write_again(&self, text: &str, out: &mut String) {
         Printer { plain: text.as_bytes().as_ptr_range(), out }.value(self);
+    }
+}
+
+/// Values of which no two are the same. Few are compared pair by pair, more are looked up.
+#[derive(Default)]
+pub(crate) struct Distinct<'a> {
+    values: Vec<Json<'a>>,
+    places: foldhash::HashMap<u64, Vec<usize>>,
+}
+
+impl<'a> Distinct<'a> {
+    /// Adds a value; says whether it is a new one.
+    pub(crate) fn add(&mut self, value: Json<'a>) -> bool {
+        if self.values.len() < FEW {
+            if self.values.iter().any(|own| own.same(&value)) {
+                return false;
+            }
+        } else {
+            if self.places.is_empty() {
+                for (place, own) in self.values.iter().enumerate() {
+                    self.places.entry(own.likeness()).or_default().push(place);
+                }
+            }
+            let alike = self.places.entry(value.likeness()).or_default();
+            if alike.iter().any(|place| self.values.get(*place).is_some_and(|own| own.same(&value))) {
+                return false;
+            }
+            alike.push(self.values.len());
+        }
+        self.values.push(value);
+        true
+    }
+
+    pub(crate) fn into_values(self) -> Vec<Json<'a>> {
+        self.values
     }
 }
 
@@ -618,7 +676,7 @@ impl<'de> Visitor<'de> for Key<'de> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Json, push_token};
+    use super::{Distinct, Json, push_token};
     use crate::arena::Arena;
     use crate::read::Limits;
 
@@ -632,6 +690,20 @@ mod tests {
         json.write_again(text, &mut again);
         json.write(&mut anew);
         assert_eq!((again.as_str(), anew.as_str()), (text, text));
+    }
+
+    #[test]
+    fn values_that_are_the_same_are_found_among_few_and_many() {
+        let one = |index: usize| format!(r#"{{"a":{index},"b":[true,null],"c":"x"}}"#);
+        let other = |index: usize| format!(r#"{{"c":"x","b":[true,null],"a":{index}.0}}"#);
+        let texts: Vec<String> = (0..40).flat_map(|index| [one(index), other(index), one(index / 2)]).collect();
+        let arena = Arena::default();
+        let mut distinct = Distinct::default();
+        for text in &texts {
+            distinct.add(Json::from_text(text, Limits::default().bounds(), &arena).unwrap());
+        }
+        let kept: Vec<String> = distinct.into_values().iter().map(ToString::to_string).collect();
+        assert_eq!(kept, (0..40).map(one).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The merge rewrite: a node with a reference and with `allOf` becomes one node that says all of it, a real intersection.
 
 use std::borrow::Cow;
+use std::hash::Hash;
 
 use super::Lowerer;
 use super::edit::Edit;
@@ -8,7 +9,7 @@ use crate::arena::Arena;
 use crate::graph::{
     ArrayRules, Bound, Logic, Node, NodeId, NoteKey, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
 };
-use crate::json::Json;
+use crate::json::{FEW, Json};
 use crate::keyword::Kw;
 use crate::pattern;
 use crate::place::Place;
@@ -188,10 +189,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (Some(x), Some(y)) => Some(arena.filtered(x, |value| y.iter().any(|other| other.same(value)))),
             (x, y) => x.or(y),
         };
-        own.formats = self.joined(own.formats, other.formats, |x, y| x == y);
+        own.formats = self.joined(own.formats, other.formats, |own| *own);
         own.number = join_rules(own.number, other.number, |x, y| arena.keep(meet_numbers(x, y, arena)));
         own.text = join_rules(own.text, other.text, |x, y| {
-            let patterns = self.joined(x.patterns, y.patterns, |x, y| x == y);
+            let patterns = self.joined(x.patterns, y.patterns, |own| *own);
             arena.keep(TextRules { min: x.min.max(y.min), max: least(x.max, y.max), patterns })
         });
         own.array = join_rules(own.array, other.array, |x, y| arena.keep(self.meet_arrays(x, y)));
@@ -199,14 +200,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         own.object = join_rules(own.object, other.object, |x, y| arena.keep(self.meet_objects(x, y, place)));
         own.logic = join_rules(own.logic, other.logic, |x, y| {
             arena.keep(Logic {
-                all: self.joined(x.all, y.all, |x, y| x == y),
-                unions: self.joined(x.unions, y.unions, |x, y| x == y),
-                nots: self.joined(x.nots, y.nots, |x, y| x == y),
-                conditions: self.joined(x.conditions, y.conditions, |x, y| x.when == y.when && x.then == y.then),
+                all: self.joined(x.all, y.all, |own| *own),
+                unions: self.joined(x.unions, y.unions, |own| *own),
+                nots: self.joined(x.nots, y.nots, |own| *own),
+                conditions: self.joined(x.conditions, y.conditions, |own| (own.when, own.then)),
             })
         });
         a.rules = own.kept(arena);
-        a.notes = self.joined(a.notes, b.notes, |x, y| x.key == y.key);
+        a.notes = self.joined(a.notes, b.notes, |own| own.key);
         if let Some(types) = a.types {
             a.restrict(types, arena);
         }
@@ -214,8 +215,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A list, and what is not in it yet of another: a schema that is merged with itself over and over must not grow.
-    fn joined<T: Copy>(&self, own: &'g [T], more: &'g [T], same: impl Fn(&T, &T) -> bool) -> &'g [T] {
-        joined(own, more, same, self.nodes)
+    fn joined<T: Copy, K: Eq + Hash>(&self, own: &'g [T], more: &'g [T], key: impl Fn(&T) -> K) -> &'g [T] {
+        joined(own, more, key, self.nodes)
     }
 
     fn meet_arrays(&mut self, a: &ArrayRules<'g>, b: &ArrayRules<'g>) -> ArrayRules<'g> {
@@ -234,7 +235,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (Some(x), Some(y)) => Some(self.both(x, y)),
             (x, y) => x.or(y),
         };
-        let contains = self.joined(a.contains, b.contains, |x, y| x.node == y.node);
+        let contains = self.joined(a.contains, b.contains, |own| own.node);
         ArrayRules {
             prefix: self.nodes.list(&prefix),
             items,
@@ -301,15 +302,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         };
         let rare = RareRules {
             patterns: self.nodes.list(&patterns),
-            names: self.joined(a.rare.names, b.rare.names, |x, y| x == y),
+            names: self.joined(a.rare.names, b.rare.names, |own| *own),
             min: a.rare.min.max(b.rare.min),
             max: least(a.rare.max, b.rare.max),
-            needs: self.joined(a.rare.needs, b.rare.needs, |x, y| x == y),
-            dependents: self.joined(a.rare.dependents, b.rare.dependents, |x, y| x == y),
+            needs: self.joined(a.rare.needs, b.rare.needs, |own| *own),
+            dependents: self.joined(a.rare.dependents, b.rare.dependents, |own| *own),
         };
         ObjectRules {
             properties: self.nodes.list(&properties),
-            required: self.joined(a.required, b.required, |x, y| x == y),
+            required: self.joined(a.required, b.required, |own| *own),
             additional,
             unevaluated: a.unevaluated.or(b.unevaluated),
             rare: rare.kept(self.nodes),
@@ -367,15 +368,20 @@ fn join_rules<'d, T>(a: Option<&'d T>, b: Option<&'d T>, meet: impl FnOnce(&'d T
 }
 
 /// One list of both, each thing once.
-fn joined<'g, T: Copy>(own: &'g [T], more: &'g [T], same: impl Fn(&T, &T) -> bool, arena: &'g Arena) -> &'g [T] {
+fn joined<'g, T: Copy, K: Eq + Hash>(own: &'g [T], more: &'g [T], key: impl Fn(&T) -> K, arena: &'g Arena) -> &'g [T] {
     if own.is_empty() || more.is_empty() {
         return if own.is_empty() { more } else { own };
     }
     let mut all = own.to_vec();
-    for item in more {
-        if !all.iter().any(|other| same(other, item)) {
-            all.push(*item);
+    if own.len() + more.len() <= FEW {
+        for item in more {
+            if !all.iter().any(|other| key(other) == key(item)) {
+                all.push(*item);
+            }
         }
+    } else {
+        let mut known: foldhash::HashSet<K> = own.iter().map(&key).collect();
+        all.extend(more.iter().filter(|item| known.insert(key(item))));
     }
     if all.len() == own.len() { own } else { arena.list(&all) }
 }
@@ -385,18 +391,17 @@ fn meet_numbers<'g, 'd>(a: &NumberRules<'g, 'd>, b: &NumberRules<'g, 'd>, arena:
         (Some(x), Some(y)) => Some(x.tighter(y, side)),
         (x, y) => x.or(y),
     };
-    let multiples = joined(a.multiples, b.multiples, |x, y| x.same(y), arena);
+    let multiples = joined(a.multiples, b.multiples, |own| own.as_f64().map(f64::to_bits), arena);
     // A multiple of 6 is a multiple of 3.
     let coarser = |x: &Json<'_>, y: &Json<'_>| match (x.as_count(), y.as_count()) {
         (Some(x), Some(y)) => x != y && y != 0 && x % y == 0,
         _ => false,
     };
-    let kept: Vec<&'d Json<'d>> =
-        multiples.iter().filter(|own| !multiples.iter().any(|other| coarser(other, own))).copied().collect();
+    let says_more = |own: &&Json<'_>| multiples.len() > FEW || !multiples.iter().any(|other| coarser(other, own));
     NumberRules {
         min: pick(a.min, b.min, Side::Lower),
         max: pick(a.max, b.max, Side::Upper),
-        multiples: arena.list(&kept),
+        multiples: arena.filtered(multiples, says_more),
     }
 }
 

@@ -310,6 +310,8 @@ struct Lowerer<'g, 'd, 'c> {
     /// How many repeated schemas stand around the node that is being printed.
     repeating: usize,
     flat: HashMap<NodeId, NodeId>,
+    /// Where long chains of bare references end.
+    ends: HashMap<NodeId, Option<NodeId>>,
     /// What merging could not keep.
     merges: Vec<Edit<'d>>,
     /// Nodes of which merging did not keep everything.
@@ -421,6 +423,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
             repeating: 0,
             flat: HashMap::default(),
+            ends: HashMap::default(),
             merges: Vec::new(),
             loose: HashSet::default(),
             loosened: 0,

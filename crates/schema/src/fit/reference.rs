@@ -28,6 +28,9 @@ pub(super) struct Definition<'d> {
 /// About how many bytes a value takes that is not counted.
 const VALUE_BYTES: usize = 8;
 
+/// The ends of chains of so many references are not remembered.
+const SHORT_CHAIN: usize = 8;
+
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_reference(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let Some(target) = self.follow(id) else {
@@ -76,16 +79,26 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The schema that a reference means in the end.
-    pub(super) fn follow(&self, id: NodeId) -> Option<NodeId> {
+    pub(super) fn follow(&mut self, id: NodeId) -> Option<NodeId> {
         let mut at = self.graph[id].target?;
-        for _ in 0..self.graph.len() {
-            let node = &self.graph[at];
-            match node.target {
-                Some(next) if node.is_alias() => at = next,
-                _ => return Some(at),
+        let mut passed = Vec::new();
+        let end = loop {
+            let node = self.graph[at];
+            let next = node.target.filter(|_| node.is_alias());
+            match (self.ends.get(&at), next) {
+                (Some(end), _) => break *end,
+                (None, None) => break Some(at),
+                (None, Some(_)) if passed.len() > self.graph.len() => break None,
+                (None, Some(next)) => {
+                    passed.push(at);
+                    at = next;
+                }
             }
+        };
+        if passed.len() > SHORT_CHAIN {
+            self.ends.extend(passed.into_iter().map(|id| (id, end)));
         }
-        None
+        end
     }
 
     /// A reference to a definition.

@@ -9,7 +9,7 @@ use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
-use crate::json::Json;
+use crate::json::{Distinct, Json};
 use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::place::Place;
@@ -232,6 +232,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return None;
         }
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
+        let mut distinct = Distinct::default();
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
@@ -243,11 +244,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if !sure {
                 return None;
             }
-            for value in values {
-                if !folded.iter().any(|own| own.same(value)) {
-                    folded.push(value);
-                }
-            }
+            folded.extend(values.into_iter().filter(|value| distinct.add(**value)));
         }
         if null {
             folded.push(&Json::Null);
@@ -256,7 +253,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
-        let mut list: Vec<Json<'d>> = Vec::with_capacity(branches.len() + 1);
+        let mut list = Distinct::default();
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for (index, branch) in branches.iter().enumerate() {
@@ -264,11 +261,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
             for json in spliced(lowered.json, self.arena) {
-                if !list.iter().any(|own| json.same(own)) {
-                    list.push(json);
-                }
+                list.add(json);
             }
         }
+        let mut list = list.into_values();
         let lens = self.union_lens(&lenses, about.place);
         if let [_] = list.as_slice()
             && let Some(only) = list.pop()

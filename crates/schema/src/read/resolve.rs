@@ -127,8 +127,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     /// The scope inside a schema, which may begin a resource of its own.
     pub(super) fn enter(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Scope<'d> {
         let members = json.as_obj().unwrap_or_default();
-        let id = members.iter().find_map(|(key, value)| value.as_str().filter(|_| self.names_itself_by(Kw::of(key))));
-        let Some(id) = id.filter(|id| !id.starts_with('#')) else { return scope };
+        let Some(id) = self.own_name(members).filter(|id| !id.starts_with('#')) else { return scope };
         let address = std::ptr::from_ref(json) as usize;
         let base = if let Some(base) = self.entered.get(&address) {
             *base
@@ -147,6 +146,19 @@ impl<'g, 'd> Reader<'g, 'd> {
             return Scope { resource: json, place, base, home: base, document: scope.document };
         }
         Scope { base, ..scope }
+    }
+
+    /// The name that members give themselves. A long list is not searched for every pointer that passes it.
+    fn own_name(&mut self, members: &'d [Member<'d>]) -> Option<&'d str> {
+        let mut words = [Kw::Id, Kw::LegacyId].into_iter().filter(|kw| self.names_itself_by(Some(*kw)));
+        let words = [words.next(), words.next()];
+        if members.len() < INDEXED_FROM {
+            let named = |key: &str| words.iter().flatten().any(|kw| kw.name() == key);
+            return members.iter().find_map(|(key, value)| value.as_str().filter(|_| named(key)));
+        }
+        let mut places = words.map(|kw| self.position(members, kw?.name()));
+        places.sort_unstable();
+        places.into_iter().flatten().find_map(|place| members.get(place)?.1.as_str())
     }
 
     /// The base URI of a scope.
