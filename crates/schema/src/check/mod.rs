@@ -14,7 +14,7 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{LONG_ENUM, counts, enum_chars, optionals, overdrawn, unused_definitions};
+pub(crate) use budget::{Counts, LONG_ENUM, counts, counts_of, enum_chars, optionals, overdrawn, unused_definitions};
 pub(crate) use node::takes_objects;
 pub(crate) use text::Subject;
 

@@ -213,6 +213,12 @@ impl FittedTool {
         self.take_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));
     }
 
+    fn spends(&self, dialect: &Dialect) -> Spends {
+        let made = |row: &RuleRow, one: &Change| one.action == Action::MadeNullable && one.code == row.code;
+        let traded = rows(dialect, Demand::MaxOptionals).any(|row| self.changes.iter().any(|one| made(row, one)));
+        if traded { Spends::AllThereIs } else { Spends::AsAsked }
+    }
+
     fn settle_output(&mut self, fit: FitOne<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
         match fit(schema, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
@@ -265,6 +271,14 @@ impl FittedTool {
     }
 }
 
+/// How a tool uses the budgets of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spends {
+    AsAsked,
+    /// Properties had to be made required and nullable to meet the budget of those that may be left out.
+    AllThereIs,
+}
+
 /// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
 /// requires strict takes no such ladder.
 fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
@@ -273,17 +287,23 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
     }
     let demands = [Demand::MaxStrictTools, Demand::RequestOptionals, Demand::RequestUnions];
     let mut spent = [0_u64; 3];
-    for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| tool.strict) {
-        let cost = counts(&tool.schema);
-        let mut after = spent;
-        for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
-            *sum = sum.saturating_add(cost);
-        }
-        let over =
-            demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
-        match over {
-            Some(row) => tool.relax(fit, entry, options, row),
-            None => spent = after,
+    // A tool that only fits with one budget spent for another leaves nothing to the others, so it comes after them.
+    for own in [Spends::AsAsked, Spends::AllThereIs] {
+        let strict = |tool: &FittedTool| tool.strict && tool.spends(dialect) == own;
+        for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| strict(tool)) {
+            let cost = counts(&tool.schema);
+            let mut after = spent;
+            for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
+                *sum = sum.saturating_add(cost);
+            }
+            let over = demands
+                .iter()
+                .zip(after)
+                .find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
+            match over {
+                Some(row) => tool.relax(fit, entry, options, row),
+                None => spent = after,
+            }
         }
     }
     let Some(row) = dialect.rule(Demand::UniformStrict).filter(|_| tools.iter().any(|tool| !tool.strict)) else {

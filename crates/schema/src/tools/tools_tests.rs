@@ -200,6 +200,23 @@ fn strict_is_given_in_list_order_while_the_budget_lasts() {
     assert!(fit_tools(&declined, &all_or_none, &FitOptions::default()).tools.iter().all(|tool| !tool.strict));
 }
 
+#[test]
+fn a_tool_that_spends_one_budget_for_another_comes_after_those_that_fit_as_they_are() {
+    let optional = |count: usize| -> Value {
+        let properties: Value = (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    };
+    let flags = |counts: &[usize]| -> Vec<bool> {
+        let entry = |(index, count): (usize, &usize)| super::ToolEntry::new(format!("t{index}"), optional(*count));
+        let list: ToolList = counts.iter().enumerate().map(entry).collect();
+        let fitted = fit_tools(&list, target("anthropic-strict"), &FitOptions::default());
+        fitted.tools.iter().map(|tool| tool.strict).collect()
+    };
+    assert_eq!(flags(&[30]), [true]);
+    assert_eq!(flags(&[30, 0]), [true, true]);
+    assert_eq!(flags(&[30, 2, 3]), [false, true, true]);
+}
+
 /// R-E3: budgets of the request are judged before anything is sent.
 #[test]
 fn a_list_is_checked_as_a_whole() {
