@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub(crate) use budget::{Counts, LONG_ENUM, counts, counts_of, enum_chars, optionals, overdrawn, unused_definitions};
 pub(crate) use node::takes_objects;
-pub(crate) use text::Subject;
+pub(crate) use text::{Part, Subject};
 
 use crate::arena::Arena;
 use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot};

@@ -84,6 +84,9 @@ pub(crate) struct ErrorText {
 pub(crate) struct Subjects {
     pub(crate) tool: String,
     pub(crate) output: String,
+    /// The schema of what a tool answers, where it is not called like an output.
+    #[serde(default)]
+    pub(crate) result: String,
 }
 
 /// Where a schema is going.
@@ -274,6 +277,8 @@ pub(crate) enum Demand {
     SchemaNotText,
     /// A tool has a schema.
     HasSchema,
+    /// The arguments and the result of a tool have one schema each, in one of the slots for it.
+    OneSchema,
     /// A list of tools is not empty.
     HasTools,
     /// The name of an output format matches `pattern`.

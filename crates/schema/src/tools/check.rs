@@ -8,7 +8,7 @@ use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
 use super::{OutputSchema, ToolEntry, ToolList, Written, shapes};
 use crate::arena::Arena;
-use crate::check::{Subject, check_json, counts, violation_beside};
+use crate::check::{Part, Subject, check_json, counts, violation_beside};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -35,6 +35,9 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         found.extend(tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
+        }
+        for rival in &entry.extra.rivals {
+            found.extend(rows(dialect, Demand::OneSchema).map(|row| tool.violation(row, dialect, rival, 0)));
         }
         match entry.extra.written {
             Written::AsSchema => {}
@@ -72,7 +75,7 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let over = sums.into_iter().flat_map(|(demand, sum)| {
         rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
-    let all = Subject { name: "tools", index: 0 };
+    let all = Subject { name: "tools", ..Subject::default() };
     let none = list.tools.is_empty() && list.hosted.is_empty();
     let empty = rows(dialect, Demand::HasTools).filter(|_| none).map(|row| (row, 0));
     over.chain(uniform).chain(empty).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
@@ -86,12 +89,12 @@ struct Tool<'a> {
 
 impl Tool<'_> {
     fn check_schema(&self, schema: &Value, at: &str, dialect: &Dialect, slot: Slot) -> Vec<Violation> {
-        let subject = self.subject();
-        check_part(schema, at, dialect, slot, &subject)
+        let part = if slot == Slot::Output { Part::Result } else { Part::Whole };
+        check_part(schema, at, dialect, slot, &Subject { part, ..self.subject() })
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject { name: &self.entry.name, index: self.index }
+        Subject { name: &self.entry.name, index: self.index, ..Subject::default() }
     }
 
     /// What is said of a schema that is JSON text.
@@ -133,7 +136,7 @@ impl Tool<'_> {
 /// ```
 pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> {
     let name = output.name.as_deref().unwrap_or(Subject::default().name);
-    let subject = Subject { name, index: 0 };
+    let subject = Subject { name, ..Subject::default() };
     let mut found = check_part(&output.schema, &output.at, dialect, Slot::Output, &subject);
     let at = output.at.rsplit_once('/').map_or_else(String::new, |(around, _)| format!("{around}/name"));
     let refusing = dialect.patterns(Demand::OutputName).filter(|(_, pattern)| !pattern.is_match(name));

@@ -17,6 +17,8 @@ use crate::{
 pub(super) const UNREADABLE: &str = "READ-TOOL";
 /// The code of a change that leaves out what the target's shape has no room for.
 const NO_ROOM: &str = "TOOL-SHAPE";
+/// The code of a change to an example of a tool's arguments.
+const EXAMPLE: &str = "TOOL-EXAMPLE";
 
 /// A tool list for one target.
 #[derive(Clone, Debug)]
@@ -126,6 +128,8 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
         tool.settle_output(fit, entry, dialect, &options);
         tool.settle_description(entry, dialect);
         tool.settle_extra(entry, dialect.shape());
+        tool.settle_rivals(entry, dialect);
+        tool.settle_examples(entry, dialect.shape());
         if entry.strict == Some(true) && !dialect.strict() {
             let detail = format!("`{}` is met without the strict flag, which goes", dialect.id());
             tool.changes.push(note(NO_ROOM, entry.holder.clone(), "strict", Action::FellBack, detail));
@@ -255,6 +259,42 @@ impl FittedTool {
             }
             None => Some(text),
         };
+    }
+
+    /// Tells of schemas that are left out because another slot has one.
+    fn settle_rivals(&mut self, entry: &ToolEntry, dialect: &Dialect) {
+        let code = dialect.rule(Demand::OneSchema).map_or(NO_ROOM, |row| &row.code);
+        for rival in &entry.extra.rivals {
+            let detail = "only one slot may have a schema, and another one has".to_owned();
+            self.changes.push(note(code, format!("{}/{rival}", entry.holder), rival, Action::Dropped, detail));
+        }
+    }
+
+    /// Examples travel as the arguments do: each has to fit the schema, or the provider refuses the tool (`ANT-TOOL-06`).
+    fn settle_examples(&mut self, entry: &ToolEntry, shape: ToolShape) {
+        let Some(key) = shapes::examples_in(entry, shape) else { return };
+        let (Some(fitted), Some(Value::Array(examples))) = (&self.fitted, entry.extra.inside.get(key)) else { return };
+        let mut kept = Vec::with_capacity(examples.len());
+        for (index, example) in examples.iter().enumerate() {
+            let (action, effect, detail) = match fitted.encode(example.clone()) {
+                Ok(value) => {
+                    let same = value == *example;
+                    kept.push(value);
+                    if same {
+                        continue;
+                    }
+                    (Action::Carried, Effect::Same, "an example travels as the arguments do".to_owned())
+                }
+                Err(error) => (Action::Dropped, Effect::Note, format!("an example does not fit the schema: {error}")),
+            };
+            let at = format!("{}/{key}/{index}", entry.holder);
+            self.changes.push(Change { effect, ..note(EXAMPLE, at, key, action, detail) });
+        }
+        if kept.is_empty() {
+            self.extra.inside.shift_remove(key);
+        } else {
+            self.extra.inside.insert(key.to_owned(), Value::Array(kept));
+        }
     }
 
     fn settle_extra(&mut self, entry: &ToolEntry, shape: ToolShape) {

@@ -238,6 +238,72 @@ fn a_list_is_checked_as_a_whole() {
 }
 
 #[test]
+fn a_result_that_a_declaration_describes_is_fitted_and_judged_in_the_slot_of_the_target() {
+    let answer = json!({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}});
+    let declaration = json!({"name": "now", "parameters": schema(), "response": answer});
+    let list = read_tools(&json!([{"functionDeclarations": [declaration]}])).expect("a list");
+    let openapi = target("gemini-openapi");
+    let found = check_tools(&list, openapi);
+    assert_eq!(found[0].at, "/0/functionDeclarations/0/response/properties/tags/uniqueItems");
+    assert!(
+        found[0].says.contains("tools[0].function_declarations[0].response.properties[0].value"),
+        "{}",
+        found[0].says
+    );
+    let written = fit_tools(&list, openapi, &FitOptions::default()).to_json();
+    assert_eq!(written[0]["functionDeclarations"][0]["response"]["properties"]["tags"]["uniqueItems"], Value::Null);
+    assert_eq!(check_tools(&read_tools(&written).expect("a list"), openapi), []);
+    let other = &fit_tools(&list, target("gemini"), &FitOptions::default()).to_json()[0]["functionDeclarations"][0];
+    assert_eq!((other["response"].is_null(), other["responseJsonSchema"]["type"].as_str()), (true, Some("object")));
+    // Nobody asked for it there.
+    let mcp = read_tools(&json!({"tools": [{"name": "now", "inputSchema": schema(), "outputSchema": answer}]}));
+    let brought = fit_tools(&mcp.expect("a list"), target("gemini"), &FitOptions::default());
+    assert_eq!(brought.tools[0].changes.last().map(|change| change.code.as_ref()), Some("TOOL-SHAPE"));
+}
+
+#[test]
+fn of_two_slots_for_one_schema_one_is_taken() {
+    let declaration = json!({"name": "now", "parameters": {"type": "object"}, "parametersJsonSchema": schema(),
+        "response": {"type": "object"}, "responseJsonSchema": schema()});
+    let list = read_tools(&json!([{"functionDeclarations": [declaration]}])).expect("a list");
+    for id in ["gemini", "gemini-openapi", "vertex-openapi"] {
+        let found = check_tools(&list, target(id));
+        let rivals: Vec<&str> =
+            found.iter().filter(|one| one.code == "GEM-JSONP-03").map(|one| one.at.as_str()).collect();
+        assert_eq!(rivals, ["/0/functionDeclarations/0/parameters", "/0/functionDeclarations/0/response"], "{id}");
+        let fitted = fit_tools(&list, target(id), &FitOptions::default());
+        let told = fitted.all_changes().filter(|change| change.code.as_ref() == "GEM-JSONP-03").count();
+        assert_eq!(told, 2, "{id}");
+        let again = read_tools(&fitted.to_json()).expect("a list");
+        assert_eq!(
+            (&again.tools[0].schema["required"], check_tools(&again, target(id))),
+            (&json!(["city"]), vec![]),
+            "{id}"
+        );
+    }
+    let other = fit_tools(&list, target("openai"), &FitOptions::default());
+    assert!(other.all_changes().any(|change| change.at == "/0/functionDeclarations/0/parameters"));
+}
+
+#[test]
+fn examples_of_arguments_travel_as_the_arguments_do() {
+    let schema = json!({"type": "object", "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}}}});
+    let examples = json!([{"labels": {"a": "b"}}, {}, {"labels": 1}]);
+    let list =
+        read_tools(&json!([{"name": "tag", "input_schema": schema, "input_examples": examples}])).expect("a list");
+    let fitted = fit_tools(&list, target("anthropic-strict"), &FitOptions::default());
+    let written = fitted.to_json();
+    let lens = fitted.tools[0].lens().expect("a lens");
+    let carried = lens.encode(json!({"labels": {"a": "b"}})).expect("a value that fits");
+    assert_eq!(written[0]["input_examples"], json!([carried, {}]));
+    let told: Vec<_> = fitted.all_changes().filter(|change| change.code.as_ref() == "TOOL-EXAMPLE").collect();
+    let places: Vec<_> = told.iter().map(|change| (change.at.as_str(), change.effect)).collect();
+    assert_eq!(places, [("/0/input_examples/0", Effect::Same), ("/0/input_examples/2", Effect::Note)]);
+    let same = fit_tools(&list, target("anthropic"), &FitOptions::default());
+    assert_eq!(same.to_json()[0]["input_examples"], examples);
+}
+
+#[test]
 fn what_only_one_shape_knows_stays_in_that_shape_and_is_reported_in_others() {
     let document = json!({"tools": [{"name": "now", "inputSchema": schema(), "annotations": {"readOnlyHint": true}}]});
     let list = read_tools(&document).expect("a list");
