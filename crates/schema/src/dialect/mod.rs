@@ -146,6 +146,7 @@ impl Dialect {
                 }
             };
             meet.file.strict |= member.file.strict;
+            meet.file.with_strict = None;
             let offset = u16::try_from(meet.file.keyword.len()).unwrap_or(u16::MAX);
             for slot in [Slot::Tool, Slot::Output] {
                 for row in TABLE {
@@ -260,6 +261,11 @@ impl Dialect {
     pub(crate) fn next_rung(&self) -> Option<&Self> {
         let find = || Some(Arc::new(target(self.fallback()?).ok()?));
         self.once.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
+    }
+
+    /// The dialect by which the provider reads a tool with the strict flag.
+    pub(crate) fn with_strict(&self) -> &Self {
+        self.file.with_strict.as_deref().and_then(dialect).unwrap_or(self)
     }
 
     /// The rows with a demand about names of tools or formats, and their patterns.
@@ -382,6 +388,7 @@ impl Dialect {
                 meets: Vec::new(),
                 strict: false,
                 fallback: None,
+                with_strict: None,
                 shape: None,
                 error: None,
                 accepts: None,

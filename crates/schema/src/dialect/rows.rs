@@ -29,6 +29,8 @@ pub(crate) struct File {
     pub(crate) strict: bool,
     /// The next rung of the ladder when this dialect cannot be met.
     pub(crate) fallback: Option<String>,
+    /// The dialect by which the same provider reads a tool that has the strict flag all the same.
+    pub(crate) with_strict: Option<String>,
     /// How one tool is written down.
     pub(crate) shape: Option<ToolShape>,
     /// What the provider wraps around a rule's text.

@@ -24,14 +24,19 @@ use crate::{Confidence, Dialect, Severity, Slot, Violation};
 /// assert_eq!(polywire_schema::check_tools(&list, dialect)[0].at, "/0/name");
 /// ```
 pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
-    let loose = dialect.next_rung();
+    let strict = dialect.with_strict();
+    let loose = dialect.next_rung().filter(|_| dialect.strict()).unwrap_or(dialect);
     let names = NameRule::of(dialect);
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (index, entry) in list.tools.iter().enumerate() {
         let tool = Tool { entry, index };
-        // A tool that says it is not strict is read by the looser rules.
-        let own = if is_strict(entry, dialect) { dialect } else { loose.unwrap_or(dialect) };
+        // A tool that says whether it is strict is read by the rules for that, whatever the others are.
+        let own = match entry.strict {
+            Some(true) => strict,
+            Some(false) => loose,
+            None => dialect,
+        };
         found.extend(tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
@@ -54,26 +59,23 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     found
 }
 
-/// Whether a tool goes out as strict: as it says, else as the dialect has it.
-fn is_strict(entry: &ToolEntry, dialect: &Dialect) -> bool {
-    dialect.strict() && entry.strict.unwrap_or(true)
-}
-
 fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let asks = |entry: &&ToolEntry| entry.strict.unwrap_or(dialect.strict());
     let strict: Vec<_> = list.tools.iter().filter(asks).collect();
     let costs: Vec<_> = strict.iter().map(|entry| counts(&entry.schema)).collect();
+    // What is asked of strict tools stands in the rows about these.
+    let ruling = if strict.is_empty() { dialect } else { dialect.with_strict() };
     let sums = [
-        (Demand::MaxTools, (list.tools.len() + list.hosted.len()) as u64),
-        (Demand::MaxStrictTools, strict.len() as u64),
-        (Demand::RequestOptionals, costs.iter().map(|cost| cost.optionals).sum()),
-        (Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
-        (Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
+        (dialect, Demand::MaxTools, (list.tools.len() + list.hosted.len()) as u64),
+        (ruling, Demand::MaxStrictTools, strict.len() as u64),
+        (ruling, Demand::RequestOptionals, costs.iter().map(|cost| cost.optionals).sum()),
+        (ruling, Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
+        (dialect, Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
     ];
     let mixed = !strict.is_empty() && strict.len() < list.tools.len();
-    let uniform = rows(dialect, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
-    let over = sums.into_iter().flat_map(|(demand, sum)| {
-        rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
+    let uniform = rows(ruling, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
+    let over = sums.into_iter().flat_map(|(ruling, demand, sum)| {
+        rows(ruling, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
     let all = Subject { name: "tools", ..Subject::default() };
     let none = list.tools.is_empty() && list.hosted.is_empty();

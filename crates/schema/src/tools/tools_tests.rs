@@ -201,6 +201,30 @@ fn strict_is_given_in_list_order_while_the_budget_lasts() {
 }
 
 #[test]
+fn a_tool_with_the_strict_flag_is_judged_by_the_rules_for_it() {
+    let optional = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let list = |strict: Value| {
+        let tool = |name: &str| json!({"name": name, "input_schema": optional, "strict": strict});
+        read_tools(&json!([tool("a"), tool("b")])).expect("a list")
+    };
+    let codes = |strict: Value, id: &str| -> Vec<String> {
+        check_tools(&list(strict), target(id)).into_iter().map(|one| one.code).collect()
+    };
+    assert_eq!(codes(json!(true), "anthropic"), ["ANT-STRICT-02", "ANT-STRICT-02"]);
+    assert_eq!(codes(json!(true), "openai"), ["OAI-STRICT-03", "OAI-STRICT-04", "OAI-STRICT-03", "OAI-STRICT-04"]);
+    for said in [json!(false), json!(null)] {
+        assert_eq!([codes(said.clone(), "anthropic"), codes(said, "openai")], [[""; 0], [""; 0]]);
+    }
+    assert_eq!(codes(json!(false), "anthropic-strict"), [""; 0]);
+    assert_eq!(codes(json!(true), "mistral"), [""; 0]);
+    let many = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let many: Vec<Value> =
+        (0..21).map(|index| json!({"name": format!("t{index}"), "input_schema": many, "strict": true})).collect();
+    let found = check_tools(&read_tools(&json!(many)).expect("a list"), target("anthropic"));
+    assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["ANT-STRICT-03"]);
+}
+
+#[test]
 fn a_tool_that_spends_one_budget_for_another_comes_after_those_that_fit_as_they_are() {
     let optional = |count: usize| -> Value {
         let properties: Value = (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
