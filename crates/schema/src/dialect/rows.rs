@@ -31,6 +31,8 @@ pub(crate) struct File {
     pub(crate) fallback: Option<String>,
     /// The dialect by which the same provider reads a tool that has the strict flag all the same.
     pub(crate) with_strict: Option<String>,
+    /// How keywords are read.
+    pub(crate) words: Option<Words>,
     /// How one tool is written down.
     pub(crate) shape: Option<ToolShape>,
     /// What the provider wraps around a rule's text.
@@ -41,6 +43,16 @@ pub(crate) struct File {
     pub(crate) keyword: Vec<KeywordRow>,
     #[serde(default)]
     pub(crate) rule: Vec<RuleRow>,
+}
+
+/// How a provider reads keywords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Words {
+    #[default]
+    AsWritten,
+    /// `any_of` is `anyOf`.
+    InSnakeCaseToo,
 }
 
 /// How a provider writes one tool of a list.
