@@ -77,15 +77,16 @@ fn abilities(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
 
 fn tools(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
     let functions = request.tools.iter().filter_map(Tool::as_function);
+    let dialects = &model.surface().dialects;
     let entry = |function: &Function| {
         let schema = function.parameters.clone().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
         let mut entry = ToolEntry::new(function.name.clone(), schema);
         entry.description.clone_from(&function.description);
-        entry.strict = Some(function.strict.unwrap_or(false));
+        // Where nothing is known of strict tools the flag is passed over.
+        entry.strict = Some(function.strict.unwrap_or(false) && dialects.tool_strict.is_some());
         entry
     };
     let list: ToolList = functions.map(entry).collect();
-    let dialects = &model.surface().dialects;
     let strict = list.tools.iter().any(|tool| tool.strict == Some(true));
     let dialect = dialects.tool_strict.as_ref().filter(|_| strict).or(dialects.tool.as_ref());
     let Some(dialect) = dialect.and_then(|ids| target(ids).ok()) else { return Ok(()) };

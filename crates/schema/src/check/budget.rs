@@ -43,9 +43,14 @@ static NOTHING: LazyLock<Dialect> = LazyLock::new(Dialect::empty);
 pub(crate) fn counts(schema: &Value) -> Counts {
     let arena = Arena::default();
     let Ok(json) = Json::from_value(schema, Limits::default().bounds(), &arena) else { return Counts::default() };
-    let mut checker = Checker::new(&json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
+    Counts { chars: printed(&json), ..counts_of(&json) }
+}
+
+/// The same of a schema whose characters nobody asks for.
+pub(crate) fn counts_of(json: &Json<'_>) -> Counts {
+    let mut checker = Checker::new(json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
     checker.run();
-    Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: printed(&json) }
+    Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: 0 }
 }
 
 /// The definitions at the root that nothing refers to.

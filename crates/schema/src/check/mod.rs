@@ -5,6 +5,7 @@ mod budget;
 mod cycle;
 mod keys;
 mod node;
+mod spelling;
 mod text;
 mod well_formed;
 
@@ -14,13 +15,13 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{LONG_ENUM, counts, enum_chars, optionals, overdrawn, unused_definitions};
+pub(crate) use budget::{Counts, LONG_ENUM, counts, counts_of, enum_chars, optionals, overdrawn, unused_definitions};
 pub(crate) use keys::Keys;
 pub(crate) use node::takes_objects;
-pub(crate) use text::Subject;
+pub(crate) use text::{Part, Subject};
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot};
+use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot, Words};
 use crate::error::ReadError;
 use crate::json::{Json, push_token};
 use crate::keyword::{Holds, Kw};
@@ -91,6 +92,17 @@ pub fn strict_preflight(schema: &Value, dialect: &Dialect, slot: Slot) -> Result
 }
 
 pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
+    if dialect.words() == Words::InSnakeCaseToo {
+        let arena = Arena::default();
+        if let Some(plain) = spelling::plain(*json, dialect.caps(slot).accepted, &arena) {
+            let found = check_as_written(&plain, dialect, slot, subject).into_iter();
+            return found.map(|one| Violation { at: spelling::spelled_in(json, &one.at), ..one }).collect();
+        }
+    }
+    check_as_written(json, dialect, slot, subject)
+}
+
+fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
     let mut checker = Checker::new(json, dialect, slot, *subject, Depth::All);
     checker.run();
     checker.violations

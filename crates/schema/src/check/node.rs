@@ -498,6 +498,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         | Demand::MaxItemsSum
         | Demand::SchemaNotText
         | Demand::HasSchema
+        | Demand::OneSchema
         | Demand::HasTools
         | Demand::OutputName
         | Demand::ToolName

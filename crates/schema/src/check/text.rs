@@ -12,11 +12,21 @@ use crate::keyword::{Holds, Kw};
 pub(crate) struct Subject<'s> {
     pub(crate) name: &'s str,
     pub(crate) index: usize,
+    pub(crate) part: Part,
+}
+
+/// What of it the schema is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The arguments of the tool, or the format.
+    Whole,
+    /// What a tool answers.
+    Result,
 }
 
 impl Default for Subject<'_> {
     fn default() -> Self {
-        Self { name: "schema", index: 0 }
+        Self { name: "schema", index: 0, part: Part::Whole }
     }
 }
 
@@ -113,6 +123,7 @@ impl Broken<'_, '_> {
         let subjects = envelope.map(|envelope| &envelope.subject);
         let called = subjects.map_or("", |subjects| match self.slot {
             Slot::Tool => &subjects.tool,
+            Slot::Output if self.subject.part == Part::Result && !subjects.result.is_empty() => &subjects.result,
             Slot::Output => &subjects.output,
         });
         called.replace("{index}", &self.subject.index.to_string()).replace("{name}", self.subject.name)

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(crate) use caps::{Caps, Depth, RootRef};
 pub use own::{explain_own, own_codes};
 pub use rows::{Confidence, Severity, Slot, ToolShape};
-pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow};
+pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow, Words};
 
 use crate::keyword::{COUNT, Kw, TABLE};
 use rows::File;
@@ -146,6 +146,8 @@ impl Dialect {
                 }
             };
             meet.file.strict |= member.file.strict;
+            meet.file.with_strict = None;
+            meet.file.words = meet.file.words.filter(|words| member.words() == *words);
             let offset = u16::try_from(meet.file.keyword.len()).unwrap_or(u16::MAX);
             for slot in [Slot::Tool, Slot::Output] {
                 for row in TABLE {
@@ -260,6 +262,16 @@ impl Dialect {
     pub(crate) fn next_rung(&self) -> Option<&Self> {
         let find = || Some(Arc::new(target(self.fallback()?).ok()?));
         self.once.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
+    }
+
+    /// How the provider reads keywords.
+    pub(crate) fn words(&self) -> Words {
+        self.file.words.unwrap_or_default()
+    }
+
+    /// The dialect by which the provider reads a tool with the strict flag.
+    pub(crate) fn with_strict(&self) -> &Self {
+        self.file.with_strict.as_deref().and_then(dialect).unwrap_or(self)
     }
 
     /// The rows with a demand about names of tools or formats, and their patterns.
@@ -382,6 +394,8 @@ impl Dialect {
                 meets: Vec::new(),
                 strict: false,
                 fallback: None,
+                with_strict: None,
+                words: None,
                 shape: None,
                 error: None,
                 accepts: None,
@@ -493,6 +507,7 @@ fn inherit(file: &mut File, base: File) {
     file.rule.extend(base.rule.into_iter().filter(|row| !own.contains(&row.demand)));
     file.accepts = file.accepts.take().or(base.accepts);
     file.shape = file.shape.or(base.shape);
+    file.words = file.words.or(base.words);
     file.error = file.error.take().or(base.error);
 }
 

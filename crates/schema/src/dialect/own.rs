@@ -43,6 +43,10 @@ const OWN: &[(&str, &str)] = &[
         "READ-TYPE",
         "The names of types are written as JSON Schema spells them, each once; an unknown one accepts any value.",
     ),
+    (
+        "TOOL-EXAMPLE",
+        "Examples of a tool's arguments travel as the arguments do; one that does not fit the schema is left out.",
+    ),
     ("TOOL-SHAPE", "The provider's shape of a tool has no room for this, and it is left out."),
 ];
 

@@ -31,6 +31,10 @@ pub(crate) struct File {
     pub(crate) strict: bool,
     /// The next rung of the ladder when this dialect cannot be met.
     pub(crate) fallback: Option<String>,
+    /// The dialect by which the same provider reads a tool that has the strict flag all the same.
+    pub(crate) with_strict: Option<String>,
+    /// How keywords are read.
+    pub(crate) words: Option<Words>,
     /// How one tool is written down.
     pub(crate) shape: Option<ToolShape>,
     /// What the provider wraps around a rule's text.
@@ -41,6 +45,16 @@ pub(crate) struct File {
     pub(crate) keyword: Vec<KeywordRow>,
     #[serde(default)]
     pub(crate) rule: Vec<RuleRow>,
+}
+
+/// How a provider reads keywords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Words {
+    #[default]
+    AsWritten,
+    /// `any_of` is `anyOf`.
+    InSnakeCaseToo,
 }
 
 /// How a provider writes one tool of a list.
@@ -86,6 +100,9 @@ pub(crate) struct ErrorText {
 pub(crate) struct Subjects {
     pub(crate) tool: String,
     pub(crate) output: String,
+    /// The schema of what a tool answers, where it is not called like an output.
+    #[serde(default)]
+    pub(crate) result: String,
 }
 
 /// Where a schema is going.
@@ -289,6 +306,8 @@ pub(crate) enum Demand {
     SchemaNotText,
     /// A tool has a schema.
     HasSchema,
+    /// The arguments and the result of a tool have one schema each, in one of the slots for it.
+    OneSchema,
     /// A list of tools is not empty.
     HasTools,
     /// The name of an output format matches `pattern`.

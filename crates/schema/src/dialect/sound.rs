@@ -19,7 +19,8 @@ pub(super) fn outline(file: &File) -> Result<(), DialectError> {
         .map(|id| ("meets", id.as_str()))
         .chain(file.extends.iter().map(|id| ("extends", id.as_str())));
     let next = file.fallback.iter().flat_map(|ids| ids.split(',')).map(|id| ("fallback", id.trim()));
-    if let Some((word, id)) = named.chain(next).find(|(_, id)| !is_built_in(id)) {
+    let strict = file.with_strict.iter().map(|id| ("with-strict", id.as_str()));
+    if let Some((word, id)) = named.chain(next).chain(strict).find(|(_, id)| !is_built_in(id)) {
         return Err(unknown(word, id));
     }
     if !file.drops.is_empty() && file.extends.is_none() {

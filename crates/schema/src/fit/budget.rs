@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Printed;
 use super::names::Names;
+use super::trade::room_for_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
 use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
@@ -57,7 +58,11 @@ pub(super) fn unmendable(caps: &Caps) -> Budgets {
     let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
     let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
     let optionals = Demand::MaxOptionals;
-    [(optionals, limit(optionals)), late(Demand::MaxProperties), late(Demand::MaxEnumValues)]
+    [
+        (optionals, limit(optionals).saturating_add(room_for_unions(caps))),
+        late(Demand::MaxProperties),
+        late(Demand::MaxEnumValues),
+    ]
 }
 
 /// What has a budget, and when hope is given up.
@@ -75,7 +80,7 @@ pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     }
     let mut printed = Printed::default();
     count(json, COUNTED_DEPTH, &mut printed);
-    unmendable(caps).iter().any(|(demand, limit)| printed_of(*demand, printed) > *limit)
+    unmendable(caps).iter().any(|(demand, limit)| overdrawn(*demand, *limit, printed).is_some())
 }
 
 /// Schemas within schemas beyond this depth may be said as text: one level may take several steps to print.
@@ -90,6 +95,7 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
                 printed.properties += number(properties.len());
                 printed.optionals += optionals(properties, json.get(Kw::Required.name()));
+                printed.tradable.unions += number(properties.iter().filter(|(_, own)| may_be_union(own)).count());
                 properties.iter().for_each(|(_, property)| count(property, depth, printed));
             }
             (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
@@ -103,15 +109,22 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
     }
 }
 
-/// How much was printed of what a budget is for.
-pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
-    if demand == Demand::MaxOptionals {
-        printed.optionals
+/// Whether a printed schema may be a union when it is printed again.
+fn may_be_union(json: &Json<'_>) -> bool {
+    let plain = json.get(Kw::Type.name()).is_some_and(|own| own.as_str().is_some());
+    !plain || [Kw::AnyOf, Kw::OneOf, Kw::AllOf].iter().any(|kw| json.get(kw.name()).is_some())
+}
+
+/// How much was printed of what a budget is for, where that is too much.
+pub(super) fn overdrawn(demand: Demand, limit: u64, printed: Printed) -> Option<u64> {
+    let (count, free) = if demand == Demand::MaxOptionals {
+        (printed.optionals, printed.tradable.unions)
     } else if demand == Demand::MaxEnumValues {
-        printed.enum_values
+        (printed.enum_values, 0)
     } else {
-        printed.properties
-    }
+        (printed.properties, 0)
+    };
+    (count > limit.saturating_add(free)).then_some(count)
 }
 
 /// What the caller's values are, as a whole.

@@ -5,6 +5,7 @@ use super::budget::{self, RootKind};
 use super::edit::{Edit, told};
 use super::options::{FitOptions, StrictMode};
 use super::tell::Boxes;
+use super::trade::Trade;
 use super::{Lowerer, Trust, mend, root};
 use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
@@ -121,6 +122,8 @@ fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &
 pub(super) struct Way {
     pub(super) trust: Trust,
     pub(super) boxes: Boxes,
+    /// What has to be required, because too much may be left out.
+    pub(super) trade: Trade,
 }
 
 /// A schema as one rung of the ladder says it.
@@ -158,7 +161,7 @@ fn attempt<'d>(
     if !(holds && apart) {
         // What looks alike goes into objects of its own.
         let trust = if holds { lowerer.trust } else { Trust::Nothing };
-        *way = Way { trust, boxes: lowerer.boxes };
+        *way = Way { trust, boxes: lowerer.boxes, trade: lowerer.trade };
         return None;
     }
     if let Some((demand, count)) = lowerer.hopeless() {
@@ -173,6 +176,13 @@ fn attempt<'d>(
         json = mend::unbound_object_lists(json, rung, options.slot, arena, &mut late);
         json = mend::soften_loops(json, rung, options.slot, arena, &mut late);
         stuck = first_violation(&json, rung, options.slot);
+    }
+    if stuck.is_some()
+        && lowerer.trade == Trade::default()
+        && let Some(trade) = Trade::for_budget(&json, lowerer.printed.tradable, lowerer.caps)
+    {
+        *way = Way { trust: lowerer.trust, boxes: lowerer.boxes, trade };
+        return None;
     }
     // What budgets changed is known by where it was printed.
     for change in &mut late {

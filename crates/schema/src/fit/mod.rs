@@ -19,6 +19,7 @@ mod options;
 mod reference;
 mod root;
 mod tell;
+mod trade;
 mod union;
 mod values;
 
@@ -47,6 +48,7 @@ use names::Names;
 use object::Declared;
 use reference::Definition;
 use tell::{Boxes, Told};
+use trade::Trade;
 
 /// A fitted schema.
 #[derive(Clone, Debug)]
@@ -268,6 +270,8 @@ struct Printed {
     properties: u64,
     /// Properties that are not required.
     optionals: u64,
+    /// Properties that could be required, or are, though they were not asked for.
+    tradable: Trade,
     enum_values: u64,
 }
 
@@ -351,6 +355,7 @@ struct Lowerer<'g, 'd, 'c> {
     steps_left: usize,
     root_in_place: bool,
     trust: Trust,
+    trade: Trade,
     parts: Wanting,
     /// Nodes that were found to hold parts which want the value in different shapes.
     torn: HashSet<NodeId>,
@@ -450,6 +455,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             steps_left: nodes_limit * 2,
             root_in_place: false,
             trust: way.trust,
+            trade: way.trade,
             parts: Wanting::OneShape,
             torn: HashSet::default(),
             alike: HashMap::default(),

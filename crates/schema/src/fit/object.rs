@@ -10,6 +10,7 @@ use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
+use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::spelling::Spelling;
 use crate::types::Types;
@@ -246,6 +247,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
         if !all && !lowered.null {
+            if self.is_traded(id, &lowered) {
+                return self.absent_as_null(Demand::MaxOptionals, place, lowered);
+            }
             return (lowered.json, Absent::Kept, lowered.lens, false);
         }
         if !all {
@@ -276,10 +280,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
                 return (lowered.json, Absent::NullEither, lowered.lens, true);
             }
-            self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Same, "absence travels as `null`");
-            let lens = lowered.lens;
-            let said = self.with_null(lowered);
-            return (said.json, Absent::Null, lens, true);
+            return self.absent_as_null(Demand::AllRequired, place, lowered);
         }
         let lowered = self.null_here(lowered);
         if must {
@@ -290,6 +291,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let lens = lowered.lens;
         let list = self.at_most_one(lowered);
         (list.json, Absent::EmptyList, lens, true)
+    }
+
+    /// A property that may be absent and is never `null`, which a demand wants to be required.
+    fn absent_as_null(
+        &mut self,
+        demand: Demand,
+        place: Option<Place>,
+        lowered: Lowered<'d>,
+    ) -> (Json<'d>, Absent, LensId, bool) {
+        let code = self.demand_code(demand);
+        self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Same, "absence travels as `null`");
+        let lens = lowered.lens;
+        let said = self.with_null(lowered);
+        (said.json, Absent::Null, lens, true)
     }
 
     /// A property that may be absent and may be `null`, where absence travels as `null`: an empty list is `null`.

@@ -192,7 +192,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         } else {
             self.find(reference, scope)
         };
-        if let Some(target) = found.filter(|target| matches!(target.json, Json::Obj(_) | Json::Bool(_))) {
+        // A caller who refuses what leads nowhere does not want it guessed either.
+        let taken = |target: &Target<'_>| target.by == By::Word || self.unresolved == Unresolved::Any;
+        let found = found.filter(|target| matches!(target.json, Json::Obj(_) | Json::Bool(_)) && taken(target));
+        if let Some(target) = found {
             let address = std::ptr::from_ref(target.json) as usize;
             let id = if let Some(id) = self.known.get(&address).copied() {
                 self.shared.insert(id);

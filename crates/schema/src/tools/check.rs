@@ -8,7 +8,7 @@ use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
 use super::{OutputSchema, ToolEntry, ToolList, Written, shapes};
 use crate::arena::Arena;
-use crate::check::{Subject, check_json, counts, violation_beside};
+use crate::check::{Part, Subject, check_json, counts, violation_beside};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -24,17 +24,25 @@ use crate::{Confidence, Dialect, Severity, Slot, Violation};
 /// assert_eq!(polywire_schema::check_tools(&list, dialect)[0].at, "/0/name");
 /// ```
 pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
-    let loose = dialect.next_rung();
+    let strict = dialect.with_strict();
+    let loose = dialect.next_rung().filter(|_| dialect.strict()).unwrap_or(dialect);
     let names = NameRule::of(dialect);
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (index, entry) in list.tools.iter().enumerate() {
         let tool = Tool { entry, index };
-        // A tool that says it is not strict is read by the looser rules.
-        let own = if is_strict(entry, dialect) { dialect } else { loose.unwrap_or(dialect) };
+        // A tool that says whether it is strict is read by the rules for that, whatever the others are.
+        let own = match entry.strict {
+            Some(true) => strict,
+            Some(false) => loose,
+            None => dialect,
+        };
         found.extend(tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
+        }
+        for rival in &entry.extra.rivals {
+            found.extend(rows(dialect, Demand::OneSchema).map(|row| tool.violation(row, dialect, rival, 0)));
         }
         match entry.extra.written {
             Written::AsSchema => {}
@@ -51,28 +59,25 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     found
 }
 
-/// Whether a tool goes out as strict: as it says, else as the dialect has it.
-fn is_strict(entry: &ToolEntry, dialect: &Dialect) -> bool {
-    dialect.strict() && entry.strict.unwrap_or(true)
-}
-
 fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let asks = |entry: &&ToolEntry| entry.strict.unwrap_or(dialect.strict());
     let strict: Vec<_> = list.tools.iter().filter(asks).collect();
     let costs: Vec<_> = strict.iter().map(|entry| counts(&entry.schema)).collect();
+    // What is asked of strict tools stands in the rows about these.
+    let ruling = if strict.is_empty() { dialect } else { dialect.with_strict() };
     let sums = [
-        (Demand::MaxTools, (list.tools.len() + list.hosted.len()) as u64),
-        (Demand::MaxStrictTools, strict.len() as u64),
-        (Demand::RequestOptionals, costs.iter().map(|cost| cost.optionals).sum()),
-        (Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
-        (Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
+        (dialect, Demand::MaxTools, (list.tools.len() + list.hosted.len()) as u64),
+        (ruling, Demand::MaxStrictTools, strict.len() as u64),
+        (ruling, Demand::RequestOptionals, costs.iter().map(|cost| cost.optionals).sum()),
+        (ruling, Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
+        (dialect, Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
     ];
     let mixed = !strict.is_empty() && strict.len() < list.tools.len();
-    let uniform = rows(dialect, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
-    let over = sums.into_iter().flat_map(|(demand, sum)| {
-        rows(dialect, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
+    let uniform = rows(ruling, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
+    let over = sums.into_iter().flat_map(|(ruling, demand, sum)| {
+        rows(ruling, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))
     });
-    let all = Subject { name: "tools", index: 0 };
+    let all = Subject { name: "tools", ..Subject::default() };
     let none = list.tools.is_empty() && list.hosted.is_empty();
     let empty = rows(dialect, Demand::HasTools).filter(|_| none).map(|row| (row, 0));
     over.chain(uniform).chain(empty).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
@@ -86,12 +91,12 @@ struct Tool<'a> {
 
 impl Tool<'_> {
     fn check_schema(&self, schema: &Value, at: &str, dialect: &Dialect, slot: Slot) -> Vec<Violation> {
-        let subject = self.subject();
-        check_part(schema, at, dialect, slot, &subject)
+        let part = if slot == Slot::Output { Part::Result } else { Part::Whole };
+        check_part(schema, at, dialect, slot, &Subject { part, ..self.subject() })
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject { name: &self.entry.name, index: self.index }
+        Subject { name: &self.entry.name, index: self.index, ..Subject::default() }
     }
 
     /// What is said of a schema that is JSON text.
@@ -133,7 +138,7 @@ impl Tool<'_> {
 /// ```
 pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> {
     let name = output.name.as_deref().unwrap_or(Subject::default().name);
-    let subject = Subject { name, index: 0 };
+    let subject = Subject { name, ..Subject::default() };
     let mut found = check_part(&output.schema, &output.at, dialect, Slot::Output, &subject);
     let at = output.at.rsplit_once('/').map_or_else(String::new, |(around, _)| format!("{around}/name"));
     let refusing = dialect.patterns(Demand::OutputName).filter(|(_, pattern)| !pattern.is_match(name));

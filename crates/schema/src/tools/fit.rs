@@ -17,6 +17,8 @@ use crate::{
 pub(super) const UNREADABLE: &str = "READ-TOOL";
 /// The code of a change that leaves out what the target's shape has no room for.
 const NO_ROOM: &str = "TOOL-SHAPE";
+/// The code of a change to an example of a tool's arguments.
+const EXAMPLE: &str = "TOOL-EXAMPLE";
 
 /// A tool list for one target.
 #[derive(Clone, Debug)]
@@ -126,6 +128,8 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
         tool.settle_output(fit, entry, dialect, &options);
         tool.settle_description(entry, dialect);
         tool.settle_extra(entry, dialect.shape());
+        tool.settle_rivals(entry, dialect);
+        tool.settle_examples(entry, dialect.shape());
         if entry.strict == Some(true) && !dialect.strict() {
             let detail = format!("`{}` is met without the strict flag, which goes", dialect.id());
             tool.changes.push(note(NO_ROOM, entry.holder.clone(), "strict", Action::FellBack, detail));
@@ -213,6 +217,12 @@ impl FittedTool {
         self.take_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));
     }
 
+    fn spends(&self, dialect: &Dialect) -> Spends {
+        let made = |row: &RuleRow, one: &Change| one.action == Action::MadeNullable && one.code == row.code;
+        let traded = rows(dialect, Demand::MaxOptionals).any(|row| self.changes.iter().any(|one| made(row, one)));
+        if traded { Spends::AllThereIs } else { Spends::AsAsked }
+    }
+
     fn settle_output(&mut self, fit: FitOne<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
         match fit(schema, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
@@ -251,6 +261,42 @@ impl FittedTool {
         };
     }
 
+    /// Tells of schemas that are left out because another slot has one.
+    fn settle_rivals(&mut self, entry: &ToolEntry, dialect: &Dialect) {
+        let code = dialect.rule(Demand::OneSchema).map_or(NO_ROOM, |row| &row.code);
+        for rival in &entry.extra.rivals {
+            let detail = "only one slot may have a schema, and another one has".to_owned();
+            self.changes.push(note(code, format!("{}/{rival}", entry.holder), rival, Action::Dropped, detail));
+        }
+    }
+
+    /// Examples travel as the arguments do: each has to fit the schema, or the provider refuses the tool (`ANT-TOOL-06`).
+    fn settle_examples(&mut self, entry: &ToolEntry, shape: ToolShape) {
+        let Some(key) = shapes::examples_in(entry, shape) else { return };
+        let (Some(fitted), Some(Value::Array(examples))) = (&self.fitted, entry.extra.inside.get(key)) else { return };
+        let mut kept = Vec::with_capacity(examples.len());
+        for (index, example) in examples.iter().enumerate() {
+            let (action, effect, detail) = match fitted.encode(example.clone()) {
+                Ok(value) => {
+                    let same = value == *example;
+                    kept.push(value);
+                    if same {
+                        continue;
+                    }
+                    (Action::Carried, Effect::Same, "an example travels as the arguments do".to_owned())
+                }
+                Err(error) => (Action::Dropped, Effect::Note, format!("an example does not fit the schema: {error}")),
+            };
+            let at = format!("{}/{key}/{index}", entry.holder);
+            self.changes.push(Change { effect, ..note(EXAMPLE, at, key, action, detail) });
+        }
+        if kept.is_empty() {
+            self.extra.inside.shift_remove(key);
+        } else {
+            self.extra.inside.insert(key.to_owned(), Value::Array(kept));
+        }
+    }
+
     fn settle_extra(&mut self, entry: &ToolEntry, shape: ToolShape) {
         let foreign = entry.extra.shape != Some(shape);
         let extra = entry.extra.inside.keys().chain(entry.extra.outside.keys()).filter(|_| foreign);
@@ -265,6 +311,14 @@ impl FittedTool {
     }
 }
 
+/// How a tool uses the budgets of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spends {
+    AsAsked,
+    /// Properties had to be made required and nullable to meet the budget of those that may be left out.
+    AllThereIs,
+}
+
 /// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
 /// requires strict takes no such ladder.
 fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
@@ -273,17 +327,23 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
     }
     let demands = [Demand::MaxStrictTools, Demand::RequestOptionals, Demand::RequestUnions];
     let mut spent = [0_u64; 3];
-    for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| tool.strict) {
-        let cost = counts(&tool.schema);
-        let mut after = spent;
-        for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
-            *sum = sum.saturating_add(cost);
-        }
-        let over =
-            demands.iter().zip(after).find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
-        match over {
-            Some(row) => tool.relax(fit, entry, options, row),
-            None => spent = after,
+    // A tool that only fits with one budget spent for another leaves nothing to the others, so it comes after them.
+    for own in [Spends::AsAsked, Spends::AllThereIs] {
+        let strict = |tool: &FittedTool| tool.strict && tool.spends(dialect) == own;
+        for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| strict(tool)) {
+            let cost = counts(&tool.schema);
+            let mut after = spent;
+            for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
+                *sum = sum.saturating_add(cost);
+            }
+            let over = demands
+                .iter()
+                .zip(after)
+                .find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
+            match over {
+                Some(row) => tool.relax(fit, entry, options, row),
+                None => spent = after,
+            }
         }
     }
     let Some(row) = dialect.rule(Demand::UniformStrict).filter(|_| tools.iter().any(|tool| !tool.strict)) else {

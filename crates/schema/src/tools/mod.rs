@@ -57,6 +57,10 @@ pub(crate) struct Extra {
     pub(crate) shape: Option<ToolShape>,
     /// How the schema was written.
     pub(crate) written: Written,
+    /// The member in which the schema of the result stood.
+    pub(crate) output: Option<&'static str>,
+    /// Members that hold one of the schemas once more, for another slot.
+    pub(crate) rivals: Vec<&'static str>,
     /// Beside the name.
     pub(crate) inside: Map<String, Value>,
     /// Beside the member that holds the tool, in shapes that wrap it.

@@ -30,8 +30,22 @@ struct Layout {
     schema: &'static [&'static str],
     /// The member of that member in which the schema stands.
     inner: Option<&'static str>,
+    /// Members of another slot for the same schema: only one of them may be set.
+    rivals: &'static [&'static str],
     strict: Flag,
-    output: Option<&'static str>,
+    /// The member with the schema of the result, as written and as also read.
+    output: &'static [&'static str],
+    results: Results,
+    /// The member with examples of arguments.
+    examples: Option<&'static str>,
+}
+
+/// Whose schemas of results a shape takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Results {
+    Anyones,
+    /// One that was not written for it may be refused.
+    ItsOwn,
 }
 
 /// When a shape has the strict flag.
@@ -51,16 +65,25 @@ const LAYOUTS: [Layout; 7] = [
     Layout {
         tag: Some(FUNCTION),
         strict: Flag::Always,
-        output: Some("output_schema"),
+        output: &["output_schema"],
         ..Layout::of(ToolShape::OpenaiResponses, &["parameters"])
     },
-    Layout::of(ToolShape::Anthropic, &["input_schema"]),
+    Layout { examples: Some("input_examples"), ..Layout::of(ToolShape::Anthropic, &["input_schema"]) },
+    // The vendor's own SDK leaves out schemas of results on one of its APIs (`GEM-FN-06`), so none is brought there.
     Layout {
+        rivals: &["parameters"],
         strict: Flag::Never,
+        output: &["responseJsonSchema", "response_json_schema", "response"],
+        results: Results::ItsOwn,
         ..Layout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
     },
-    Layout { strict: Flag::Never, ..Layout::of(ToolShape::GeminiOpenapi, &["parameters"]) },
-    Layout { strict: Flag::Never, output: Some("outputSchema"), ..Layout::of(ToolShape::Mcp, &["inputSchema"]) },
+    Layout {
+        strict: Flag::Never,
+        output: &["response", "responseJsonSchema", "response_json_schema"],
+        results: Results::ItsOwn,
+        ..Layout::of(ToolShape::GeminiOpenapi, &["parameters"])
+    },
+    Layout { strict: Flag::Never, output: &["outputSchema"], ..Layout::of(ToolShape::Mcp, &["inputSchema"]) },
 ];
 
 /// Whether a member may be a tool although nothing but its name says so.
@@ -124,10 +147,17 @@ pub(super) fn write(shape: ToolShape, says_strict: bool, tools: &[FittedTool], h
 
 /// The schema of a tool's result and its place in the document, where the target has room for one.
 pub(super) fn output_of(entry: &ToolEntry, target: ToolShape) -> Option<(&Value, String)> {
-    let key = |shape: ToolShape| LAYOUTS.iter().find(|layout| layout.shape == shape).and_then(|layout| layout.output);
-    let written = key(target)?;
-    let read = entry.extra.shape.and_then(key).unwrap_or(written);
+    let layout = LAYOUTS.iter().find(|layout| layout.shape == target)?;
+    let own = entry.extra.shape.is_some_and(|shape| related(shape, target));
+    let written = layout.output.first().filter(|_| own || layout.results == Results::Anyones)?;
+    let read = entry.extra.output.unwrap_or(written);
     Some((entry.output_schema.as_ref()?, format!("{}/{read}", entry.holder)))
+}
+
+/// The member in which a tool has examples of its arguments, where the target reads it.
+pub(super) fn examples_in(entry: &ToolEntry, target: ToolShape) -> Option<&'static str> {
+    let layout = LAYOUTS.iter().find(|layout| layout.shape == target && entry.extra.shape == Some(target))?;
+    layout.examples.filter(|key| entry.extra.inside.contains_key(*key))
 }
 
 /// Whether what one shape adds to a tool means the same in the other.
@@ -181,7 +211,18 @@ fn read_tool(map: &Map<String, Value>, at: &str, setting: Setting) -> Option<Too
 impl Layout {
     /// A flat tool with an optional strict flag, which is what most shapes are.
     const fn of(shape: ToolShape, schema: &'static [&'static str]) -> Self {
-        Self { shape, tag: None, wrapper: None, schema, inner: None, strict: Flag::Optional, output: None }
+        Self {
+            shape,
+            tag: None,
+            wrapper: None,
+            schema,
+            inner: None,
+            rivals: &[],
+            strict: Flag::Optional,
+            output: &[],
+            results: Results::Anyones,
+            examples: None,
+        }
     }
 
     fn matches(&self, map: &Map<String, Value>) -> bool {
@@ -215,17 +256,21 @@ impl Layout {
             Some(Value::String(_)) if !arguments.is_string() => Written::AsText,
             Some(_) => Written::AsSchema,
         };
+        let set = |key: &&'static str| holder.get(*key).is_some_and(|own| !own.is_null());
+        let mut results = self.output.iter().copied().filter(set);
+        let output = results.next();
+        let rivals = self.rivals.iter().copied().filter(set).chain(results).collect();
         let mut own = vec![NAME, Kw::Description.name(), STRICT, key];
-        own.extend(self.output);
+        own.extend(self.output.iter().chain(self.rivals));
         own.extend(self.tag.filter(|_| self.wrapper.is_none()).map(|_| Kw::Type.name()));
         Some(ToolEntry {
             name,
             description: holder.get(Kw::Description.name()).and_then(Value::as_str).map(str::to_owned),
             schema: arguments,
             strict: holder.get(STRICT).and_then(Value::as_bool),
-            output_schema: self.output.and_then(|key| holder.get(key)).filter(|schema| !schema.is_null()).map(plain),
+            output_schema: output.and_then(|key| holder.get(key)).map(plain),
             at: schema_at,
-            extra: Extra { shape: Some(self.shape), written, inside: without(holder, &own), outside },
+            extra: Extra { shape: Some(self.shape), written, output, rivals, inside: without(holder, &own), outside },
             holder: holder_at,
         })
     }
@@ -243,8 +288,8 @@ impl Layout {
             let schema = tool.schema.clone();
             holder.insert((*key).to_owned(), self.inner.map_or(schema.clone(), |inner| json!({ inner: schema })));
         }
-        if let (Some(key), Some(schema)) = (self.output, &tool.output_schema) {
-            holder.insert(key.to_owned(), schema.clone());
+        if let (Some(key), Some(schema)) = (self.output.first(), &tool.output_schema) {
+            holder.insert((*key).to_owned(), schema.clone());
         }
         // A tool that could not be strict says so where strict was asked for: left out, the flag would read as "as the target".
         let said = self.strict == Flag::Always || (self.strict == Flag::Optional && says_strict);

@@ -200,6 +200,47 @@ fn strict_is_given_in_list_order_while_the_budget_lasts() {
     assert!(fit_tools(&declined, &all_or_none, &FitOptions::default()).tools.iter().all(|tool| !tool.strict));
 }
 
+#[test]
+fn a_tool_with_the_strict_flag_is_judged_by_the_rules_for_it() {
+    let optional = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let list = |strict: Value| {
+        let tool = |name: &str| json!({"name": name, "input_schema": optional, "strict": strict});
+        read_tools(&json!([tool("a"), tool("b")])).expect("a list")
+    };
+    let codes = |strict: Value, id: &str| -> Vec<String> {
+        check_tools(&list(strict), target(id)).into_iter().map(|one| one.code).collect()
+    };
+    assert_eq!(codes(json!(true), "anthropic"), ["ANT-STRICT-02", "ANT-STRICT-02"]);
+    assert_eq!(codes(json!(true), "openai"), ["OAI-STRICT-03", "OAI-STRICT-04", "OAI-STRICT-03", "OAI-STRICT-04"]);
+    for said in [json!(false), json!(null)] {
+        assert_eq!([codes(said.clone(), "anthropic"), codes(said, "openai")], [[""; 0], [""; 0]]);
+    }
+    assert_eq!(codes(json!(false), "anthropic-strict"), [""; 0]);
+    assert_eq!(codes(json!(true), "mistral"), [""; 0]);
+    let many = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    let many: Vec<Value> =
+        (0..21).map(|index| json!({"name": format!("t{index}"), "input_schema": many, "strict": true})).collect();
+    let found = check_tools(&read_tools(&json!(many)).expect("a list"), target("anthropic"));
+    assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["ANT-STRICT-03"]);
+}
+
+#[test]
+fn a_tool_that_spends_one_budget_for_another_comes_after_those_that_fit_as_they_are() {
+    let optional = |count: usize| -> Value {
+        let properties: Value = (0..count).map(|index| (format!("p{index}"), json!({"type": "string"}))).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    };
+    let flags = |counts: &[usize]| -> Vec<bool> {
+        let entry = |(index, count): (usize, &usize)| super::ToolEntry::new(format!("t{index}"), optional(*count));
+        let list: ToolList = counts.iter().enumerate().map(entry).collect();
+        let fitted = fit_tools(&list, target("anthropic-strict"), &FitOptions::default());
+        fitted.tools.iter().map(|tool| tool.strict).collect()
+    };
+    assert_eq!(flags(&[30]), [true]);
+    assert_eq!(flags(&[30, 0]), [true, true]);
+    assert_eq!(flags(&[30, 2, 3]), [false, true, true]);
+}
+
 /// R-E3: budgets of the request are judged before anything is sent.
 #[test]
 fn a_list_is_checked_as_a_whole() {
@@ -218,6 +259,72 @@ fn a_list_is_checked_as_a_whole() {
     let places: Vec<&str> = found.iter().map(|violation| violation.at.as_str()).collect();
     assert_eq!(places, ["/tools/0/name", "/tools/0/description", "/tools/1/description", "/tools/2/name", ""]);
     assert_eq!(list.tool_at("/tools/2/name").map(|tool| tool.at.as_str()), Some("/tools/2/inputSchema"));
+}
+
+#[test]
+fn a_result_that_a_declaration_describes_is_fitted_and_judged_in_the_slot_of_the_target() {
+    let answer = json!({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}});
+    let declaration = json!({"name": "now", "parameters": schema(), "response": answer});
+    let list = read_tools(&json!([{"functionDeclarations": [declaration]}])).expect("a list");
+    let openapi = target("gemini-openapi");
+    let found = check_tools(&list, openapi);
+    assert_eq!(found[0].at, "/0/functionDeclarations/0/response/properties/tags/uniqueItems");
+    assert!(
+        found[0].says.contains("tools[0].function_declarations[0].response.properties[0].value"),
+        "{}",
+        found[0].says
+    );
+    let written = fit_tools(&list, openapi, &FitOptions::default()).to_json();
+    assert_eq!(written[0]["functionDeclarations"][0]["response"]["properties"]["tags"]["uniqueItems"], Value::Null);
+    assert_eq!(check_tools(&read_tools(&written).expect("a list"), openapi), []);
+    let other = &fit_tools(&list, target("gemini"), &FitOptions::default()).to_json()[0]["functionDeclarations"][0];
+    assert_eq!((other["response"].is_null(), other["responseJsonSchema"]["type"].as_str()), (true, Some("object")));
+    // Nobody asked for it there.
+    let mcp = read_tools(&json!({"tools": [{"name": "now", "inputSchema": schema(), "outputSchema": answer}]}));
+    let brought = fit_tools(&mcp.expect("a list"), target("gemini"), &FitOptions::default());
+    assert_eq!(brought.tools[0].changes.last().map(|change| change.code.as_ref()), Some("TOOL-SHAPE"));
+}
+
+#[test]
+fn of_two_slots_for_one_schema_one_is_taken() {
+    let declaration = json!({"name": "now", "parameters": {"type": "object"}, "parametersJsonSchema": schema(),
+        "response": {"type": "object"}, "responseJsonSchema": schema()});
+    let list = read_tools(&json!([{"functionDeclarations": [declaration]}])).expect("a list");
+    for id in ["gemini", "gemini-openapi", "vertex-openapi"] {
+        let found = check_tools(&list, target(id));
+        let rivals: Vec<&str> =
+            found.iter().filter(|one| one.code == "GEM-JSONP-03").map(|one| one.at.as_str()).collect();
+        assert_eq!(rivals, ["/0/functionDeclarations/0/parameters", "/0/functionDeclarations/0/response"], "{id}");
+        let fitted = fit_tools(&list, target(id), &FitOptions::default());
+        let told = fitted.all_changes().filter(|change| change.code.as_ref() == "GEM-JSONP-03").count();
+        assert_eq!(told, 2, "{id}");
+        let again = read_tools(&fitted.to_json()).expect("a list");
+        assert_eq!(
+            (&again.tools[0].schema["required"], check_tools(&again, target(id))),
+            (&json!(["city"]), vec![]),
+            "{id}"
+        );
+    }
+    let other = fit_tools(&list, target("openai"), &FitOptions::default());
+    assert!(other.all_changes().any(|change| change.at == "/0/functionDeclarations/0/parameters"));
+}
+
+#[test]
+fn examples_of_arguments_travel_as_the_arguments_do() {
+    let schema = json!({"type": "object", "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}}}});
+    let examples = json!([{"labels": {"a": "b"}}, {}, {"labels": 1}]);
+    let list =
+        read_tools(&json!([{"name": "tag", "input_schema": schema, "input_examples": examples}])).expect("a list");
+    let fitted = fit_tools(&list, target("anthropic-strict"), &FitOptions::default());
+    let written = fitted.to_json();
+    let lens = fitted.tools[0].lens().expect("a lens");
+    let carried = lens.encode(json!({"labels": {"a": "b"}})).expect("a value that fits");
+    assert_eq!(written[0]["input_examples"], json!([carried, {}]));
+    let told: Vec<_> = fitted.all_changes().filter(|change| change.code.as_ref() == "TOOL-EXAMPLE").collect();
+    let places: Vec<_> = told.iter().map(|change| (change.at.as_str(), change.effect)).collect();
+    assert_eq!(places, [("/0/input_examples/0", Effect::Same), ("/0/input_examples/2", Effect::Note)]);
+    let same = fit_tools(&list, target("anthropic"), &FitOptions::default());
+    assert_eq!(same.to_json()[0]["input_examples"], examples);
 }
 
 #[test]

@@ -156,6 +156,19 @@ fn a_reference_without_a_target_is_an_error_where_the_caller_says_so() {
 }
 
 #[test]
+fn a_reference_that_would_be_guessed_is_an_error_there_too() {
+    let refuse = FitOptions::default().with_unresolved(Unresolved::Refuse);
+    let nested = json!({"type": "object", "properties": {"b": {"$defs": {"B": {"$anchor": "b", "$id": "urn:b", "type": "string"}}}}});
+    for uri in ["#/$defs/B", "/properties/b", "#b"] {
+        let mut schema = nested.clone();
+        schema["properties"]["a"] = json!({ "$ref": uri });
+        refused(&schema.to_string(), &refuse, ReadErrorKind::Unresolved, "/properties/a", uri);
+        let fitted = fit(&schema, dialect("gemini-openapi").unwrap(), &FitOptions::default()).unwrap();
+        assert!(fitted.changes.iter().any(|change| change.detail.contains("taken to be meant")), "{uri}");
+    }
+}
+
+#[test]
 fn references_that_go_round_in_circles_fit() {
     fits_soon(&json!({ "$ref": "#" }));
     fits_soon(&json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}));

@@ -127,3 +127,27 @@ fn tools_without_a_schema_lists_without_tools_and_names_of_formats_are_judged() 
                  matches the pattern '^[a-zA-Z0-9_-]+$'.";
     assert_eq!(told("openai-strict", &format, "OAI-CHAT-30"), [named]);
 }
+
+#[test]
+fn google_reads_its_words_in_snake_case_too() {
+    let schema = |list: &str, least: &str, any: &str| {
+        tool(object(json!({
+            "min_items": {"type": "array", "items": {"type": "string"}, list: 3, least: 1},
+            "b": {any: [{"type": "string"}, {"type": "integer", "multipleOf": 2}]},
+        })))
+    };
+    let found = |id: &str, document: &Value| -> Vec<(String, String)> {
+        let found = check_tools(&read_tools(document).unwrap(), dialect(id).unwrap());
+        found.into_iter().map(|one| (one.code, one.at.replace("anyOf", "any_of"))).collect()
+    };
+    let (snake, camel) = (schema("max_items", "min_items", "any_of"), schema("maxItems", "minItems", "anyOf"));
+    for id in ["gemini-openapi", "vertex-openapi"] {
+        assert_eq!(found(id, &snake), found(id, &camel), "{id}");
+        assert_eq!(found(id, &snake).len(), 1, "{id}: only `multipleOf` is unknown");
+    }
+    assert!(found("gemini-openapi", &snake)[0].1.ends_with("/properties/b/any_of/1/multipleOf"));
+    assert_eq!(found("cca", &tool(object(json!({"a": {"type": "string", "min_length": 1}})))).len(), 1);
+    // What stands there twice, or has no such word, is still a finding.
+    let twice = tool(object(json!({"a": {"type": "string", "min_length": 1, "minLength": 1, "one_of": []}})));
+    assert_eq!(found("gemini-openapi", &twice).len(), 2);
+}
