@@ -54,6 +54,7 @@ mod spelling;
 pub mod targets;
 mod tools;
 mod types;
+mod walk;
 mod zod;
 
 pub use cache::{FitCache, ToolRef};

@@ -3,34 +3,20 @@
 
 use crate::arena::Arena;
 use crate::json::{Json, pointer_tokens, push_token};
-use crate::keyword::{Holds, Kw, KwSet};
+use crate::keyword::{Kw, KwSet};
+use crate::walk::with_subschemas;
 
 /// The same schema with the words in `snake_case` that are read spelled as keywords; nothing where there are none.
 pub(super) fn plain<'d>(json: Json<'d>, read: KwSet, arena: &'d Arena) -> Option<Json<'d>> {
     let Json::Obj(members) = json else { return None };
     // What becomes of a word that stands there in both spellings is not known, so neither is taken for the other.
     let alone = |kw: &Kw| read.has(*kw) && json.get(kw.name()).is_none();
-    let spelled = arena.replaced(members, |_, (key, value)| {
-        let renamed = Kw::of_snake_case(key).filter(alone);
-        let kw = renamed.or_else(|| Kw::of(key))?;
-        let below = held(kw.row().holds, *value, read, arena);
-        (renamed.is_some() || below.is_some()).then(|| (kw.name(), below.unwrap_or(*value)))
+    let renamed = arena.replaced(members, |_, (key, value)| {
+        let kw = Kw::of_snake_case(key).filter(alone)?;
+        Some((kw.name(), *value))
     });
-    spelled.map(Json::Obj)
-}
-
-/// The same for what a keyword holds.
-fn held<'d>(holds: Holds, value: Json<'d>, read: KwSet, arena: &'d Arena) -> Option<Json<'d>> {
-    match (holds, value) {
-        (Holds::Schema, child) => plain(child, read, arena),
-        (Holds::SchemaList, Json::Arr(items)) => {
-            arena.replaced(items, |_, item| plain(*item, read, arena)).map(Json::Arr)
-        }
-        (Holds::SchemaMap, Json::Obj(map)) => {
-            arena.replaced(map, |_, (name, item)| Some((*name, plain(*item, read, arena)?))).map(Json::Obj)
-        }
-        _ => None,
-    }
+    let own = renamed.map(Json::Obj);
+    with_subschemas(own.unwrap_or(json), arena, &mut |_, child| plain(child, read, arena)).or(own)
 }
 
 /// A place as the document spells it.

@@ -10,10 +10,11 @@ use crate::arena::Arena;
 use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::Kw;
 use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
+use crate::walk::{look_at_subschemas, with_subschemas};
 
 /// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
 /// change that says so.
@@ -246,43 +247,6 @@ impl<'d> Hoist<'d, '_> {
 pub(super) fn is_of_objects(json: &Json<'_>) -> bool {
     let types = json.get(Kw::Type.name()).and_then(Types::stated);
     json.get(Kw::Properties.name()).is_some() || types.is_some_and(|types| types.has(Types::OBJECT))
-}
-
-/// The same schema with what a function makes of some of its subschemas, given the way to them; nothing where all stay.
-fn with_subschemas<'d>(
-    json: Json<'d>,
-    arena: &'d Arena,
-    made: &mut dyn FnMut(&[&str], Json<'d>) -> Option<Json<'d>>,
-) -> Option<Json<'d>> {
-    let Json::Obj(members) = json else { return None };
-    let replaced = arena.replaced(members, |_, (key, value)| {
-        let kw = Kw::of(key)?;
-        let value = match (kw.row().holds, *value) {
-            (Holds::Schema, child @ Json::Obj(_)) => made(&[kw.name()], child)?,
-            (Holds::SchemaList, Json::Arr(items)) => {
-                Json::Arr(arena.replaced(items, |index, item| made(&[kw.name(), &index.to_string()], *item))?)
-            }
-            (Holds::SchemaMap, Json::Obj(map)) => {
-                Json::Obj(arena.replaced(map, |_, (name, item)| Some((*name, made(&[kw.name(), name], *item)?)))?)
-            }
-            _ => return None,
-        };
-        Some((*key, value))
-    });
-    replaced.map(Json::Obj)
-}
-
-/// Calls a function for every subschema of a printed schema, to be looked at only.
-pub(super) fn look_at_subschemas<'j>(json: &Json<'j>, visit: &mut dyn FnMut(&'j Json<'j>)) {
-    for (key, value) in json.as_obj().unwrap_or_default() {
-        let Some(kw) = Kw::of(key) else { continue };
-        match (kw.row().holds, value) {
-            (Holds::Schema, child) => visit(child),
-            (Holds::SchemaList, Json::Arr(items)) => items.iter().for_each(&mut *visit),
-            (Holds::SchemaMap, Json::Obj(map)) => map.iter().for_each(|(_, item)| visit(item)),
-            _ => {}
-        }
-    }
 }
 
 fn sum_of_max_items(json: &Json<'_>) -> u64 {

@@ -2,7 +2,7 @@
 
 use foldhash::HashMap;
 
-use super::budget::{is_of_objects, look_at_subschemas};
+use super::budget::is_of_objects;
 use super::edit::Edit;
 use super::emit::described;
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
@@ -12,6 +12,7 @@ use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::LensId;
 use crate::report::{Action, Effect};
+use crate::walk::look_at_subschemas;
 
 /// A schema that is printed among the definitions.
 pub(super) struct Definition<'d> {
