@@ -544,9 +544,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !rules.rare.dependents.is_empty() {
             if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.rare.dependents.len());
+                let mut places = foldhash::HashMap::default();
                 for (key, id) in rules.rare.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
-                    match map.iter_mut().find(|(own, _)| own == key) {
+                    let place = *places.entry(*key).or_insert(map.len());
+                    match map.get_mut(place) {
                         Some((_, own)) => *own = self.both(*own, *id),
                         None => map.push((*key, *id)),
                     }
@@ -618,12 +620,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// `dependentRequired`, each key once.
 fn needs<'d>(rules: &ObjectRules<'_, 'd>, arena: &'d Arena) -> Json<'d> {
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.rare.needs.len());
+    let mut places = foldhash::HashMap::default();
     for (key, names) in rules.rare.needs {
-        let index = map.iter().position(|(own, _)| own == key).unwrap_or(map.len());
-        if index == map.len() {
+        let place = *places.entry(*key).or_insert(map.len());
+        if place == map.len() {
             map.push((key, Vec::new()));
         }
-        let Some((_, list)) = map.get_mut(index) else { continue };
+        let Some((_, list)) = map.get_mut(place) else { continue };
         for name in *names {
             if !list.iter().any(|own| own.as_str() == Some(name)) {
                 list.push(Json::Str(name));
