@@ -58,6 +58,7 @@ pub(super) fn meet_budgets<'d>(
 pub(super) fn unmendable(caps: &Caps) -> Budgets {
     let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
     let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
+    // Every one that is required and nullable instead is a union.
     let optionals = Demand::MaxOptionals;
     [
         (optionals, limit(optionals).saturating_add(room_for_unions(caps))),
@@ -81,7 +82,7 @@ pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
     }
     let mut printed = Printed::default();
     count(json, COUNTED_DEPTH, &mut printed);
-    unmendable(caps).iter().any(|(demand, limit)| overdrawn(*demand, *limit, printed).is_some())
+    unmendable(caps).iter().any(|(demand, limit)| printed_of(*demand, printed) > *limit)
 }
 
 /// Schemas within schemas beyond this depth may be said as text: one level may take several steps to print.
@@ -96,7 +97,6 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
             (Some(Kw::Properties), Json::Obj(properties)) => {
                 printed.properties += number(properties.len());
                 printed.optionals += optionals(properties, json.get(Kw::Required.name()));
-                printed.tradable.unions += number(properties.iter().filter(|(_, own)| may_be_union(own)).count());
                 properties.iter().for_each(|(_, property)| count(property, depth, printed));
             }
             (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
@@ -110,22 +110,15 @@ fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
     }
 }
 
-/// Whether a printed schema may be a union when it is printed again.
-fn may_be_union(json: &Json<'_>) -> bool {
-    let plain = json.get(Kw::Type.name()).is_some_and(|own| own.as_str().is_some());
-    !plain || [Kw::AnyOf, Kw::OneOf, Kw::AllOf].iter().any(|kw| json.get(kw.name()).is_some())
-}
-
-/// How much was printed of what a budget is for, where that is too much.
-pub(super) fn overdrawn(demand: Demand, limit: u64, printed: Printed) -> Option<u64> {
-    let (count, free) = if demand == Demand::MaxOptionals {
-        (printed.optionals, printed.tradable.unions)
+/// How much was printed of what a budget is for.
+pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
+    if demand == Demand::MaxOptionals {
+        printed.optionals
     } else if demand == Demand::MaxEnumValues {
-        (printed.enum_values, 0)
+        printed.enum_values
     } else {
-        (printed.properties, 0)
-    };
-    (count > limit.saturating_add(free)).then_some(count)
+        printed.properties
+    }
 }
 
 /// What the caller's values are, as a whole.

@@ -51,8 +51,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The budget that is overdrawn and cannot be mended, where another rung of the ladder is left, and the count so far.
     pub(super) fn hopeless(&self) -> Option<(Demand, u64)> {
         self.budgets.iter().find_map(|(demand, limit)| {
-            let count = budget::overdrawn(*demand, *limit, self.printed)?;
-            Some((*demand, count))
+            let count = budget::printed_of(*demand, self.printed);
+            (count > *limit).then_some((*demand, count))
         })
     }
 
