@@ -145,8 +145,15 @@ impl<'j> Links<'j> {
                         let edges = way.iter().enumerate().skip(*before);
                         let edges =
                             edges.filter_map(|(index, (owner, next))| Some((index, edge_of(*owner, next - 1)?)));
-                        let best = edges.reduce(|best, other| if other.1.by < best.1.by { best } else { other });
-                        let (index, best) = best.unwrap_or((way.len(), edge));
+                        let mut last = edges.rev();
+                        // None is better than one that passes a property, so that a long way need not be walked back.
+                        let mut best = last.next().unwrap_or((way.len() - 1, edge));
+                        while best.1.by < By::Property
+                            && let Some(other) = last.next()
+                        {
+                            best = if other.1.by > best.1.by { other } else { best };
+                        }
+                        let (index, best) = best;
                         found.push(best);
                         if found.len() >= most {
                             return found;

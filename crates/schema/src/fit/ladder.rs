@@ -3,10 +3,11 @@
 
 use super::budget::{self, RootKind};
 use super::edit::{Edit, told};
+use super::mend::mended;
 use super::options::{FitOptions, StrictMode};
 use super::tell::Boxes;
 use super::trade::Trade;
-use super::{Lowerer, Trust, mend, root};
+use super::{Lowerer, Trust, root};
 use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::Dialect;
@@ -173,8 +174,7 @@ fn attempt<'d>(
     let mut stuck = None;
     if !is_clean(&json, rung, options.slot) {
         json = budget::drop_unused(json, arena);
-        json = mend::unbound_object_lists(json, rung, options.slot, arena, &mut late);
-        json = mend::soften_loops(json, rung, options.slot, arena, &mut late);
+        json = mended(json, rung, options.slot, arena, &mut late);
         stuck = first_violation(&json, rung, options.slot);
     }
     if stuck.is_some()

@@ -14,90 +14,96 @@ use crate::json::{Json, pointer_tokens};
 use crate::keyword::{Kw, keywords_along};
 use crate::report::{Action, Change, Effect};
 
-/// Takes the greatest length from lists of objects where that is known by what their items refer to.
-pub(super) fn unbound_object_lists<'d>(
+/// The same schema with all of that mended, as far as the dialect asks for it.
+pub(super) fn mended<'d>(
     json: Json<'d>,
     dialect: &Dialect,
     slot: Slot,
     arena: &'d Arena,
     changes: &mut Vec<Change>,
 ) -> Json<'d> {
-    let caps = dialect.caps(slot);
-    if !caps.must(Demand::ObjectListsUnbounded) {
-        return json;
-    }
-    let mut mends = Mends::default();
-    for violation in violations_of(&json, dialect, slot, Demand::ObjectListsUnbounded) {
-        mends.add(&tokens_of(&violation), Mend::Unbounded);
-        changes.push(Change {
-            code: violation.code.into(),
-            at: violation.at,
-            keyword: Kw::MaxItems.name().into(),
-            action: Action::Described,
-            effect: Effect::Wider,
-            detail: "moved into the description".into(),
-        });
-    }
-    mends.applied(json, caps, arena)
+    let mut mender = Mender { dialect, caps: dialect.caps(slot), slot, arena, changes };
+    let json = mender.unbound_object_lists(json);
+    mender.soften_loops(json)
 }
 
-/// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
-pub(super) fn soften_loops<'d>(
-    mut json: Json<'d>,
-    dialect: &Dialect,
+struct Mender<'d, 'm> {
+    dialect: &'m Dialect,
+    caps: &'m Caps,
     slot: Slot,
     arena: &'d Arena,
-    changes: &mut Vec<Change>,
-) -> Json<'d> {
-    let caps = dialect.caps(slot);
-    if !caps.must(Demand::CycleOptional) {
-        return json;
+    changes: &'m mut Vec<Change>,
+}
+
+impl<'d> Mender<'d, '_> {
+    /// Takes the greatest length from lists of objects where that is known by what their items refer to.
+    fn unbound_object_lists(&mut self, json: Json<'d>) -> Json<'d> {
+        let mut mends = Mends::default();
+        for violation in self.violations_of(&json, Demand::ObjectListsUnbounded) {
+            mends.add(&tokens_of(&violation), Mend::Unbounded);
+            self.tell(violation, Kw::MaxItems, Action::Described, "moved into the description");
+        }
+        mends.applied(json, self.caps, self.arena)
     }
-    // What is left of loops that have edges in common shows when these are broken.
-    for _ in 0..MOST_ROUNDS {
-        let whole = arena.keep(json);
-        let (mut mends, mut known) = (Mends::default(), Known::default());
-        let mut softened: HashSet<Vec<String>> = HashSet::default();
-        for violation in violations_of(whole, dialect, slot, Demand::CycleOptional) {
-            let tokens = tokens_of(&violation);
-            let passes = |end| tokens.get(..end).is_some_and(|way| softened.contains(way));
-            if violation.keyword != Kw::Ref.name() || (1..=tokens.len()).any(passes) {
-                continue;
-            }
-            let Some(WayOut { place, way, mend }) = way_out(whole, &tokens, &mut known) else { continue };
-            let (kw, detail) = match mend {
-                Mend::NullValues => (Kw::Type, "`null` is let by, so that the loop has a way out"),
-                Mend::Optional(_) | Mend::Empty | Mend::Unbounded => {
-                    (Kw::Required, "made optional, so that the loop has a way out")
+
+    /// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
+    fn soften_loops(&mut self, mut json: Json<'d>) -> Json<'d> {
+        // What is left of loops that have edges in common shows when these are broken.
+        for _ in 0..MOST_ROUNDS {
+            let whole = self.arena.keep(json);
+            let (mut mends, mut known) = (Mends::default(), Known::default());
+            let mut softened: HashSet<Vec<String>> = HashSet::default();
+            for violation in self.violations_of(whole, Demand::CycleOptional) {
+                let tokens = tokens_of(&violation);
+                let passes = |end| tokens.get(..end).is_some_and(|way| softened.contains(way));
+                if violation.keyword != Kw::Ref.name() || (1..=tokens.len()).any(passes) {
+                    continue;
                 }
-            };
-            mends.add(place, mend);
-            softened.insert(way.to_vec());
-            changes.push(Change {
-                code: violation.code.into(),
-                at: violation.at,
-                keyword: kw.name().into(),
-                action: Action::Rewritten,
-                effect: Effect::Wider,
-                detail: detail.into(),
-            });
+                let Some(WayOut { place, way, mend }) = way_out(whole, &tokens, &mut known) else { continue };
+                let (kw, detail) = match mend {
+                    Mend::NullValues => (Kw::Type, "`null` is let by, so that the loop has a way out"),
+                    Mend::Optional(_) | Mend::Empty | Mend::Unbounded => {
+                        (Kw::Required, "made optional, so that the loop has a way out")
+                    }
+                };
+                mends.add(place, mend);
+                softened.insert(way.to_vec());
+                self.tell(violation, kw, Action::Rewritten, detail);
+            }
+            if softened.is_empty() {
+                break;
+            }
+            json = mends.applied(json, self.caps, self.arena);
         }
-        if softened.is_empty() {
-            break;
-        }
-        json = mends.applied(json, caps, arena);
+        json
     }
-    json
+
+    /// What breaks a demand, if the dialect has it.
+    fn violations_of(&self, json: &Json<'_>, demand: Demand) -> Vec<Violation> {
+        if !self.caps.must(demand) {
+            return Vec::new();
+        }
+        let rows = self.dialect.rule_rows(self.slot).iter().filter(|row| row.demand == demand);
+        let codes: Vec<&str> = rows.map(|row| &*row.code).collect();
+        let mut found = check_json(json, self.dialect, self.slot, &Subject::default());
+        found.retain(|violation| codes.contains(&violation.code.as_str()));
+        found
+    }
+
+    fn tell(&mut self, violation: Violation, kw: Kw, action: Action, detail: &'static str) {
+        self.changes.push(Change {
+            code: violation.code.into(),
+            at: violation.at,
+            keyword: kw.name().into(),
+            action,
+            effect: Effect::Wider,
+            detail: detail.into(),
+        });
+    }
 }
 
 /// Each round costs a look at the whole schema, and few are needed.
 const MOST_ROUNDS: usize = 256;
-
-fn violations_of(json: &Json<'_>, dialect: &Dialect, slot: Slot, demand: Demand) -> impl Iterator<Item = Violation> {
-    check_json(json, dialect, slot, &Subject::default()).into_iter().filter(move |violation| {
-        dialect.rule_rows(slot).iter().any(|row| row.demand == demand && *row.code == *violation.code)
-    })
-}
 
 fn tokens_of(violation: &Violation) -> Vec<String> {
     pointer_tokens(&violation.at).map(Cow::into_owned).collect()
