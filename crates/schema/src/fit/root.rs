@@ -90,13 +90,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.take_back(mark);
             return None;
         }
-        if !self.root_lens.is_same() {
+        if self.root_lens.is_same() {
+            // Definitions that are printed later may still refer to it.
+            self.root_lens = lowered.lens;
+        } else {
             self.lens.settle(self.root_lens, lowered.lens);
         }
         Some(lowered)
     }
 
-    /// The shape of the root, where something refers to it: it is known when the root is printed.
+    /// The shape of the root: one to be settled where something refers to it before it is printed.
     pub(super) fn shape_of_root(&mut self) -> LensId {
         if self.root_lens.is_same() && self.caps.must(Demand::RootObject) {
             self.root_lens = self.lens.reserve();
