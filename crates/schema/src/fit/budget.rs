@@ -351,13 +351,16 @@ fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
 
 /// Takes out the definitions that nothing refers to any more.
 pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    let unused = unused_definitions(arena.keep(json));
+    let words = [Kw::Defs, Kw::OpenDefs];
+    if words.iter().all(|word| json.get(word.name()).is_none()) {
+        return json;
+    }
+    let unused: foldhash::HashSet<(Kw, &str)> = unused_definitions(arena.keep(json)).into_iter().collect();
     if unused.is_empty() {
         return json;
     }
-    let unused: foldhash::HashSet<(Kw, &str)> = unused.into_iter().collect();
     let mut rest = json;
-    for word in [Kw::Defs, Kw::OpenDefs] {
+    for word in words {
         if let Some(Json::Obj(map)) = json.get(word.name()) {
             let used = arena.filtered(map, |(name, _)| !unused.contains(&(word, *name)));
             rest = arena.with(rest, word.name(), Json::Obj(used));

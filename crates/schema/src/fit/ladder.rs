@@ -205,9 +205,10 @@ fn again_strictly<T>(
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
+    let is_over = |json: &Json<'_>| budget::is_over(json, dialect.caps(options.slot));
     let in_vain = || {
-        let used = budget::drop_unused(first.json, arena);
-        dialect.torn(options.slot).is_some() || budget::is_over(&used, dialect.caps(options.slot))
+        dialect.torn(options.slot).is_some()
+            || (is_over(&first.json) && is_over(&budget::drop_unused(first.json, arena)))
     };
     let read = if strict || in_vain() {
         None
