@@ -20,7 +20,7 @@ const OWN: &[(&str, &str)] = &[
         "Values that the type beside them refuses, or that stand twice, are left out; where it refuses all of them, they are read as that type, or the type is left out.",
     ),
     ("READ-LATER", "A keyword is younger than the draft that the schema states, and is taken to be meant."),
-    ("READ-MALFORMED", "A keyword holds what means nothing there, and is dropped."),
+    ("READ-MALFORMED", "A keyword, or the place of a schema, holds what means nothing there, and it is dropped."),
     (
         "READ-NAME",
         "A name of the schema (`$schema`, `$id`, `$anchor` and the like) is dropped: references are resolved.",

@@ -446,6 +446,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let mut lenses = Vec::with_capacity(union.branches.len());
             let mut list = Vec::with_capacity(union.branches.len());
             for (index, id) in union.branches.iter().enumerate() {
+                // One branch is left in any case.
+                if self.is_never(*id) && index + 1 < union.branches.len() + list.len() {
+                    self.drop_never(node.place);
+                    continue;
+                }
                 let lowered = self.lower_branch((index, *id), union.branches, node.place);
                 let lowered = self.null_here(lowered);
                 lenses.push((*id, lowered.lens));

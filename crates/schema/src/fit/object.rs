@@ -331,7 +331,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 mark.json = self.arena.with(mark.json, kw.name(), value);
             }
         }
-        let mut branches = super::union::spliced(lowered.json, self.arena);
+        let mut branches = self.spliced(lowered.json);
         branches.push(mark.json);
         let union = self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&branches))]);
         (union, Absent::NullMark, lens, true)
@@ -393,6 +393,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         out
     }
 
+    /// Whether objects that do not say whether they are open are closed by saying so.
+    pub(super) fn closes_unsaid(&self) -> bool {
+        self.caps.must(Demand::SaysOpen) && self.open == Open::Close
+    }
+
     fn natural_rest(
         &mut self,
         node: &'g Node<'g, 'd>,
@@ -410,14 +415,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
             Extra::Open if self.caps.must(Demand::SaysOpen) => {
-                let carry = self.open == Open::Carry || rules.additional.is_some();
-                out.additional = Some(Json::Bool(carry || rules.properties.is_empty()));
+                let declared = Wanted::of_keys(rules.properties);
+                // What is required without being declared could not be given if it were closed.
+                let stays = !self.closes_unsaid()
+                    || rules.additional.is_some()
+                    || rules.properties.is_empty()
+                    || rules.required.iter().any(|name| !declared.has(name));
+                out.additional = Some(Json::Bool(stays));
                 let code = self.demand_code(Demand::SaysOpen);
-                let (effect, what) = if carry || rules.properties.is_empty() {
-                    (Effect::Same, "said to be open")
-                } else {
-                    (Effect::Narrower, "closed")
-                };
+                let (effect, what) =
+                    if stays { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
             Extra::Open => {
@@ -542,7 +549,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         if !rules.rare.dependents.is_empty() {
-            if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten {
+            // A schema that is closed would shut out what it does not declare itself.
+            if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten && !self.closes_unsaid() {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.rare.dependents.len());
                 let mut places = foldhash::HashMap::default();
                 for (key, id) in rules.rare.dependents {

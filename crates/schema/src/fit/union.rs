@@ -88,8 +88,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         };
         let several = node.unions().len() > 1;
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
+        // A branch that is closed would shut out what stands beside it.
+        let apart = self.closes_unsaid() && node.rules.object().is_some();
         !demanding
             && !listed
+            && !apart
             && node.rules.values().is_none()
             && node.unions().iter().all(takes)
             && (!several || self.says(Kw::AllOf, pos))
@@ -134,7 +137,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let types = self.types_of(branch);
             if types == Types::NULL {
                 null |= self.takes_null(flat);
-            } else if !types.is_none() && !kinds.contains(&branch) {
+            } else if types.is_none() {
+                self.drop_never(about.place);
+            } else if !kinds.contains(&branch) {
                 kinds.push(branch);
             }
         }
@@ -168,6 +173,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
             }
         }
+    }
+
+    /// Records that a branch which takes no value is left out of a union.
+    pub(super) fn drop_never(&mut self, place: Option<Place>) {
+        let detail = "a branch that takes no value is left out";
+        self.change(&super::own_code(), place, Kw::AnyOf, Action::Dropped, Effect::Same, detail);
     }
 
     /// Whether a branch of nothing but `null` takes it: what else is said of the value may exclude it.
@@ -260,7 +271,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let lowered = self.lower_branch((index, *branch), branches, about.place);
             null |= lowered.null;
             lenses.push((*branch, lowered.lens));
-            for json in spliced(lowered.json, self.arena) {
+            for json in self.spliced(lowered.json) {
                 list.add(json);
             }
         }
@@ -280,7 +291,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         } else if let Some(description) = self.notes_and_description(about, beside.with(Kw::Description), &mut members)
         {
             for json in &mut list {
-                *json = describe(*json, description, self.arena);
+                *json = self.describe(*json, description);
             }
         }
         members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
@@ -564,19 +575,40 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Puts a union's description on the one schema that is left of it.
     fn described(&mut self, mut lowered: Lowered<'d>, about: &'g Node<'g, 'd>) -> Lowered<'d> {
         if let Some(description) = about.note(Kw::Description).filter(|_| self.caps.accepts(Kw::Description)) {
-            lowered.json = describe(lowered.json, *description, self.arena);
+            lowered.json = self.describe(lowered.json, *description);
         }
         lowered
     }
-}
 
-/// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
-/// branch: a union stands in no union.
-pub(super) fn spliced<'d>(json: Json<'d>, arena: &'d Arena) -> Vec<Json<'d>> {
-    let Some(branches) = plain_union(&json) else { return vec![json] };
-    match json.get(Kw::Description.name()) {
-        Some(description) => branches.iter().map(|branch| describe(*branch, *description, arena)).collect(),
-        None => branches.to_vec(),
+    /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
+    /// branch: a union stands in no union.
+    pub(super) fn spliced(&mut self, json: Json<'d>) -> Vec<Json<'d>> {
+        let Some(branches) = plain_union(&json) else { return vec![json] };
+        match json.get(Kw::Description.name()) {
+            Some(description) => branches.iter().map(|branch| self.describe(*branch, *description)).collect(),
+            None => branches.to_vec(),
+        }
+    }
+
+    /// Gives a printed schema a description, before its own; each branch of a union gets it, a reference where that may have one.
+    fn describe(&mut self, json: Json<'d>, description: Json<'d>) -> Json<'d> {
+        let Json::Obj(members) = json else { return json };
+        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef)));
+        if refers && !self.caps.beside_ref.has(Kw::Description) {
+            self.drop_note(self.here, NoteKey::Kw(Kw::Description), "may not stand beside a reference");
+            return json;
+        }
+        let arena = self.arena;
+        if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
+            let branches: Vec<Json<'d>> = branches.iter().map(|branch| self.describe(*branch, description)).collect();
+            return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
+        }
+        let shared = description.as_str().unwrap_or_default();
+        match json.get(Kw::Description.name()).and_then(Json::as_str) {
+            Some(own) if own.contains(shared) => json,
+            Some(own) => arena.with(json, Kw::Description.name(), arena.str(&format!("{shared} {own}"))),
+            None => described(json, description, arena),
+        }
     }
 }
 
@@ -586,24 +618,6 @@ pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
     let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
     union.filter(|_| members.iter().all(|(key, _)| tells(key)))
-}
-
-/// Gives a printed schema a description, before its own; each branch of a union gets it, a reference does not.
-fn describe<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    let Json::Obj(members) = json else { return json };
-    if members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef))) {
-        return json;
-    }
-    if let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr) {
-        let branches: Vec<Json<'d>> = branches.iter().map(|branch| describe(*branch, description, arena)).collect();
-        return arena.with(json, Kw::AnyOf.name(), arena.arr(&branches));
-    }
-    let shared = description.as_str().unwrap_or_default();
-    match json.get(Kw::Description.name()).and_then(Json::as_str) {
-        Some(own) if own.contains(shared) => json,
-        Some(own) => arena.with(json, Kw::Description.name(), arena.str(&format!("{shared} {own}"))),
-        None => described(json, description, arena),
-    }
 }
 
 /// Adds a fact to the description of a printed schema.

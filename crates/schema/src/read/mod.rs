@@ -224,16 +224,30 @@ impl<'g, 'd> Reader<'g, 'd> {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
             Json::Obj(members) => Node { source: Some(json), ..self.read_members(json, members, place, scope)? },
-            Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => {
-                return Err(ReadError::new(
-                    ReadErrorKind::NotASchema,
-                    self.spelled.pointer(place, &self.places),
-                    format!("a schema is an object or a boolean, not {}", kind(json)),
-                ));
+            Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) if place == ROOT => {
+                let says = format!("a schema is an object or a boolean, not {}", kind(json));
+                return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), says));
             }
+            Json::Null | Json::Num(_) | Json::Str(_) | Json::Arr(_) => self.read_other(json, place),
         };
         self.graph.set(id, node);
         Ok(())
+    }
+
+    /// What stands where a schema must: the name of a type for that type, anything else for any value. One slip does not take the
+    /// schemas around it away.
+    fn read_other(&mut self, json: &Json<'_>, place: Place) -> Node<'g, 'd> {
+        let types = json.as_str().and_then(Types::named);
+        let (action, effect, detail) = match types {
+            Some(_) => (Action::Rewritten, Effect::Same, "the name of a type stands for its schema".to_owned()),
+            None => {
+                let effect = if matches!(json, Json::Null) { Effect::Same } else { Effect::Wider };
+                let detail = format!("{} stands where a schema must: any value is accepted", kind(json));
+                (Action::Dropped, effect, detail)
+            }
+        };
+        self.change("READ-MALFORMED", place, "", action, effect, detail);
+        Node { place: Some(place), types, ..Node::default() }
     }
 
     fn change(

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use polywire_schema::{
-    Dialect, FitOptions, Limits, ReadErrorKind, Slot, Unresolved, check_text, dialect, dialects, fit, fit_text,
+    Change, Dialect, Effect, FitOptions, Limits, ReadErrorKind, Slot, Unresolved, check, check_text, dialect, dialects, fit,
+    fit_text,
 };
 use serde_json::{Map, Value, json};
 
@@ -130,18 +131,28 @@ fn a_value_that_is_no_schema_is_an_error() {
     }
 }
 
+/// One slip of a generator does not take the schemas around it away.
 #[test]
-fn a_value_where_a_schema_must_stand_is_an_error_with_its_place() {
+fn a_value_where_a_schema_must_stand_is_told_with_its_place_and_nothing_else_is_lost() {
     let cases = [
-        (
-            json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b/c": 3}}}}),
-            "/properties/a/properties/b~1c",
-        ),
-        (json!({"type": "object", "properties": {"a": {"anyOf": [{}, "string"]}}}), "/properties/a/anyOf/1"),
-        (json!({"type": "object", "properties": {"a": {"type": "array", "items": "string"}}}), "/properties/a/items"),
+        (json!({"type": "object", "properties": {"b/c": 3}}), "/properties/a/properties/b~1c", Effect::Wider),
+        (json!({"type": "object", "properties": {"b": null}}), "/properties/a/properties/b", Effect::Same),
+        (json!({"anyOf": [{"type": "integer"}, "null"]}), "/properties/a/anyOf/1", Effect::Same),
+        (json!({"anyOf": [{"type": "integer"}, "no type"]}), "/properties/a/anyOf/1", Effect::Wider),
+        (json!({"type": "array", "items": "string"}), "/properties/a/items", Effect::Same),
+        (json!({"type": "object", "additionalProperties": ["a"]}), "/properties/a/additionalProperties", Effect::Wider),
     ];
-    for (schema, at) in cases {
-        refused(&schema.to_string(), &FitOptions::default(), ReadErrorKind::NotASchema, at, "a schema is");
+    for (slip, at, effect) in cases {
+        let schema = json!({"type": "object", "properties": {"a": slip, "path": {"type": "string"}}, "required": ["path"]});
+        for dialect in dialects() {
+            let fitted = fit(&schema, dialect, &FitOptions::default()).expect("a fit");
+            let told = |change: &&Change| &*change.code == "READ-MALFORMED" && change.at == at;
+            let effects: Vec<Effect> = fitted.changes.iter().filter(told).map(|change| change.effect).collect();
+            assert_eq!(effects, [effect], "{schema} for {}", dialect.id());
+            let path = fitted.schema.pointer("/properties/path/type").and_then(Value::as_str);
+            assert!(path.is_some_and(|name| name.eq_ignore_ascii_case("string")), "{schema} for {}", dialect.id());
+            assert!(check(&fitted.schema, dialect, Slot::Tool).expect("JSON").is_empty(), "{schema}");
+        }
     }
 }
 
