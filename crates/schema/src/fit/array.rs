@@ -42,6 +42,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let mut rest = LensId::SAME;
+        let mut evaluates = false;
         match items {
             Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
                 self.put_no_more(node, rules, sheet);
@@ -58,12 +59,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let code = self.demand_code(Demand::HasItems);
                 self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
                 sheet.put(Kw::Items, lowered.json);
+                if rules.unevaluated.is_some() {
+                    // Items of any kind evaluate all of them.
+                    self.drop_rule(node, Kw::UnevaluatedItems);
+                    evaluates = true;
+                }
                 rest = lowered.lens;
             }
             None => {}
         }
         sheet.lens = self.lens.add(Shape::Array { prefix, rest });
         self.put_item_counts(node, rules, sheet);
+        if let Some(id) = rules.unevaluated.filter(|_| !evaluates) {
+            let inner = if self.caps.accepts(Kw::UnevaluatedItems) { self.lower_beside(id) } else { None };
+            match inner {
+                Some(inner) => sheet.put(Kw::UnevaluatedItems, inner),
+                None => self.drop_rule(node, Kw::UnevaluatedItems),
+            }
+        }
     }
 
     /// Says that nothing follows a tuple.
@@ -142,15 +155,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     }
                     None => {}
                 }
-            }
-        }
-        if let Some(id) = rules.unevaluated {
-            let inner = if self.caps.accepts(Kw::UnevaluatedItems) { self.lower_beside(id) } else { None };
-            if let Some(inner) = inner {
-                sheet.put(Kw::UnevaluatedItems, inner);
-            } else {
-                let code = self.refusal_code(Kw::UnevaluatedItems);
-                self.change(&code, node.place, Kw::UnevaluatedItems, Action::Dropped, Effect::Wider, "not taken");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Condition, Node, NodeId, Rules, Union};
+use crate::graph::{ArrayRules, Condition, Node, NodeId, ObjectRules, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape, Verdict};
@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 64;
 /// Unions within unions beyond this depth may hold values of any type.
 const MAX_TYPING: usize = 100;
 
-/// A condition with a longer text is not put into a description.
+/// A condition or exclusion with a longer text is not put into a description.
 const LONGEST_CONDITION: usize = 240;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
@@ -68,6 +68,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if self.says(Kw::AllOf, pos)
             && !self.wants_type(pos)
+            && node.rules.values().is_none()
             && !self.must_see_branches(all)
             && let Some(lowered) = self.in_one_shape(id, |own| own.lower_merged(id, node, pos))
         {
@@ -328,29 +329,83 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if drop_conditions {
             let code = self.refusal_code(Kw::If);
-            for condition in std::mem::take(&mut logic.conditions) {
-                let told = self.tell_condition(condition);
-                let action = if told { Action::Described } else { Action::Dropped };
+            let conditions = std::mem::take(&mut logic.conditions);
+            // Without a consequence it asks nothing.
+            for condition in conditions.iter().filter(|own| own.then.is_some() || own.otherwise.is_some()) {
+                let parts = [Kw::If, Kw::Then, Kw::Else].into_iter().zip(condition.written);
+                let action = self.tell(parts.filter_map(|(kw, written)| Some((kw, written?))));
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
+            self.declare_evaluated(&mut node, conditions);
         }
         self.nodes.keep(node.with_logic(logic, self.nodes))
     }
 
-    /// Leaves a short condition to the description of the node that is printed next.
-    fn tell_condition(&mut self, condition: &Condition<'d>) -> bool {
-        let words = [Kw::If, Kw::Then, Kw::Else].map(Kw::name);
-        let parts: Vec<String> = words
-            .iter()
-            .zip(condition.written)
-            .filter_map(|(word, written)| Some(format!("{word} {}", written?)))
-            .collect();
+    /// Leaves what cannot be said to the description of the node that is printed next, where it is short.
+    fn tell(&mut self, parts: impl Iterator<Item = (Kw, &'d Json<'d>)>) -> Action {
+        let parts: Vec<String> = parts.map(|(kw, written)| format!("{} {written}", kw.name())).collect();
         let fact = format!("({})", parts.join(" "));
-        let told = fact.len() <= LONGEST_CONDITION && self.spill_mode == Spill::On;
-        if told {
-            self.told.push(fact);
+        if parts.is_empty() || fact.len() > LONGEST_CONDITION || self.spill_mode == Spill::Off {
+            return Action::Dropped;
         }
-        told
+        self.told.push(fact);
+        Action::Described
+    }
+
+    /// Keeps what conditions that cannot be said would have evaluated from being refused: their properties are declared where
+    /// all others are shut out, and where that is not all they evaluate, nothing is said of what is not evaluated.
+    fn declare_evaluated(&mut self, node: &mut Node<'g, 'd>, conditions: &[Condition<'d>]) {
+        let mut rules = node.rules.all();
+        if let Some(object) = rules.object.filter(|object| object.unevaluated.is_some()) {
+            let shut = object.additional.is_none() && object.unevaluated.is_some_and(|id| self.is_never(id));
+            let declared = if shut { self.declared_by(conditions) } else { None };
+            let object = if let Some(declared) = declared {
+                let mut properties = object.properties.to_vec();
+                for (key, ids) in declared {
+                    if !object.properties.iter().any(|(own, _)| *own == key) {
+                        properties.push((key, self.either(ids)));
+                    }
+                }
+                ObjectRules { properties: self.nodes.list(&properties), ..*object }
+            } else {
+                self.drop_rule(node, Kw::UnevaluatedProperties);
+                ObjectRules { unevaluated: None, ..*object }
+            };
+            rules.object = Some(self.nodes.keep(object));
+        }
+        if let Some(array) = rules.array.filter(|array| array.unevaluated.is_some()) {
+            self.drop_rule(node, Kw::UnevaluatedItems);
+            rules.array = Some(self.nodes.keep(ArrayRules { unevaluated: None, ..*array }));
+        }
+        *node = node.asking(rules, self.nodes);
+    }
+
+    /// The properties that the parts of conditions declare, each with all of its schemas; nothing where they evaluate more.
+    fn declared_by(&mut self, conditions: &[Condition<'d>]) -> Option<Vec<(&'d str, Vec<NodeId>)>> {
+        let mut declared: Vec<(&'d str, Vec<NodeId>)> = Vec::new();
+        for condition in conditions {
+            for part in [Some(condition.when), condition.then, condition.otherwise].into_iter().flatten() {
+                let flat = self.flatten(part);
+                let part = self.graph[flat];
+                let Some(rules) = part.rules.object() else {
+                    if part.evaluates_beside() {
+                        return None;
+                    }
+                    continue;
+                };
+                let more = rules.additional.is_some() || rules.unevaluated.is_some() || !rules.rare.patterns.is_empty();
+                if more || part.evaluates_beside() {
+                    return None;
+                }
+                for (key, id) in rules.properties {
+                    match declared.iter_mut().find(|(own, _)| own == key) {
+                        Some((_, ids)) => ids.push(*id),
+                        None => declared.push((*key, vec![*id])),
+                    }
+                }
+            }
+        }
+        Some(declared)
     }
 
     fn lower_not(&mut self, node: &mut Node<'g, 'd>, not: NodeId) {
@@ -379,7 +434,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
-        self.change(&code, node.place, Kw::Not, Action::Dropped, Effect::Wider, "the exclusion cannot be said");
+        let action = self.tell(self.graph[not].source.into_iter().map(|written| (Kw::Not, written)));
+        self.change(&code, node.place, Kw::Not, action, Effect::Wider, "the exclusion cannot be said");
     }
 
     /// The types a value of this node can have, through references and unions.

@@ -565,7 +565,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         detail: impl Into<Cow<'static, str>>,
     ) {
         let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
-        self.changes.push(Edit { place, code, keyword, action, effect, detail });
+        // What is made up here stands for what is being printed.
+        self.changes.push(Edit { place: place.or(self.here), code, keyword, action, effect, detail });
     }
 
     /// Records that an annotation may not stand beside a reference.

@@ -548,6 +548,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.drop_rule(node, Kw::DependentRequired);
             }
         }
+        let mut evaluated = true;
         if !rules.rare.dependents.is_empty() {
             // A schema that is closed would shut out what it does not declare itself.
             if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten && !self.closes_unsaid() {
@@ -566,16 +567,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     map.into_iter().filter_map(|(key, id)| Some((key, self.lower_beside(id)?))).collect();
                 if said.len() < count {
                     self.drop_rule(node, Kw::DependentSchemas);
+                    evaluated = false;
                 }
                 sheet.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
+                evaluated = false;
             }
         }
         if let Some(id) = rules.unevaluated.filter(|_| rules.says_unevaluated(node)) {
             // Where a word for all others is printed, nothing is left to be unevaluated.
             let open = sheet.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
-            let taken = says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
+            let taken = evaluated && says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
             let said = if taken { self.lower_beside(id) } else { None };
             match said {
                 Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
@@ -584,7 +587,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    pub(super) fn drop_rule(&mut self, node: &'g Node<'g, 'd>, kw: Kw) {
+    pub(super) fn drop_rule(&mut self, node: &Node<'g, 'd>, kw: Kw) {
         let code = self.refusal_code(kw);
         self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
     }

@@ -35,9 +35,9 @@ const SHORT_CHAIN: usize = 8;
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_reference(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let Some(target) = self.follow(id) else {
-            // References that only lead to each other ask nothing.
-            let any = self.any();
-            return self.lower(any, pos);
+            let detail = "references that only lead to each other ask nothing";
+            self.change(&super::own_code(), node.place, Kw::Ref, Action::Dropped, Effect::Wider, detail);
+            return self.lower_merged_plain(self.nodes.keep(Node { target: None, ..*node }), pos);
         };
         let bare = node.is_bare() && node.rules.logic().is_none();
         if self.refs == Refs::Inline || pos == Pos::Root {

@@ -57,6 +57,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 continue;
             }
             self.note_one_of(node, union);
+            self.note_evaluated(node, union);
             let mut next = Vec::with_capacity(product);
             for so_far in &branches {
                 for branch in union.branches {
@@ -118,6 +119,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         };
         let code = self.refusal_code(Kw::OneOf);
         self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, detail);
+    }
+
+    /// Records that what is not evaluated is judged in each branch by itself, though a value may fit several.
+    fn note_evaluated(&mut self, node: &'g Node<'g, 'd>, union: &Union) {
+        if union.exactly_one || union.branches.len() < 2 || self.apart(union.branches) == Apart::Proven {
+            return;
+        }
+        for (kw, says) in node.unevaluated() {
+            if says {
+                let code = self.refusal_code(kw);
+                let detail = "what fits several branches may have what one of them declares";
+                self.change(&code, node.place, kw, Action::Merged, Effect::Narrower, detail);
+            }
+        }
     }
 
     /// Says that a value is of one of these kinds.
@@ -535,7 +550,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A node that accepts what any of these accepts.
-    fn either(&mut self, mut ids: Vec<NodeId>) -> NodeId {
+    pub(super) fn either(&mut self, mut ids: Vec<NodeId>) -> NodeId {
         ids.dedup();
         if let [only] = ids.as_slice() {
             return *only;

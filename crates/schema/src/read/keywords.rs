@@ -466,8 +466,11 @@ impl<'g, 'd> Reader<'g, 'd> {
             let rules = sketch.array.get_or_insert_default();
             rules.contains = arena.extended(rules.contains, &[contains]);
         }
+        let unevaluated = sketch.object.is_some_and(|rules| rules.unevaluated.is_some())
+            || sketch.array.is_some_and(|rules| rules.unevaluated.is_some());
+        // A condition without consequences asks nothing, but what it looks at is evaluated.
         if let Some(when) = sketch.when
-            && (sketch.then.is_some() || sketch.otherwise.is_some())
+            && (sketch.then.is_some() || sketch.otherwise.is_some() || unevaluated)
         {
             let branch = |reader: &mut Self, json: Option<&'d Json<'d>>, kw| {
                 json.map(|json| reader.child(json, kw, place, scope)).transpose()
@@ -478,6 +481,17 @@ impl<'g, 'd> Reader<'g, 'd> {
             let when = self.child(when, Kw::If, place, scope)?;
             let logic = sketch.logic.get_or_insert_default();
             logic.conditions = arena.extended(logic.conditions, &[Condition { when, then, otherwise, written }]);
+        }
+        if let Some(rules) = &mut sketch.array
+            && rules.items.is_none()
+            && rules.contains.is_empty()
+            && sketch.logic.is_none()
+            && sketch.node.target.is_none()
+            && let Some(rest) = rules.unevaluated.take()
+        {
+            // Nothing else evaluates items.
+            rules.items = Some(rest);
+            self.rewritten("READ-ITEMS", place, Kw::UnevaluatedItems, format!("said by `{}`", Kw::Items.name()));
         }
         let mut node = sketch.finished(arena);
         if sketch.nullable == Some(true) && self.draft.is_none_or(|draft| draft == Draft::OpenApi30) {

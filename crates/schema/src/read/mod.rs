@@ -286,7 +286,8 @@ impl<'g, 'd> Reader<'g, 'd> {
     fn malformed(&mut self, kw: Kw, value: &Json<'_>, place: Place) {
         // `null` and `[]` in the place of a map or list are what careless serializers write for "nothing".
         let nothing = matches!(value, Json::Null) || matches!(value, Json::Arr(items) if items.is_empty());
-        let effect = if nothing { Effect::Same } else { Effect::Wider };
+        // By the letter, none of no values is valid.
+        let effect = if nothing && kw != Kw::Enum { Effect::Same } else { Effect::Wider };
         let detail = format!("`{}` holds {}, which means nothing there", kw.name(), kind(value));
         self.change("READ-MALFORMED", place, kw.name(), Action::Dropped, effect, detail);
     }
@@ -355,6 +356,7 @@ fn kind(json: &Json<'_>) -> &'static str {
         Json::Bool(_) => "a boolean",
         Json::Num(_) => "a number",
         Json::Str(_) => "a string",
+        Json::Arr(items) if items.is_empty() => "an empty array",
         Json::Arr(_) => "an array",
         Json::Obj(_) => "an object",
     }
