@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::Verdict;
 use crate::args::{FitArgs, Json, Patience, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
-use crate::input::unreadable;
+use crate::input::{Failure, is_same_file, unreadable};
 use crate::prove::Prover;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
@@ -100,6 +100,9 @@ impl Audit {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let targets = self.targets()?;
         let lines = read_lines(&self.corpus, self.limit)?;
+        if self.emit.as_deref().is_some_and(|path| is_same_file(path, &self.corpus)) {
+            return Err(Failure::new("the corpus would be written over", &self.corpus, "give --emit another path").into());
+        }
         let emit: Option<Box<dyn Write>> = match self.emit.as_deref() {
             Some(path) => Some(Box::new(BufWriter::new(File::create(path).map_err(|error| unreadable(&error, path))?))),
             None => None,

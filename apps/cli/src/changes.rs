@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use polywire::{Change, Effect};
 
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 
 pub(crate) fn write_changes(out: &mut dyn Write, style: Style, changes: &[Change]) -> Result<()> {
     for effect in [Effect::Narrower, Effect::Wider, Effect::Same, Effect::Note] {
@@ -18,7 +18,8 @@ pub(crate) fn write_changes(out: &mut dyn Write, style: Style, changes: &[Change
         for change in group {
             let at = if change.at.is_empty() { "/" } else { &change.at };
             let code = style.paint(Tone::Strong, &change.code);
-            writeln!(out, "  {code} {at} {}: {}", style.paint(Tone::Faint, &change.action), change.detail)?;
+            let (at, detail) = (tame(at), tame(&change.detail));
+            writeln!(out, "  {code} {at} {}: {detail}", style.paint(Tone::Faint, &change.action))?;
         }
         writeln!(out)?;
     }

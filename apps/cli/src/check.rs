@@ -12,7 +12,7 @@ use crate::args::{SlotArg, read_target};
 use crate::input::Input;
 use crate::locate::Lines;
 use crate::sarif;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -123,10 +123,11 @@ impl Check {
 fn write_text(out: &mut dyn Write, style: Style, file: &str, dialects: &[String], findings: &[Finding]) -> Result<()> {
     for Finding { dialect, tool, line, violation } in findings {
         let at = if violation.at.is_empty() { "/" } else { &violation.at };
-        let tool = tool.as_ref().map(|name| format!(" tool `{name}`")).unwrap_or_default();
+        let tool = tool.as_ref().map(|name| format!(" tool `{}`", tame(name))).unwrap_or_default();
         let severity = style.severity(violation.severity);
+        let (at, says) = (tame(at), tame(&violation.says));
         writeln!(out, "{file}:{line}:{tool} {}", style.paint(Tone::Strong, at))?;
-        writeln!(out, "  {severity} by {dialect}, {}: {}", style.paint(Tone::Strong, &violation.code), violation.says)?;
+        writeln!(out, "  {severity} by {dialect}, {}: {says}", style.paint(Tone::Strong, &violation.code))?;
     }
     let count = |severity| findings.iter().filter(|finding| finding.violation.severity == severity).count();
     let [rejected, ignored, risk] = [Severity::Rejected, Severity::Ignored, Severity::Risk].map(count);

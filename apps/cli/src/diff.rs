@@ -8,7 +8,7 @@ use crate::style::{Style, Tone};
 
 /// Lines shown around a difference.
 const CONTEXT: usize = 3;
-/// Columns, where the environment does not say.
+/// Columns, where neither the environment nor a terminal says.
 const WIDTH: usize = 120;
 
 pub(crate) fn write_side_by_side(out: &mut dyn Write, style: Style, before: &str, after: &str) -> io::Result<()> {
@@ -64,5 +64,7 @@ fn cut(line: &str, width: usize) -> String {
 }
 
 fn width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(WIDTH)
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    said.or_else(seen).unwrap_or(WIDTH)
 }

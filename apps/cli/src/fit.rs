@@ -21,7 +21,7 @@ use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::known::note;
 use crate::prove::{Proof, Prover};
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
 const AFTER_HELP: &str = "\
@@ -120,6 +120,9 @@ impl Fit {
             }
         }
         let unmet = options.strict == StrictMode::Require && !outcome.fitted.strict();
+        if unmet {
+            note(&format!("strict is required, and `{}` cannot be it here", target.id()));
+        }
         let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
         let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
         Ok(if unmet || lost || unsaid { Verdict::Findings } else { Verdict::Fine })
@@ -227,7 +230,7 @@ impl Outcome<'_> {
     fn write_text(&self, out: &mut dyn Write, style: Style, target: &str) -> Result<()> {
         for (name, before, after) in self.fitted.pairs()? {
             let same = if before == after { " (unchanged)" } else { "" };
-            writeln!(out, "{}{same}", style.paint(Tone::Strong, name))?;
+            writeln!(out, "{}{same}", style.paint(Tone::Strong, tame(name)))?;
             write_side_by_side(out, style, &format!("{before:#}\n"), &format!("{after:#}\n"))?;
             writeln!(out)?;
         }
@@ -242,7 +245,8 @@ impl Outcome<'_> {
             for change in changes {
                 let at = if change.at.is_empty() { "/" } else { &change.at };
                 let code = style.paint(Tone::Strong, &change.code);
-                writeln!(out, "  {code} {at} {}: {}", style.paint(Tone::Faint, change.action), change.detail)?;
+                let (at, detail) = (tame(at), tame(&change.detail));
+                writeln!(out, "  {code} {at} {}: {detail}", style.paint(Tone::Faint, change.action))?;
             }
             writeln!(out)?;
         }

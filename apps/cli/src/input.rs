@@ -89,12 +89,16 @@ fn says_schema(text: &str) -> bool {
 }
 
 pub(crate) fn read_text(path: &str) -> Result<String> {
-    if path == "-" {
-        let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map_err(|error| unreadable(&error, "standard input"))?;
-        return Ok(text);
-    }
-    fs::read_to_string(path).map_err(|error| unreadable(&error, path))
+    let text = if path == "-" { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let name = if path == "-" { "standard input" } else { path };
+    let text = text.map_err(|error| unreadable(&error, name))?;
+    // Some editors put a mark of the encoding before the text.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// Whether two paths lead to one file.
+pub(crate) fn is_same_file(one: &str, other: &str) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A file that need not be text.

@@ -26,6 +26,13 @@ pub(crate) fn document(file: &str, findings: &[Finding]) -> Value {
     })
 }
 
+/// A path as a relative reference.
+fn address(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let spelled = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.bytes().map(spelled).collect()
+}
+
 fn rule(code: &str, source: &str) -> Value {
     let mut rule = json!({ "id": code, "help": { "text": format!("polywire explain {code}\n{source}") } });
     let is_address = source.starts_with("https://") && !source.contains(char::is_whitespace);
@@ -50,7 +57,7 @@ fn result(file: &str, finding: &Finding) -> Value {
         "level": level,
         "message": { "text": format!("{}: {tool}{}", finding.dialect, violation.says) },
         "locations": [{
-            "physicalLocation": { "artifactLocation": { "uri": file }, "region": { "startLine": finding.line } },
+            "physicalLocation": { "artifactLocation": { "uri": address(file) }, "region": { "startLine": finding.line } },
             "logicalLocations": [{ "fullyQualifiedName": violation.at }],
         }],
     })

@@ -1,5 +1,6 @@
 //! Colour, only where somebody looks.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
 
@@ -82,6 +83,17 @@ impl<T: Display> Display for Painted<T> {
         self.text.fmt(f)?;
         f.write_str("\u{1b}[0m")
     }
+}
+
+/// Somebody else's text on one line, without what a terminal would obey.
+pub(crate) fn tame(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    text.chars()
+        .map(|letter| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() })
+        .collect::<String>()
+        .into()
 }
 
 /// Whether somebody looks at the output while it is made.

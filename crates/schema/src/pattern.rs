@@ -34,6 +34,8 @@ pub(crate) enum Feature {
     InlineFlag,
     /// A bound above [`LARGE_BOUND`], or nested bounds that multiply to more than [`LARGE_PRODUCT`].
     LargeRepeat,
+    /// A repeat with bounds around another one.
+    NestedRepeat,
     /// An escape that needs none (`\!`), or a class escape inside a class (`[\s\S]`).
     OddEscape,
 }
@@ -42,7 +44,7 @@ const LARGE_BOUND: u64 = 100;
 const LARGE_PRODUCT: u64 = 1000;
 
 impl Feature {
-    const NAMED: [(Self, &'static str); 9] = [
+    const NAMED: [(Self, &'static str); 10] = [
         (Self::Lookaround, "lookaround"),
         (Self::Backreference, "backreference"),
         (Self::WordBoundary, "word-boundary"),
@@ -51,6 +53,7 @@ impl Feature {
         (Self::Unanchored, "unanchored"),
         (Self::InlineFlag, "inline-flag"),
         (Self::LargeRepeat, "large-repeat"),
+        (Self::NestedRepeat, "nested-repeat"),
         (Self::OddEscape, "odd-escape"),
     ];
 
@@ -306,8 +309,9 @@ mod tests {
             (r"^(?i)a$", "not-python inline-flag"),
             (r"^(?i:a)$", "inline-flag"),
             (r"^a{101}$", "large-repeat"),
-            (r"^(?:a{50}b){0,21}$", "large-repeat"),
-            (r"^(?:a{50}|b{40}){20}$", ""),
+            (r"^(?:a{50}b){0,21}$", "large-repeat nested-repeat"),
+            (r"^(?:a{50}|b{40}){20}$", "nested-repeat"),
+            (r"^(?:a{5}|b+)*(?:c*d?){20}$", ""),
             (r"^(?<=ab|c)d$", "lookaround not-python"),
             (r"^(?<=ab|cd)d$", "lookaround"),
             (r"^\/\_\x41\u0041\0$", "odd-escape"),

@@ -99,7 +99,7 @@ impl Broken<'_, '_> {
             "subject" => self.subject_in(envelope),
             "place" => behind_subject(Way::Validator),
             "field" => behind_subject(Way::Parser),
-            "names" => behind_subject(Way::Names),
+            "names" => Way::Names.spelled(&steps(node, self.document, self.keys)),
             "context" => python_tuple(node),
             "path" if at.is_empty() => envelope.map_or_else(String::new, |envelope| envelope.root.clone()),
             "path" => at.join("."),

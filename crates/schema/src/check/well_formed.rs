@@ -56,7 +56,11 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
         Holds::NamesMap => {
             value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names)))
         }
-        Holds::Count => value.as_count().is_some(),
+        Holds::Count => {
+            // Where type names may be in capitals, the parser takes a count in quotes too.
+            let quoted = || case == Case::Any && value.as_str().is_some_and(|text| text.parse::<u64>().is_ok());
+            value.as_count().is_some() || quoted()
+        }
         Holds::Number => {
             let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
             matches!(value, Json::Num(_)) && positive

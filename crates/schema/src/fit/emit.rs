@@ -10,7 +10,7 @@ use crate::graph::{Bound, Logic, Node, NoteKey, Side};
 use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
-use crate::pattern;
+use crate::pattern::{self, Feature};
 use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
@@ -34,6 +34,9 @@ const MEMBERS: usize = 8;
 
 /// A length above this is not written as a repetition in a pattern.
 const LONGEST_REPEAT: u64 = 500;
+
+/// The same where large repetitions are refused: any letter so many times is much to ask of a grammar.
+const LONGEST_CAREFUL_REPEAT: u64 = 32;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Prints a node that has no reference; its unions and its `allOf` only where they may stay as they are.
@@ -344,7 +347,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             sheet.put(Kw::MaxLength, Json::Num(max.into()));
         }
         let (mut min, mut max) = (min.filter(|_| !says_min), rules.max.filter(|_| !says_max));
-        let repeats = |count: Option<u64>| count.filter(|count| *count <= LONGEST_REPEAT);
+        let careful = self.caps.pattern_refused.has(Feature::LargeRepeat);
+        let longest = if careful { LONGEST_CAREFUL_REPEAT } else { LONGEST_REPEAT };
+        let repeats = |count: Option<u64>| count.filter(|count| *count <= longest);
         let said = (repeats(min), repeats(max));
         if self.caps.accepts(Kw::Pattern) && rules.patterns.is_empty() && (said.0.is_some() || said.1.is_some()) {
             let text = pattern::length_pattern(said.0, said.1);

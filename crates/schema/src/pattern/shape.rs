@@ -117,7 +117,11 @@ impl<'p> Shape<'p> {
                 };
                 atom.width.least = atom.width.least.saturating_mul(*min);
                 atom.width.most = atom.width.most.saturating_mul(max.unwrap_or(u64::MAX));
-                atom.times = atom.times.saturating_mul(max.unwrap_or(*min).max(1));
+                let times = max.unwrap_or(*min).max(1);
+                if atom.times > 1 && times > 1 {
+                    findings.note(Feature::NestedRepeat);
+                }
+                atom.times = atom.times.saturating_mul(times);
                 atom.repeatable = false;
                 if atom.times > LARGE_PRODUCT {
                     findings.note(Feature::LargeRepeat);

@@ -427,16 +427,35 @@ impl<'g, 'd> Reader<'g, 'd> {
 /// A URI seen from a base: enough of RFC 3986 for the ids that schemas have.
 fn join(base: &str, reference: &str) -> String {
     if reference.contains("://") || reference.starts_with("urn:") || base.is_empty() {
-        return reference.to_owned();
+        return without_dots(reference);
     }
+    let scheme = base.find("://").map_or(0, |end| end + 1);
     let authority = base.find("://").map_or(0, |scheme| {
         let after = scheme + 3;
         base.get(after..).and_then(|rest| rest.find('/')).map_or(base.len(), |slash| after + slash)
     });
-    let kept = if reference.starts_with('/') {
+    let kept = if reference.starts_with("//") {
+        base.get(..scheme)
+    } else if reference.starts_with('/') {
         base.get(..authority)
     } else {
         base.get(..base.rfind('/').map_or(0, |slash| slash + 1))
     };
-    format!("{}{reference}", kept.unwrap_or_default())
+    without_dots(&format!("{}{reference}", kept.unwrap_or_default()))
+}
+
+/// A URI whose path has no steps to itself or back, and whose scheme is in small letters.
+fn without_dots(uri: &str) -> String {
+    let (scheme, rest) = uri.split_once("://").map_or(("", uri), |(scheme, rest)| (scheme, rest));
+    let mut steps: Vec<&str> = Vec::new();
+    for step in rest.split('/') {
+        match step {
+            "." => {}
+            // The authority stays.
+            ".." if steps.len() > 1 || scheme.is_empty() => _ = steps.pop(),
+            _ => steps.push(step),
+        }
+    }
+    let mark = if scheme.is_empty() { "" } else { "://" };
+    format!("{}{mark}{}", scheme.to_ascii_lowercase(), steps.join("/"))
 }

@@ -60,7 +60,9 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
 }
 
 fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
-    let asks = |entry: &&ToolEntry| entry.strict.unwrap_or(dialect.strict());
+    // Where nothing can say which tools are strict, they are not counted.
+    let by_default = dialect.strict() && shapes::has_strict_flag(dialect.shape());
+    let asks = |entry: &&ToolEntry| entry.strict.unwrap_or(by_default);
     let strict: Vec<_> = list.tools.iter().filter(asks).collect();
     let costs: Vec<_> = strict.iter().map(|entry| counts(&entry.schema)).collect();
     // What is asked of strict tools stands in the rows about these.
@@ -72,7 +74,10 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         (ruling, Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
         (dialect, Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
     ];
-    let mixed = !strict.is_empty() && strict.len() < list.tools.len();
+    // Beside a tool that says whether it is strict, one that does not is not.
+    let said = list.tools.iter().any(|entry| entry.strict.is_some());
+    let flagged = list.tools.iter().filter(|entry| entry.strict == Some(true)).count();
+    let mixed = said && flagged > 0 && flagged < list.tools.len();
     let uniform = rows(ruling, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
     let over = sums.into_iter().flat_map(|(ruling, demand, sum)| {
         rows(ruling, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))

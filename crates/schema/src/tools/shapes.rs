@@ -160,6 +160,11 @@ pub(super) fn examples_in(entry: &ToolEntry, target: ToolShape) -> Option<&'stat
     layout.examples.filter(|key| entry.extra.inside.contains_key(*key))
 }
 
+/// Whether a shape has a flag that says whether a tool is strict.
+pub(super) fn has_strict_flag(shape: ToolShape) -> bool {
+    LAYOUTS.iter().any(|layout| layout.shape == shape && layout.strict != Flag::Never)
+}
+
 /// Whether what one shape adds to a tool means the same in the other.
 pub(super) fn related(one: ToolShape, other: ToolShape) -> bool {
     let vendor = |shape: ToolShape| match shape {
@@ -205,7 +210,7 @@ fn read_tool(map: &Map<String, Value>, at: &str, setting: Setting) -> Option<Too
     let bare = setting == Setting::InList && !map.contains_key(Kw::Type.name());
     // Only MCP writes a tool that is nothing but a name.
     let by_name = || LAYOUTS.iter().find(|layout| bare && layout.shape == ToolShape::Mcp);
-    LAYOUTS.iter().find(named).or_else(by_name)?.read(map, at)
+    LAYOUTS.iter().find(named).or_else(by_name)?.read(map, at, setting)
 }
 
 impl Layout {
@@ -237,12 +242,15 @@ impl Layout {
         }
     }
 
-    fn read(&self, map: &Map<String, Value>, at: &str) -> Option<ToolEntry> {
+    fn read(&self, map: &Map<String, Value>, at: &str, setting: Setting) -> Option<ToolEntry> {
         let (holder, holder_at, outside) = match self.wrapper {
             Some(key) => (map.get(key)?.as_object()?, format!("{at}/{key}"), without(map, &[Kw::Type.name(), key])),
             None => (map, at.to_owned(), Map::new()),
         };
-        let name = holder.get(NAME)?.as_str()?.to_owned();
+        let has_schema = self.schema.iter().any(|key| holder.contains_key(*key));
+        // What stands among tools and has a tool's schema is one whose name was forgotten.
+        let forgotten = || (setting == Setting::InList && has_schema).then_some("");
+        let name = holder.get(NAME).and_then(Value::as_str).or_else(forgotten)?.to_owned();
         let key = self.schema.iter().find(|key| holder.contains_key(**key)).or(self.schema.first())?;
         let mut schema_at = format!("{holder_at}/{key}");
         let mut schema = holder.get(*key);
