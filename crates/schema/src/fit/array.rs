@@ -142,8 +142,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 None => self.lower_beside(contains.node),
             };
             let Some(inner) = inner else {
-                let code = self.refusal_code(Kw::Contains);
-                self.change(&code, node.place, Kw::Contains, Action::Dropped, Effect::Wider, "not taken");
+                self.tell_rule(node, Kw::Contains, self.graph[contains.node].source, &mut sheet.facts);
                 continue;
             };
             sheet.put(Kw::Contains, inner);

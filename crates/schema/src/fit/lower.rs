@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Condition, Node, NodeId, ObjectRules, Rules, Union};
+use crate::graph::{ArrayRules, Condition, Node, NodeId, Note, NoteKey, ObjectRules, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape, Verdict};
@@ -80,6 +80,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let code = self.refusal_code(Kw::AllOf);
         self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
         let flat = self.flatten(id);
+        self.note_unheard(node, all, flat);
         let node = self.graph[flat];
         if defined_here {
             return self.lower_merged(flat, node, pos);
@@ -89,6 +90,31 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let lowered = self.lower_merged(flat, node, pos);
         self.opened.pop();
         self.close_loop(id, lowered)
+    }
+
+    /// Records the annotations of which only one is left where schemas are merged.
+    fn note_unheard(&mut self, node: &'g Node<'g, 'd>, parts: &[NodeId], merged: NodeId) {
+        let mut lost: Vec<Kw> = Vec::new();
+        let merged = self.graph[merged];
+        let mut compare = |notes: &[Note<'d>]| {
+            for note in notes {
+                if let NoteKey::Kw(kw) = note.key
+                    && merged.note(kw).is_none_or(|own| !own.same(note.value))
+                {
+                    lost.push(kw);
+                }
+            }
+        };
+        compare(node.notes);
+        for part in parts {
+            let flat = self.flatten(*part);
+            compare(self.graph[flat].notes);
+        }
+        let code = self.refusal_code(Kw::AllOf);
+        for kw in lost {
+            let detail = "another one is taken where schemas are merged";
+            self.change(&code, node.place, kw, Action::Dropped, Effect::Note, detail);
+        }
     }
 
     /// What is printed of a node, unless it holds parts that want the value in different shapes. That is found out once: a node
@@ -345,11 +371,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn tell(&mut self, parts: impl Iterator<Item = (Kw, &'d Json<'d>)>) -> Action {
         let parts: Vec<String> = parts.map(|(kw, written)| format!("{} {written}", kw.name())).collect();
         let fact = format!("({})", parts.join(" "));
-        if parts.is_empty() || fact.len() > LONGEST_CONDITION || self.spill_mode == Spill::Off {
+        if parts.is_empty() || !self.may_tell(&fact) {
             return Action::Dropped;
         }
         self.told.push(fact);
         Action::Described
+    }
+
+    /// Whether a description may say what a keyword of more than one word did.
+    pub(super) fn may_tell(&self, fact: &str) -> bool {
+        fact.len() <= LONGEST_CONDITION && self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
     }
 
     /// Keeps what conditions that cannot be said would have evaluated from being refused: their properties are declared where

@@ -364,6 +364,8 @@ struct Lowerer<'g, 'd, 'c> {
     relied: Relied<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
+    /// Which properties of the root must be given together, and of how many such groups.
+    root_wants: Vec<(&'static str, Vec<Vec<&'d str>>)>,
     /// What the description of the node in hand has to say of what was taken from it.
     told: Vec<String>,
 }
@@ -462,6 +464,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             relied: Relied::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
+            root_wants: Vec::new(),
             told: Vec::new(),
         }
     }
@@ -470,7 +473,15 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     /// again, without trust.
     fn run(&mut self) -> (Json<'d>, Lens, bool) {
         let lowered = self.lower_root();
-        let facts = std::mem::take(&mut self.root_facts);
+        let mut facts = std::mem::take(&mut self.root_facts);
+        for (count, groups) in std::mem::take(&mut self.root_wants) {
+            let wire = |names: Vec<&'d str>| {
+                let called = |name| self.lens.wire_name(lowered.lens, name);
+                names.into_iter().map(called).collect::<Vec<_>>().join(" and ")
+            };
+            let groups: Vec<String> = groups.into_iter().map(wire).collect();
+            facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
+        }
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
         if self.relied.mistaken {

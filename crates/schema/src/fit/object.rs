@@ -189,14 +189,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let kept = |(field, wire): (&Printed<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
         let as_written = rest.carried.is_none() && own.named().all(kept);
+        let renamed = rest.carried.is_none() && own.fields.iter().all(|field| field.absent == Absent::Kept);
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
         let kept = plain || (rest_keeps && !rules.rare.dependents.is_empty() && self.keep_values(&own.fields));
         let keys = match (as_written, kept) {
+            (false, _) if renamed => Keys::Renamed,
             (false, _) => Keys::Others,
             (true, false) => Keys::AsWritten,
             (true, true) => Keys::AndValuesAsWritten,
         };
-        self.put_object_counts(node, rules, keys, sheet);
+        self.put_object_counts(node, rules, keys, &own, sheet);
         // Most objects travel as they are, and nothing has to be told of them.
         if !plain {
             let fields = own.named().map(|(field, wire)| field.field(wire)).collect();
@@ -520,32 +522,33 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
         keys: Keys,
+        own: &Declared<'d>,
         sheet: &mut Sheet<'d>,
     ) {
-        let says = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
+        // How many keys there are, and which, can be said of other names too; what they are like cannot.
+        let counts = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
+        let says = |lowerer: &Self, kw| counts(lowerer, kw) && keys != Keys::Renamed;
         let min = (rules.rare.min > 0).then_some(rules.rare.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.rare.max)] {
             match count {
-                Some(count) if says(self, kw) => sheet.put(kw, Json::Num(count.into())),
+                Some(count) if counts(self, kw) => sheet.put(kw, Json::Num(count.into())),
                 Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
                 None => {}
             }
         }
         for (index, id) in rules.rare.names.iter().enumerate() {
-            if index == 0 && says(self, Kw::PropertyNames) {
-                match self.lower_beside(*id) {
-                    Some(names) => sheet.put(Kw::PropertyNames, names),
-                    None => self.drop_rule(node, Kw::PropertyNames),
-                }
-            } else {
-                self.drop_rule(node, Kw::PropertyNames);
+            let taken = index == 0 && says(self, Kw::PropertyNames);
+            match if taken { self.lower_beside(*id) } else { None } {
+                Some(names) => sheet.put(Kw::PropertyNames, names),
+                None => self.tell_rule(node, Kw::PropertyNames, self.graph[*id].source, &mut sheet.facts),
             }
         }
         if !rules.rare.needs.is_empty() {
-            if says(self, Kw::DependentRequired) {
-                sheet.put(Kw::DependentRequired, needs(rules, self.arena));
+            let needs = needs(rules, own, self.arena);
+            if counts(self, Kw::DependentRequired) {
+                sheet.put(Kw::DependentRequired, needs);
             } else {
-                self.drop_rule(node, Kw::DependentRequired);
+                self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut sheet.facts);
             }
         }
         let mut evaluated = true;
@@ -584,6 +587,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
                 None => self.drop_rule(node, Kw::UnevaluatedProperties),
             }
+        }
+    }
+
+    /// Drops a rule of more than one word; a short one goes into the description.
+    pub(super) fn tell_rule(
+        &mut self,
+        node: &Node<'g, 'd>,
+        kw: Kw,
+        written: Option<&Json<'_>>,
+        facts: &mut Vec<String>,
+    ) {
+        let fact = written.map(|written| format!("({} {written})", kw.name()));
+        match fact.filter(|fact| self.may_tell(fact)) {
+            Some(fact) => {
+                facts.push(fact);
+                let code = self.refusal_code(kw);
+                self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
+            }
+            None => self.drop_rule(node, kw),
         }
     }
 
@@ -628,17 +650,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// `dependentRequired`, each key once.
-fn needs<'d>(rules: &ObjectRules<'_, 'd>, arena: &'d Arena) -> Json<'d> {
+/// `dependentRequired`, each key once, in the names of the wire.
+fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) -> Json<'d> {
+    let renamed: foldhash::HashMap<&str, &'d str> =
+        own.named().filter(|(field, wire)| field.key != *wire).map(|(field, wire)| (field.key, wire)).collect();
+    let wire = |name: &'d str| renamed.get(name).copied().unwrap_or(name);
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.rare.needs.len());
     let mut places = foldhash::HashMap::default();
     for (key, names) in rules.rare.needs {
         let place = *places.entry(*key).or_insert(map.len());
         if place == map.len() {
-            map.push((key, Vec::new()));
+            map.push((wire(key), Vec::new()));
         }
         let Some((_, list)) = map.get_mut(place) else { continue };
         for name in *names {
+            let name = wire(name);
             if !list.iter().any(|own| own.as_str() == Some(name)) {
                 list.push(Json::Str(name));
             }
@@ -654,6 +680,8 @@ enum Keys {
     /// It has, and their values travel as they are.
     AndValuesAsWritten,
     AsWritten,
+    /// It has as many, some of them under other names.
+    Renamed,
     Others,
 }
 

@@ -134,11 +134,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             for branch in union.branches {
                 let flat = self.flatten(*branch);
                 let names = self.graph[flat].rules.object().map_or(&[][..], |rules| rules.required);
-                groups.push(names.join(" and "));
+                groups.push(names.to_vec());
             }
             groups.retain(|group| !group.is_empty());
             let count = if union.exactly_one { "exactly one" } else { "at least one" };
-            self.root_facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
+            self.root_wants.push((count, groups));
             let code = self.demand_code(Demand::RootPlain);
             self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
         }

@@ -388,7 +388,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
-            self.change(&code, about.place, Kw::AnyOf, Action::Merged, Effect::Wider, "the branches became one schema");
+            let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
+            self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
+            let facts = self.told_of_branches(branches);
             joined.place = about.place;
             joined.notes = about.notes;
             let joined = self.graph.add(joined);
@@ -396,6 +398,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 return self.as_text(joined, &code, "too large to repeat");
             }
             let lowered = self.repeat(|own| own.lower(joined, pos));
+            let lowered = self.with_facts(lowered, &facts);
             let null = branches.iter().any(|branch| self.types_of(*branch).meets(Types::NULL));
             return if null { self.with_null(lowered) } else { lowered };
         }
@@ -422,6 +425,30 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.unions.push(Told { place: about.place, lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
+    }
+
+    /// Whether every one of these is nothing but values.
+    fn are_values(&mut self, branches: &[NodeId]) -> bool {
+        branches.iter().all(|branch| {
+            let flat = self.flatten(*branch);
+            let rules = self.graph[flat].rules;
+            rules.values().is_some() && rules.logic().is_none() && self.graph[flat].has_no_rules_beside_values()
+        })
+    }
+
+    /// What the branches of a union say of themselves, where one schema stands for all of them.
+    fn told_of_branches(&mut self, branches: &[NodeId]) -> Vec<String> {
+        let mut said = Vec::new();
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let node = self.graph[flat];
+            let text = [Kw::Description, Kw::Title].into_iter().find_map(|kw| node.note(kw)?.as_str());
+            let value = node.rules.values().filter(|values| values.len() == 1).and_then(|values| values.first());
+            said.extend(text.map(|text| value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"))));
+        }
+        said.dedup();
+        let fact = format!("({})", said.join("; "));
+        if said.is_empty() || !self.may_tell(&fact) { Vec::new() } else { vec![fact] }
     }
 
     /// An object that stands for what a node asks, with its annotations.

@@ -475,6 +475,12 @@ impl Lens {
         matches!(self.shape(id), Shape::Same)
     }
 
+    /// What a property is called on the wire, in the shape of an object.
+    pub(crate) fn wire_name<'n>(&'n self, id: LensId, name: &'n str) -> &'n str {
+        let Shape::Object(object) = self.shape(id) else { return name };
+        object.fields.iter().find(|field| *field.name == *name).map_or(name, Field::wire)
+    }
+
     fn shape(&self, id: LensId) -> &Shape {
         self.shapes.get(id.0 as usize).unwrap_or(&Shape::Same)
     }

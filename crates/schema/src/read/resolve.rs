@@ -272,8 +272,12 @@ impl<'g, 'd> Reader<'g, 'd> {
 
     fn look_for(&mut self, reference: &str, scope: Scope<'d>) -> Found<'d> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        // Some generators forget the `#` before a pointer.
         if uri.starts_with('/') && fragment.is_empty() {
+            let named = if self.base(scope).is_empty() { None } else { self.resource(uri, scope) };
+            if let Some(scope) = named {
+                return Some(Target::new(scope.resource, scope.place, scope));
+            }
+            // Some generators forget the `#` before a pointer.
             return self.look_for(&format!("#{uri}"), scope).map(Target::guessed);
         }
         let scope = if uri.is_empty() { scope.at_home() } else { self.resource(uri, scope)? };
