@@ -371,6 +371,15 @@ impl<'g, 'd> Node<'g, 'd> {
         self.types.is_none() && self.has_no_rules()
     }
 
+    /// Whether something is asked of values that are of none of these types.
+    pub(crate) fn speaks_of_others(&self, types: Types) -> bool {
+        let rules = self.rules;
+        (rules.number().is_some() && !types.meets(Types::NUMBER))
+            || (rules.text().is_some() && !types.meets(Types::STRING))
+            || (rules.array().is_some() && !types.meets(Types::ARRAY))
+            || (rules.object().is_some() && !types.meets(Types::OBJECT))
+    }
+
     fn has_no_rules(&self) -> bool {
         self.rules.values().is_none() && self.has_no_rules_beside_values()
     }

@@ -19,6 +19,7 @@ const OWN: &[(&str, &str)] = &[
         "READ-ENUM",
         "Values that the type beside them refuses, or that stand twice, are left out; where it refuses all of them, they are read as that type, or the type is left out.",
     ),
+    ("READ-FOREIGN", "A keyword speaks of values that the type beside it refuses, and is dropped: it asks nothing."),
     ("READ-ITEMS", "What items that are not evaluated must be is said by `items`, where nothing else evaluates them."),
     ("READ-LATER", "A keyword is younger than the draft that the schema states, and is taken to be meant."),
     ("READ-MALFORMED", "A keyword, or the place of a schema, holds what means nothing there, and it is dropped."),

@@ -93,7 +93,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Records the annotations of which only one is left where schemas are merged.
-    fn note_unheard(&mut self, node: &'g Node<'g, 'd>, parts: &[NodeId], merged: NodeId) {
+    pub(super) fn note_unheard(&mut self, node: &'g Node<'g, 'd>, parts: &[NodeId], merged: NodeId) {
         let mut lost: Vec<Kw> = Vec::new();
         let merged = self.graph[merged];
         let mut compare = |notes: &[Note<'d>]| {

@@ -115,7 +115,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         else {
             return;
         };
+        let code = self.refusal_code(Kw::PatternProperties);
         if !asked.rare.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
+            let detail = "every key matches: said by `additionalProperties`";
+            self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Same, detail);
             return;
         }
         let effects: &[Effect] = match self.extra(node, asked) {
@@ -123,7 +126,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             Extra::Closed => &[Effect::Wider],
             Extra::Of(_) => &[Effect::Narrower, Effect::Wider],
         };
-        let code = self.refusal_code(Kw::PatternProperties);
         for effect in effects {
             let detail = "keys of several lines are taken like those of one";
             self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, *effect, detail);
@@ -429,11 +431,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     if stays { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
-            Extra::Open => {
-                if rules.additional.is_some() && self.caps.accepts(Kw::AdditionalProperties) {
+            Extra::Open if rules.additional.is_some() => {
+                if self.caps.accepts(Kw::AdditionalProperties) {
                     out.additional = Some(Json::Bool(true));
+                } else {
+                    let code = self.refusal_code(Kw::AdditionalProperties);
+                    let detail = "an object is open where nothing is said";
+                    self.change(&code, node.place, Kw::AdditionalProperties, Action::Dropped, Effect::Same, detail);
                 }
             }
+            Extra::Open => {}
         }
         if !rules.rare.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.rare.patterns.len());

@@ -126,10 +126,27 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sheet = self.sheet();
         sheet.put(self.words.reference, Json::Str(pointer));
         if let Some(node) = beside {
+            self.note_reference(node, pointer);
             self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
         }
         // It is an object of its own each time, as loops are found by where their references lie.
         Lowered { json: self.sealed(sheet.members, None), lens, null: false }
+    }
+
+    /// Records that a reference is said in another way, unless only the definition has moved.
+    fn note_reference(&mut self, node: &'g Node<'g, 'd>, pointer: &str) {
+        let Some(written) = node.written(Kw::Ref).and_then(Json::as_str).filter(|written| *written != pointer) else {
+            return;
+        };
+        let map = written.strip_prefix("#/").and_then(|rest| rest.split_once('/'));
+        let defined = map.is_some_and(|(map, name)| {
+            matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions)) && !name.contains('/')
+        });
+        if !defined || self.words.reference != Kw::Ref {
+            let code = self.demand_code(Demand::RefToDefs);
+            let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());
+            self.change(&code, node.place, Kw::Ref, Action::Rewritten, Effect::Same, detail);
+        }
     }
 
     fn refer_beside(&mut self, target: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {

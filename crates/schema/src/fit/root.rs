@@ -3,7 +3,7 @@
 use super::budget::RootKind;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Node, Union};
+use crate::graph::{Node, NodeId, Union};
 use crate::keyword::Kw;
 use crate::lens::{Lens, LensId, Shape};
 use crate::report::{Action, Change, Effect};
@@ -37,9 +37,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.stands_in_place(node)
             && let Some(lowered) = self.lower_in_place(node)
         {
+            self.note_flattened(root, flat);
             return lowered;
         }
         self.lower_wrapped(Demand::RootObject)
+    }
+
+    /// Records that the reference and the `allOf` of the root are no more.
+    fn note_flattened(&mut self, root: NodeId, flat: NodeId) {
+        let node = self.graph[root];
+        let code = self.demand_code(Demand::RootObject);
+        if node.target.is_some() {
+            self.change(&code, node.place, Kw::Ref, Action::Inlined, Effect::Same, "replaced by what it refers to");
+        }
+        let all = node.rules.logic().map_or(&[][..], |logic| logic.all);
+        if !all.is_empty() {
+            self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
+            self.note_unheard(node, all, flat);
+        }
     }
 
     /// What the caller's values are, as a whole.

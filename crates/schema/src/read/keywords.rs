@@ -153,7 +153,9 @@ impl<'g, 'd> Reader<'g, 'd> {
             }
         }
         sketch.node.notes = close(&mut self.notes, notes, self.arena);
-        self.assemble(&mut sketch, scope)
+        let node = self.assemble(&mut sketch, scope)?;
+        self.tell_of_others(&node, members, place);
+        Ok(node)
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each keyword is easier to read than a split by number")]

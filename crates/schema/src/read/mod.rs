@@ -292,6 +292,17 @@ impl<'g, 'd> Reader<'g, 'd> {
         self.change("READ-MALFORMED", place, kw.name(), Action::Dropped, effect, detail);
     }
 
+    /// Notes the keywords that speak of values which the type beside them refuses: they are not printed again.
+    fn tell_of_others(&mut self, node: &Node<'_, '_>, members: &[Member<'_>], place: Place) {
+        let Some(types) = node.types.filter(|types| node.speaks_of_others(*types)) else { return };
+        for kw in members.iter().filter_map(|(key, _)| Kw::of(key)) {
+            if !kw.row().speaks_of.meets(types) {
+                let detail = "it speaks of values that the type refuses";
+                self.change("READ-FOREIGN", place, kw.name(), Action::Dropped, Effect::Same, detail);
+            }
+        }
+    }
+
     fn child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
         let at = self.places.step(place, Step::Kw(kw));
         self.read(json, at, scope)
