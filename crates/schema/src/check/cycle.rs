@@ -73,6 +73,12 @@ impl<'j> Links<'j> {
         }
     }
 
+    /// The next reference from an index on that leads somewhere, but to no definition at the root, and its index.
+    pub(super) fn next_undefined(&self, from: usize) -> Option<(usize, &'j str)> {
+        let mut edges = self.edges.iter().enumerate().skip(from);
+        edges.find(|(_, edge)| edge.to == 0).map(|(index, edge)| (index, edge.reference))
+    }
+
     pub(super) fn resolves(&self, reference: &str) -> bool {
         self.definition(reference).is_some() || self.target(reference).is_some()
     }

@@ -6,6 +6,7 @@ mod cycle;
 mod keys;
 mod node;
 mod spelling;
+mod stray;
 mod text;
 mod well_formed;
 
@@ -105,7 +106,11 @@ pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject
 fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
     let mut checker = Checker::new(json, dialect, slot, *subject, Depth::All);
     checker.run();
-    checker.violations
+    let mut violations = checker.violations;
+    // Two rows may ask the same in the same words.
+    let mut known = HashSet::default();
+    violations.retain(|one| known.insert((one.code.clone(), one.at.clone(), one.says.clone())));
+    violations
 }
 
 /// The first violation that [`check_json`] would find.
@@ -275,6 +280,9 @@ impl<'c, 'j> Checker<'c, 'j> {
         let root = Stand { root: true, under: None, depth: 0, owner: 0, way: self.start() };
         let document = self.document;
         self.schema(document, &Spot::ROOT, root);
+        if !self.done() {
+            self.judge_strays();
+        }
         if !self.done() {
             self.judge_links();
             self.judge_totals();

@@ -354,9 +354,9 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
     }
 }
 
-/// Hosted tools stay with their vendor.
+/// Hosted tools stay with their vendor, and with the endpoint that runs them.
 fn settle_hosted(list: &ToolList, shape: ToolShape) -> (Vec<HostedTool>, Vec<Change>) {
-    if list.shape().is_none_or(|own| shapes::related(own, shape)) {
+    if list.shape().is_none_or(|own| shapes::share_hosted(own, shape)) {
         return (list.hosted.clone(), Vec::new());
     }
     let detail = "the target does not know this tool, which its vendor runs";

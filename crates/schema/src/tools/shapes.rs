@@ -177,6 +177,12 @@ pub(super) fn related(one: ToolShape, other: ToolShape) -> bool {
     vendor(one) == vendor(other)
 }
 
+/// Whether what the vendor runs for one shape it runs for the other too.
+pub(super) fn share_hosted(one: ToolShape, other: ToolShape) -> bool {
+    let of_chat = |shape: ToolShape| shape == ToolShape::OpenaiChat;
+    related(one, other) && of_chat(one) == of_chat(other)
+}
+
 impl ToolList {
     /// Adds the tool, or the group of tools, that `member` is; false where it is none.
     fn take_member(&mut self, member: &Value, at: &str, setting: Setting) -> bool {
