@@ -251,12 +251,9 @@ impl<'j> Checker<'_, 'j> {
             }
         }
         for row in self.rows(Demand::WellFormed).filter(|_| !boolean) {
-            self.violate(
-                row,
-                spot,
-                stand.under.map_or("", Kw::name),
-                &Blanks { value: Some(json), ..Blanks::default() },
-            );
+            // As it stands between quotes.
+            let blanks = Blanks { value: Some(json), kind: "object', 'boolean", ..Blanks::default() };
+            self.violate(row, spot, stand.under.map_or("", Kw::name), &blanks);
         }
         for row in self.rows(Demand::RootObject).filter(|_| stand.root) {
             self.violate(row, spot, Kw::Type.name(), &Blanks { kind: "null", ..Blanks::default() });

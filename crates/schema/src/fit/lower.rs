@@ -77,10 +77,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.opened.contains(&id) && !defined_here {
             return self.lower_loop(id);
         }
-        let code = self.refusal_code(Kw::AllOf);
-        self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
         let flat = self.flatten(id);
-        self.note_unheard(node, all, flat);
+        // What was made up of a union and what stands beside it is no `allOf` of the caller's.
+        if node.source.is_some() {
+            let code = self.refusal_code(Kw::AllOf);
+            self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
+            self.note_unheard(node, all, flat);
+        }
         let node = self.graph[flat];
         if defined_here {
             return self.lower_merged(flat, node, pos);

@@ -172,7 +172,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
         self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut own.required);
         let demanded = self.caps.must(Demand::HasProperties);
-        if demanded && own.properties.is_empty() && rules.properties.is_empty() {
+        let unsaid = node.written(Kw::Properties).is_none();
+        if demanded && own.properties.is_empty() && rules.properties.is_empty() && unsaid {
             let code = self.demand_code(Demand::HasProperties);
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }

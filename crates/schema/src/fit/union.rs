@@ -72,6 +72,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             branches = next;
         }
+        if !silent && branches != [base] {
+            let code = self.demand_code(Demand::UnionAlone);
+            let detail = "what stands beside it is merged into its branches";
+            self.change(&code, node.place, Kw::AnyOf, Action::Merged, Effect::Same, detail);
+        }
         if branches == [base] {
             let mut alone = *self.graph[base];
             alone.notes = notes;
@@ -490,8 +495,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         } else if nodes.iter().all(|node| node.rules.values().is_some()) {
-            let values: Vec<&'d Json<'d>> =
-                nodes.iter().filter_map(|node| node.rules.values()).flatten().copied().collect();
+            let mut distinct = Distinct::default();
+            let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
+            let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
             rules.values = Some(self.nodes.list(&values));
         }
         Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
