@@ -101,7 +101,9 @@ impl Audit {
         let targets = self.targets()?;
         let lines = read_lines(&self.corpus, self.limit)?;
         if self.emit.as_deref().is_some_and(|path| is_same_file(path, &self.corpus)) {
-            return Err(Failure::new("the corpus would be written over", &self.corpus, "give --emit another path").into());
+            return Err(
+                Failure::new("the corpus would be written over", &self.corpus, "give --emit another path").into()
+            );
         }
         let emit: Option<Box<dyn Write>> = match self.emit.as_deref() {
             Some(path) => Some(Box::new(BufWriter::new(File::create(path).map_err(|error| unreadable(&error, path))?))),

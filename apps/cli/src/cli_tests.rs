@@ -140,6 +140,36 @@ fn check_names_tool_place_code_and_line() {
 }
 
 #[test]
+fn what_others_wrote_cannot_command_the_terminal() {
+    let tools =
+        r#"{"tools": [{"name": "a\u001b]0;x\u0007", "inputSchema": {"type": "object", "properties": {"\n": {}}}}]}"#;
+    let file = Scratch::new("my tools %.json", tools);
+    for line in [["check", file.path(), "--for", "openai-strict"], ["fit", file.path(), "--to", "openai-strict"]] {
+        let (_, text) = polywire(&line).expect("an outcome");
+        assert!(text.contains(r"a\u{1b}]0;x\u{7}"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+    }
+    let sarif = parsed(&findings(&["check", file.path(), "--for", "openai-strict", "--format", "sarif"]));
+    let uri = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert!(uri.as_str().is_some_and(|uri| uri.ends_with("my%20tools%20%25.json")), "{uri}");
+}
+
+#[test]
+fn a_mark_of_the_encoding_is_no_part_of_the_text() {
+    let file = Scratch::new("marked.json", "\u{feff}{\"type\": \"object\", \"properties\": {}}");
+    fine(&["check", file.path(), "--for", "openai"]);
+}
+
+#[test]
+fn the_corpus_is_never_written_over() {
+    let corpus = Scratch::new("precious.jsonl", "{\"name\": \"a\", \"schema\": {}}\n");
+    let said = polywire(&["audit", corpus.path(), "--to", "openai", "--emit", corpus.path()]);
+    let error = said.err().unwrap_or_default();
+    assert!(error.contains("written over"), "{error}");
+    assert!(fs::read_to_string(corpus.path()).is_ok_and(|text| text.contains("\"a\"")));
+}
+
+#[test]
 fn what_a_provider_ignores_fails_only_on_request() {
     let schema = r#"{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}}"#;
     let file = Scratch::new("ignored.json", schema);

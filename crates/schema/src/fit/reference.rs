@@ -139,9 +139,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         };
         let map = written.strip_prefix("#/").and_then(|rest| rest.split_once('/'));
-        let defined = map.is_some_and(|(map, name)| {
-            matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions)) && !name.contains('/')
-        });
+        let defined = map
+            .is_some_and(|(map, name)| matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions)) && !name.contains('/'));
         if !defined || self.words.reference != Kw::Ref {
             let code = self.demand_code(Demand::RefToDefs);
             let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());

@@ -238,13 +238,12 @@ impl<'g, 'd> Reader<'g, 'd> {
     /// schemas around it away.
     fn read_other(&mut self, json: &Json<'_>, place: Place) -> Node<'g, 'd> {
         let types = json.as_str().and_then(Types::named);
-        let (action, effect, detail) = match types {
-            Some(_) => (Action::Rewritten, Effect::Same, "the name of a type stands for its schema".to_owned()),
-            None => {
-                let effect = if matches!(json, Json::Null) { Effect::Same } else { Effect::Wider };
-                let detail = format!("{} stands where a schema must: any value is accepted", kind(json));
-                (Action::Dropped, effect, detail)
-            }
+        let (action, effect, detail) = if types.is_some() {
+            (Action::Rewritten, Effect::Same, "the name of a type stands for its schema".to_owned())
+        } else {
+            let effect = if matches!(json, Json::Null) { Effect::Same } else { Effect::Wider };
+            let detail = format!("{} stands where a schema must: any value is accepted", kind(json));
+            (Action::Dropped, effect, detail)
         };
         self.change("READ-MALFORMED", place, "", action, effect, detail);
         Node { place: Some(place), types, ..Node::default() }
@@ -367,7 +366,7 @@ fn kind(json: &Json<'_>) -> &'static str {
         Json::Bool(_) => "a boolean",
         Json::Num(_) => "a number",
         Json::Str(_) => "a string",
-        Json::Arr(items) if items.is_empty() => "an empty array",
+        Json::Arr([]) => "an empty array",
         Json::Arr(_) => "an array",
         Json::Obj(_) => "an object",
     }

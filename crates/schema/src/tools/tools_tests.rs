@@ -143,6 +143,48 @@ fn hosted_tools_pass_untouched_to_their_own_vendor_and_are_reported_elsewhere() 
 }
 
 #[test]
+fn hosted_tools_stay_with_the_endpoint_that_runs_them() {
+    let function = json!({"type": "function", "name": "f", "parameters": schema()});
+    let list = read_tools(&json!({"tools": [{"type": "web_search"}, function]})).expect("a list");
+    let hosted = |id: &str| fit_tools(&list, target(id), &FitOptions::default()).to_json().to_string();
+    assert!(hosted("openai-responses").contains("web_search"));
+    assert!(!hosted("openai-strict").contains("web_search"));
+    let told = fit_tools(&list, target("openai-strict"), &FitOptions::default());
+    assert!(told.changes.iter().any(|change| change.at == "/tools/0" && &*change.code == "TOOL-SHAPE"));
+}
+
+#[test]
+fn a_tool_whose_name_was_forgotten_is_found_and_gets_one() {
+    let closed = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let list = json!({"tools": [{"name": "ok", "inputSchema": closed}, {"nme": "typo", "inputSchema": closed}]});
+    let list = read_tools(&list).expect("a list");
+    let found = check_tools(&list, target("openai-strict"));
+    assert_eq!(found.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(), ["/tools/1/name"]);
+    let fitted = fit_tools(&list, target("openai-strict"), &FitOptions::default());
+    assert!(fitted.tools[1].name.starts_with("tool_"), "{}", fitted.tools[1].name);
+    assert!(read_tools(&json!({"inputSchema": closed})).is_none(), "alone, nothing says that it is a tool");
+}
+
+#[test]
+fn a_tool_without_the_flag_is_not_strict_beside_one_that_has_it() {
+    let tool = |name: &str, strict: Option<bool>| {
+        let closed = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+        let mut function = json!({"name": name, "parameters": closed});
+        if let Some(strict) = strict {
+            function["strict"] = json!(strict);
+        }
+        json!({"type": "function", "function": function})
+    };
+    for (flags, mixed) in
+        [([Some(true), None], true), ([None, Some(false)], false), ([None, None], false), ([Some(true); 2], false)]
+    {
+        let list = read_tools(&json!([tool("a", flags[0]), tool("b", flags[1])])).expect("a list");
+        let found = check_tools(&list, target("cerebras-strict"));
+        assert_eq!(found.iter().any(|one| one.code == "CER-01"), mixed, "{flags:?}: {found:?}");
+    }
+}
+
+#[test]
 fn one_bad_tool_does_not_fail_the_others() {
     let document = json!({"tools": [{"name": "bad", "inputSchema": "{"}, {"name": "good", "inputSchema": schema()}]});
     let list = read_tools(&document).expect("a list");

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use polywire_schema::{
-    Change, Dialect, Effect, FitOptions, Limits, ReadErrorKind, Slot, Unresolved, check, check_text, dialect, dialects, fit,
-    fit_text,
+    Change, Dialect, Effect, FitOptions, Limits, ReadErrorKind, Slot, Unresolved, check, check_text, dialect, dialects,
+    fit, fit_text,
 };
 use serde_json::{Map, Value, json};
 
@@ -143,7 +143,8 @@ fn a_value_where_a_schema_must_stand_is_told_with_its_place_and_nothing_else_is_
         (json!({"type": "object", "additionalProperties": ["a"]}), "/properties/a/additionalProperties", Effect::Wider),
     ];
     for (slip, at, effect) in cases {
-        let schema = json!({"type": "object", "properties": {"a": slip, "path": {"type": "string"}}, "required": ["path"]});
+        let schema =
+            json!({"type": "object", "properties": {"a": slip, "path": {"type": "string"}}, "required": ["path"]});
         for dialect in dialects() {
             let fitted = fit(&schema, dialect, &FitOptions::default()).expect("a fit");
             let told = |change: &&Change| &*change.code == "READ-MALFORMED" && change.at == at;

@@ -166,3 +166,19 @@ fn each_of_many_loops_gets_a_way_out() {
         assert!(fitted.schema.len() > 200_000, "{id}: {}", fitted.schema.len());
     }
 }
+
+#[test]
+fn relative_references_are_joined_to_the_base_step_by_step() {
+    for reference in [
+        "item.json",
+        "./item.json",
+        "sub/../item.json",
+        "/dir/item.json",
+        "//x.example/dir/item.json",
+        "HTTPS://x.example/dir/item.json",
+    ] {
+        let mut schema = about(reference, &json!({"i": {"$id": "item.json", "type": "integer"}}));
+        schema["$id"] = json!("https://x.example/dir/root.json");
+        assert_eq!(printed(&schema, &json!({})), json!({"type": "integer"}), "{reference}");
+    }
+}
