@@ -141,13 +141,12 @@ fn check_names_tool_place_code_and_line() {
 
 #[test]
 fn what_others_wrote_cannot_command_the_terminal() {
-    let tools =
-        r#"{"tools": [{"name": "a\u001b]0;x\u0007", "inputSchema": {"type": "object", "properties": {"\n": {}}}}]}"#;
+    let tools = r#"{"tools": [{"name": "a\u001b]0;x\u0007", "inputSchema": {"type": "object", "properties": {"\n\u009b\u202e": {}}}}]}"#;
     let file = Scratch::new("my tools %.json", tools);
     for line in [["check", file.path(), "--for", "openai-strict"], ["fit", file.path(), "--to", "openai-strict"]] {
         let (_, text) = polywire(&line).expect("an outcome");
         assert!(text.contains(r"a\u{1b}]0;x\u{7}"), "{text}");
-        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{text:?}");
     }
     let sarif = parsed(&findings(&["check", file.path(), "--for", "openai-strict", "--format", "sarif"]));
     let uri = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use similar::{DiffTag, TextDiff};
 
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 
 /// Lines shown around a difference.
 const CONTEXT: usize = 3;
@@ -56,7 +56,7 @@ fn write_row(
 
 /// The line without its end, cut where the column ends.
 fn cut(line: &str, width: usize) -> String {
-    let line = line.trim_end();
+    let line = &*tame(line.trim_end());
     if line.chars().count() <= width {
         return line.to_owned();
     }

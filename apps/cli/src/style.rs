@@ -87,13 +87,18 @@ impl<T: Display> Display for Painted<T> {
 
 /// Somebody else's text on one line, without what a terminal would obey.
 pub(crate) fn tame(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
     }
     text.chars()
-        .map(|letter| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() })
+        .map(|letter| if is_obeyed(letter) { letter.escape_default().to_string() } else { letter.to_string() })
         .collect::<String>()
         .into()
+}
+
+/// Whether a terminal does something else than show a letter: controls, and marks that turn the direction of what follows.
+fn is_obeyed(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether somebody looks at the output while it is made.

@@ -167,6 +167,15 @@ impl Default for ObjectRules<'_, '_> {
     }
 }
 
+impl<'d> ObjectRules<'_, 'd> {
+    /// Every name that is spoken of.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'d str> {
+        let declared = self.properties.iter().map(|(key, _)| *key).chain(self.required.iter().copied());
+        let needed = self.rare.needs.iter().flat_map(|(key, names)| std::iter::once(*key).chain(names.iter().copied()));
+        declared.chain(needed).chain(self.rare.dependents.iter().map(|(key, _)| *key))
+    }
+}
+
 impl<'g> RareRules<'g, '_> {
     const NONE: Self = Self { patterns: &[], names: &[], min: 0, max: None, needs: &[], dependents: &[] };
 
@@ -195,9 +204,12 @@ pub(crate) struct Logic<'g, 'd> {
 impl<'g> Logic<'g, '_> {
     /// The same in the arena; nothing where nothing is said.
     pub(crate) fn kept(self, arena: &'g Arena) -> Option<&'g Self> {
-        let silent =
-            self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty();
-        (!silent).then(|| arena.keep(self))
+        (!self.is_silent()).then(|| arena.keep(self))
+    }
+
+    /// Whether nothing is said.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty()
     }
 }
 
@@ -369,15 +381,6 @@ impl<'g, 'd> Node<'g, 'd> {
     /// Whether the node holds nothing but annotations beside its reference or logic.
     pub(crate) fn is_bare(&self) -> bool {
         self.types.is_none() && self.has_no_rules()
-    }
-
-    /// Whether something is asked of values that are of none of these types.
-    pub(crate) fn speaks_of_others(&self, types: Types) -> bool {
-        let rules = self.rules;
-        (rules.number().is_some() && !types.meets(Types::NUMBER))
-            || (rules.text().is_some() && !types.meets(Types::STRING))
-            || (rules.array().is_some() && !types.meets(Types::ARRAY))
-            || (rules.object().is_some() && !types.meets(Types::OBJECT))
     }
 
     fn has_no_rules(&self) -> bool {

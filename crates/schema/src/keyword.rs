@@ -1,6 +1,8 @@
 //! The one table of JSON Schema keywords: what each holds, which type it speaks of, and what becomes of it when it must
 //! go. Only this file names keywords as text; everything else says [`Kw`].
 
+use std::sync::LazyLock;
+
 use crate::types::Types;
 
 /// What stands behind a keyword.
@@ -252,6 +254,23 @@ impl KwSet {
 
     pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// The keywords that ask something only of values that are of none of these types.
+    pub(crate) fn foreign_to(types: Types) -> Self {
+        static SPEAKING: LazyLock<[(Types, KwSet); 4]> = LazyLock::new(|| {
+            let content = [Kw::ContentEncoding, Kw::ContentMediaType, Kw::ContentSchema];
+            let asks = |row: &&Row| !row.kw.annotates() && !content.contains(&row.kw);
+            let of =
+                |types: Types| TABLE.iter().filter(asks).filter(move |row| row.speaks_of == types).map(|row| row.kw);
+            [Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT].map(|types| (types, of(types).collect()))
+        });
+        let foreign = SPEAKING.iter().filter(|(own, _)| !own.meets(types));
+        foreign.fold(Self::NONE, |all, (_, keywords)| all.or(*keywords))
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Kw> {
+        TABLE.iter().map(|row| row.kw).filter(move |kw| self.has(*kw))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Schemas that stand where no schema does: a reference makes one of what it leads to, and the provider reads it there.
 
+use std::borrow::Cow;
+
 use foldhash::HashSet;
 
 use super::{Checker, Spot, Stand, Way};
@@ -9,16 +11,22 @@ use crate::keyword::{Holds, Kw};
 impl<'j> Checker<'_, 'j> {
     /// Judges what references lead to outside of all places for schemas, and what is referred to from there.
     pub(super) fn judge_strays(&mut self) {
-        let mut known = HashSet::default();
+        let mut known: HashSet<usize> = HashSet::default();
+        let mut judged: HashSet<&str> = HashSet::default();
         let mut next = 0;
         while let Some((index, reference)) = self.links.next_undefined(next) {
             next = index + 1;
             let Some(pointer) = reference.strip_prefix('#').filter(|pointer| is_stray(pointer)) else { continue };
-            if !known.insert(pointer) {
+            let mut around = pointer.match_indices('/').filter_map(|(end, _)| pointer.get(..end));
+            if around.any(|own| judged.contains(own)) {
                 continue;
             }
             let Some(target) = self.links.target(reference) else { continue };
-            let way: Vec<String> = pointer_tokens(pointer).map(std::borrow::Cow::into_owned).collect();
+            if !known.insert(std::ptr::from_ref(target) as usize) {
+                continue;
+            }
+            judged.insert(pointer);
+            let way: Vec<String> = pointer_tokens(pointer).map(Cow::into_owned).collect();
             self.judge_below(target, &Spot::ROOT, &way);
             if self.done() {
                 return;

@@ -27,7 +27,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if self.caps.accepts(Kw::PrefixItems) {
                 let mut printed = Vec::with_capacity(rules.prefix.len());
                 for id in rules.prefix {
-                    let lowered = self.lower(*id, Pos::Other);
+                    let lowered = self.lower_within(*id, Pos::Other);
                     let lowered = self.null_here(lowered);
                     prefix.push(lowered.lens);
                     printed.push(lowered.json);
@@ -39,6 +39,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let detail = "the places of a tuple that may be something else cannot be said";
                 self.change(&code, node.place, Kw::PrefixItems, Action::Dropped, Effect::Wider, detail);
                 items = None;
+                self.unheard += 1;
             }
         }
         let mut rest = LensId::SAME;
@@ -48,7 +49,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.put_no_more(node, rules, sheet);
             }
             Some(id) => {
-                let lowered = self.lower(id, Pos::Other);
+                let lowered = self.lower_within(id, Pos::Other);
                 let lowered = self.null_here(lowered);
                 sheet.put(Kw::Items, lowered.json);
                 rest = lowered.lens;
@@ -60,8 +61,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
                 sheet.put(Kw::Items, lowered.json);
                 if rules.unevaluated.is_some() {
-                    // Items of any kind evaluate all of them.
-                    self.drop_rule(node, Kw::UnevaluatedItems);
+                    self.drop_because(node, Kw::UnevaluatedItems, "items of any kind evaluate all of them");
                     evaluates = true;
                 }
                 rest = lowered.lens;
@@ -134,7 +134,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         for (index, contains) in rules.contains.iter().enumerate() {
-            let said = index == 0 && self.caps.accepts(Kw::Contains) && sheet.lens.is_same();
+            let said = index == 0 && self.caps.accepts(Kw::Contains) && self.keeps_values(sheet.lens);
             // What is counted must be neither more nor less.
             let inner = match contains.max {
                 _ if !said => None,
@@ -142,7 +142,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 None => self.lower_beside(contains.node),
             };
             let Some(inner) = inner else {
+                self.unheard += 1;
+                // Without a least number nothing is asked.
+                if contains.min == Some(0) && contains.max.is_none() {
+                    continue;
+                }
                 self.tell_rule(node, Kw::Contains, self.graph[contains.node].source, &mut sheet.facts);
+                for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
+                    if let Some(count) = count {
+                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+                    }
+                }
                 continue;
             };
             sheet.put(Kw::Contains, inner);

@@ -46,6 +46,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return Lowered { json: *json, lens: LensId::SAME, null: false };
         }
         let mut sheet = self.sheet();
+        let unheard = self.unheard;
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
         let numeric = types.meets(Types::NUMBER) && node.rules.number().is_some();
@@ -67,6 +68,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             sheet.lens = self.by_type(lists, sheet.lens, node.place);
         }
         self.put_logic(node, &mut sheet);
+        if self.unheard > unheard {
+            self.forget_unevaluated(node, &mut sheet);
+        }
         self.finish(node, sheet)
     }
 
@@ -482,12 +486,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         self.put_nots(node, kept, sheet);
-        let mut evaluated = true;
         for condition in logic.conditions {
             let mark = self.mark();
             let Some(when) = (if kept { self.lower_exactly(condition.when) } else { None }) else {
                 self.drop_exclusion(node.place, Kw::If, "the condition cannot be said exactly");
-                evaluated = false;
+                self.unheard += 1;
                 continue;
             };
             let mut members = vec![(Kw::If.name(), when)];
@@ -503,7 +506,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if !plain {
                 self.take_back(mark);
                 self.drop_exclusion(node.place, Kw::If, "what follows from the condition travels in another shape");
-                evaluated = false;
+                self.unheard += 1;
                 continue;
             }
             if !used.has(Kw::If) {
@@ -515,25 +518,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.take_back(mark);
                 let code = self.refusal_code(Kw::AllOf);
                 self.change(&code, node.place, Kw::If, Action::Dropped, Effect::Wider, "one condition too many");
-                evaluated = false;
+                self.unheard += 1;
             }
-        }
-        if !evaluated {
-            self.forget_unevaluated(node, sheet);
         }
         if !all.is_empty() {
             sheet.put(Kw::AllOf, self.arena.arr_like(&all, node.written(Kw::AllOf)));
-        }
-    }
-
-    /// Takes out what is said of what is not evaluated: something that would have evaluated more could not be said.
-    pub(super) fn forget_unevaluated(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
-        for kw in [Kw::UnevaluatedProperties, Kw::UnevaluatedItems] {
-            let before = sheet.members.len();
-            sheet.members.retain(|(key, _)| *key != kw.name());
-            if sheet.members.len() < before {
-                self.drop_rule(node, kw);
-            }
         }
     }
 

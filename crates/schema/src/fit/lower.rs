@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Condition, Node, NodeId, Note, NoteKey, ObjectRules, Rules, Union};
+use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape, Verdict};
@@ -78,12 +78,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower_loop(id);
         }
         let flat = self.flatten(id);
-        // What was made up of a union and what stands beside it is no `allOf` of the caller's.
-        if node.source.is_some() {
-            let code = self.refusal_code(Kw::AllOf);
-            self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
-            self.note_unheard(node, all, flat);
-        }
+        self.note_merged(node, flat);
         let node = self.graph[flat];
         if defined_here {
             return self.lower_merged(flat, node, pos);
@@ -93,6 +88,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let lowered = self.lower_merged(flat, node, pos);
         self.opened.pop();
         self.close_loop(id, lowered)
+    }
+
+    /// Records that the `allOf` of a node became one schema.
+    pub(super) fn note_merged(&mut self, node: &'g Node<'g, 'd>, merged: NodeId) {
+        let all = node.rules.logic().map_or(&[][..], |logic| logic.all);
+        // What was made up of a union and what stands beside it is no `allOf` of the caller's.
+        if !all.is_empty() && node.source.is_some() {
+            let code = self.refusal_code(Kw::AllOf);
+            self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
+            self.note_unheard(node, all, merged);
+        }
     }
 
     /// Records the annotations of which only one is left where schemas are merged.
@@ -384,62 +390,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a description may say what a keyword of more than one word did.
     pub(super) fn may_tell(&self, fact: &str) -> bool {
         fact.len() <= LONGEST_CONDITION && self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
-    }
-
-    /// Keeps what conditions that cannot be said would have evaluated from being refused: their properties are declared where
-    /// all others are shut out, and where that is not all they evaluate, nothing is said of what is not evaluated.
-    fn declare_evaluated(&mut self, node: &mut Node<'g, 'd>, conditions: &[Condition<'d>]) {
-        let mut rules = node.rules.all();
-        if let Some(object) = rules.object.filter(|object| object.unevaluated.is_some()) {
-            let shut = object.additional.is_none() && object.unevaluated.is_some_and(|id| self.is_never(id));
-            let declared = if shut { self.declared_by(conditions) } else { None };
-            let object = if let Some(declared) = declared {
-                let mut properties = object.properties.to_vec();
-                for (key, ids) in declared {
-                    if !object.properties.iter().any(|(own, _)| *own == key) {
-                        properties.push((key, self.either(ids)));
-                    }
-                }
-                ObjectRules { properties: self.nodes.list(&properties), ..*object }
-            } else {
-                self.drop_rule(node, Kw::UnevaluatedProperties);
-                ObjectRules { unevaluated: None, ..*object }
-            };
-            rules.object = Some(self.nodes.keep(object));
-        }
-        if let Some(array) = rules.array.filter(|array| array.unevaluated.is_some()) {
-            self.drop_rule(node, Kw::UnevaluatedItems);
-            rules.array = Some(self.nodes.keep(ArrayRules { unevaluated: None, ..*array }));
-        }
-        *node = node.asking(rules, self.nodes);
-    }
-
-    /// The properties that the parts of conditions declare, each with all of its schemas; nothing where they evaluate more.
-    fn declared_by(&mut self, conditions: &[Condition<'d>]) -> Option<Vec<(&'d str, Vec<NodeId>)>> {
-        let mut declared: Vec<(&'d str, Vec<NodeId>)> = Vec::new();
-        for condition in conditions {
-            for part in [Some(condition.when), condition.then, condition.otherwise].into_iter().flatten() {
-                let flat = self.flatten(part);
-                let part = self.graph[flat];
-                let Some(rules) = part.rules.object() else {
-                    if part.evaluates_beside() {
-                        return None;
-                    }
-                    continue;
-                };
-                let more = rules.additional.is_some() || rules.unevaluated.is_some() || !rules.rare.patterns.is_empty();
-                if more || part.evaluates_beside() {
-                    return None;
-                }
-                for (key, id) in rules.properties {
-                    match declared.iter_mut().find(|(own, _)| own == key) {
-                        Some((_, ids)) => ids.push(*id),
-                        None => declared.push((*key, vec![*id])),
-                    }
-                }
-            }
-        }
-        Some(declared)
     }
 
     fn lower_not(&mut self, node: &mut Node<'g, 'd>, not: NodeId) {

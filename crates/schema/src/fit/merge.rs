@@ -421,7 +421,7 @@ impl Node<'_, '_> {
     }
 
     /// Whether the node speaks of what is not evaluated.
-    fn says_unevaluated(&self) -> bool {
+    pub(super) fn says_unevaluated(&self) -> bool {
         self.unevaluated().into_iter().any(|(_, says)| says)
     }
 

@@ -7,6 +7,7 @@ mod disjoint;
 mod edit;
 mod emit;
 mod entries;
+mod evaluated;
 mod guard;
 mod ladder;
 mod lower;
@@ -262,6 +263,7 @@ struct Mark {
     printed: Printed,
     deepest: u64,
     repeated: usize,
+    unheard: usize,
 }
 
 /// Counts of what was printed.
@@ -347,6 +349,8 @@ struct Lowerer<'g, 'd, 'c> {
     deepest: u64,
     /// What was printed so far of what has a budget.
     printed: Printed,
+    /// How much could not be said that evaluates parts of the value in hand.
+    unheard: usize,
     /// The budgets that cannot be mended, where there is a rung below.
     budgets: budget::Budgets,
     /// Merging makes no more nodes once there are this many.
@@ -452,6 +456,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             objects: 0,
             deepest: 0,
             printed: Printed::default(),
+            unheard: 0,
             budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { budget::ENDLESS },
             nodes_limit,
             steps_left: nodes_limit * 2,
@@ -525,6 +530,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             printed: self.printed,
             deepest: self.deepest,
             repeated: self.repeated,
+            unheard: self.unheard,
         }
     }
 
@@ -536,6 +542,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         self.relied.meanings.truncate(mark.meanings);
         self.unions.truncate(mark.unions);
         (self.printed, self.deepest, self.repeated) = (mark.printed, mark.deepest, mark.repeated);
+        self.unheard = mark.unheard;
         for taken in self.repeatable.drain(mark.inlined..) {
             self.inlined.remove(&taken);
         }

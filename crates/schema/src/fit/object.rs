@@ -156,7 +156,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 continue;
             }
             let wire = self.wire_key(node, key, pos, &mut names);
-            let (json, absent, lens, needed) = self.property(*id, must);
+            let (json, absent, lens, needed) = self.within(|own| own.property(*id, must));
             let json = self.told_its_name(json, key, wire);
             if needed {
                 own.required.push(Json::Str(wire));
@@ -167,7 +167,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
-        let rest = self.put_rest(node, rules, extra, &mut own, sheet);
+        let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, sheet));
         self.objects -= 1;
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
         self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut own.required);
@@ -559,7 +559,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut sheet.facts);
             }
         }
-        let mut evaluated = true;
         if !rules.rare.dependents.is_empty() {
             // A schema that is closed would shut out what it does not declare itself.
             if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten && !self.closes_unsaid() {
@@ -578,18 +577,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     map.into_iter().filter_map(|(key, id)| Some((key, self.lower_beside(id)?))).collect();
                 if said.len() < count {
                     self.drop_rule(node, Kw::DependentSchemas);
-                    evaluated = false;
+                    self.unheard += 1;
                 }
                 sheet.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
-                evaluated = false;
+                self.unheard += 1;
             }
         }
         if let Some(id) = rules.unevaluated.filter(|_| rules.says_unevaluated(node)) {
             // Where a word for all others is printed, nothing is left to be unevaluated.
             let open = sheet.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
-            let taken = evaluated && says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
+            let taken = says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
             let said = if taken { self.lower_beside(id) } else { None };
             match said {
                 Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
@@ -618,8 +617,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn drop_rule(&mut self, node: &Node<'g, 'd>, kw: Kw) {
+        self.drop_because(node, kw, "not taken");
+    }
+
+    pub(super) fn drop_because(&mut self, node: &Node<'g, 'd>, kw: Kw, why: &'static str) {
         let code = self.refusal_code(kw);
-        self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not taken");
+        self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, why);
     }
 
     /// The schema of a property whose key lost letters on the way, with the key in its description.
@@ -647,8 +650,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let stem = name.trim_end_matches('_');
         let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {
-            let declared = node.rules.object().into_iter().flat_map(|rules| rules.properties);
-            Names::of(declared.map(|(own, _)| (*own).to_owned()))
+            Names::of(node.rules.object().into_iter().flat_map(|rules| rules.names()).map(str::to_owned))
         });
         let unique = names.unique(name);
         let code = self.demand_code(demand);
@@ -666,9 +668,10 @@ fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) 
     let mut map: Vec<(&'d str, Vec<Json<'d>>)> = Vec::with_capacity(rules.rare.needs.len());
     let mut places = foldhash::HashMap::default();
     for (key, names) in rules.rare.needs {
-        let place = *places.entry(*key).or_insert(map.len());
+        let key = wire(key);
+        let place = *places.entry(key).or_insert(map.len());
         if place == map.len() {
-            map.push((wire(key), Vec::new()));
+            map.push((key, Vec::new()));
         }
         let Some((_, list)) = map.get_mut(place) else { continue };
         for name in *names {

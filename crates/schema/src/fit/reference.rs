@@ -56,6 +56,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         // Some dialects take anything beside a reference.
         if !bare
             && beside_ok
+            // What is not evaluated depends on what is referred to.
+            && !node.says_unevaluated()
             && self.caps.accepts(Kw::AllOf)
             && let Some(referred) = self.refer_beside(target, node, pos)
         {
@@ -165,6 +167,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.take_back(mark);
             return None;
         };
+        if let Some(pointer) = referred.json.get(self.words.reference.name()).and_then(Json::as_str) {
+            self.note_reference(node, pointer);
+        }
         Some(Lowered { json: Json::Obj(self.arena.extended(members, more)), lens: referred.lens, null: false })
     }
 
@@ -220,7 +225,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let node = self.graph[target];
         // A definition that is itself a reference with something beside it is merged, never referred to again.
         let flat = if node.target.is_some() { self.flatten(target) } else { target };
-        if flat == target { self.lower_unopened(target, pos) } else { self.lower(flat, pos) }
+        if flat == target {
+            return self.lower_unopened(target, pos);
+        }
+        self.note_unheard(node, node.target.as_slice(), flat);
+        self.lower(flat, pos)
     }
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
@@ -231,6 +240,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower(target, pos);
         }
         let flat = self.flatten(target);
+        self.note_merged(self.graph[target], flat);
         self.lower(flat, pos)
     }
 
@@ -294,6 +304,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower_loop(if self.refs == Refs::Keep { known_as } else { id });
         }
         let flat = self.flatten(id);
+        self.note_unheard(node, &[target], flat);
         let merged = self.graph[flat];
         self.opened.push(known_as);
         let lowered = self.repeat(|own| own.lower_merged(flat, merged, pos));

@@ -28,6 +28,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.take_back(mark);
             return self.lower_wrapped(Demand::UnionAlone);
         }
+        let mark = self.mark();
         let flat = self.flatten(root);
         let node = self.graph[flat];
         let node = self.without_negations(node, Pos::Root);
@@ -40,6 +41,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.note_flattened(root, flat);
             return lowered;
         }
+        self.take_back(mark);
+        self.root_facts.clear();
+        self.root_wants.clear();
         self.lower_wrapped(Demand::RootObject)
     }
 
@@ -47,14 +51,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn note_flattened(&mut self, root: NodeId, flat: NodeId) {
         let node = self.graph[root];
         let code = self.demand_code(Demand::RootObject);
-        if node.target.is_some() {
+        if self.follow(root).is_some() {
             self.change(&code, node.place, Kw::Ref, Action::Inlined, Effect::Same, "replaced by what it refers to");
         }
-        let all = node.rules.logic().map_or(&[][..], |logic| logic.all);
-        if !all.is_empty() {
-            self.change(&code, node.place, Kw::AllOf, Action::Merged, Effect::Same, "merged into one schema");
-            self.note_unheard(node, all, flat);
-        }
+        self.note_merged(node, flat);
     }
 
     /// What the caller's values are, as a whole.

@@ -126,20 +126,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, detail);
     }
 
-    /// Records that what is not evaluated is judged in each branch by itself, though a value may fit several.
-    fn note_evaluated(&mut self, node: &'g Node<'g, 'd>, union: &Union) {
-        if union.exactly_one || union.branches.len() < 2 || self.apart(union.branches) == Apart::Proven {
-            return;
-        }
-        for (kw, says) in node.unevaluated() {
-            if says {
-                let code = self.refusal_code(kw);
-                let detail = "what fits several branches may have what one of them declares";
-                self.change(&code, node.place, kw, Action::Merged, Effect::Narrower, detail);
-            }
-        }
-    }
-
     /// Says that a value is of one of these kinds.
     pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         let mut null = false;
@@ -443,17 +429,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// What the branches of a union say of themselves, where one schema stands for all of them.
     fn told_of_branches(&mut self, branches: &[NodeId]) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut said: Vec<String> = Vec::new();
+        let code = self.refusal_code(Kw::AnyOf);
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
-            let text = [Kw::Description, Kw::Title].into_iter().find_map(|kw| node.note(kw)?.as_str());
+            let Some((kw, text)) =
+                [Kw::Description, Kw::Title].into_iter().find_map(|kw| Some((kw, node.note(kw)?.as_str()?)))
+            else {
+                continue;
+            };
             let value = node.rules.values().filter(|values| values.len() == 1).and_then(|values| values.first());
-            said.extend(text.map(|text| value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"))));
+            let told = value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
+            if said.contains(&told) {
+                continue;
+            }
+            said.push(told);
+            if !self.may_tell(&format!("({})", said.join("; "))) {
+                said.pop();
+                self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "one schema stands for all branches");
+            }
         }
-        said.dedup();
-        let fact = format!("({})", said.join("; "));
-        if said.is_empty() || !self.may_tell(&fact) { Vec::new() } else { vec![fact] }
+        if said.is_empty() { Vec::new() } else { vec![format!("({})", said.join("; "))] }
     }
 
     /// An object that stands for what a node asks, with its annotations.
@@ -488,17 +485,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let mut rules = Rules::default();
-        if types == Types::OBJECT {
+        if nodes.iter().all(|node| node.rules.values().is_some()) {
+            let mut distinct = Distinct::default();
+            let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
+            let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
+            rules.values = Some(self.nodes.list(&values));
+        } else if types == Types::OBJECT {
             rules.object = Some(self.nodes.keep(self.join_objects(&nodes)));
         } else if types == Types::ARRAY {
             let items = self.join_items(&nodes);
             let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
-        } else if nodes.iter().all(|node| node.rules.values().is_some()) {
-            let mut distinct = Distinct::default();
-            let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
-            let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
-            rules.values = Some(self.nodes.list(&values));
         }
         Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
     }
@@ -616,8 +613,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let json = lowered.json;
         let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
             || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
-        let says = self.caps.accepts(Kw::Description) && !facts.is_empty() && !alone;
-        if says { Lowered { json: with_fact(json, &facts.join(" "), self.arena), ..lowered } } else { lowered }
+        if !self.caps.accepts(Kw::Description) || facts.is_empty() {
+            return lowered;
+        }
+        let fact = facts.join(" ");
+        let arena = self.arena;
+        let Some(branches) = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).filter(|_| alone) else {
+            return if alone { lowered } else { Lowered { json: with_fact(json, &fact, arena), ..lowered } };
+        };
+        // Nothing may stand beside the union, so each branch says it.
+        let told = |branch: &Json<'d>| Lowered { json: *branch, ..lowered };
+        let branches: Vec<Json<'d>> = branches.iter().map(|branch| self.with_facts(told(branch), facts).json).collect();
+        Lowered { json: arena.with(json, Kw::AnyOf.name(), arena.arr(&branches)), ..lowered }
     }
 
     /// Puts a union's description on the one schema that is left of it.

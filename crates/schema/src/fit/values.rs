@@ -22,7 +22,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let detail = "whether a listed value meets the other rules cannot be told";
             self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
         }
-        if node.types.is_some_and(|own| own.count() > 1) && (self.splits_values() || kinds_of(&values).len() == 1) {
+        let listed = node.written(Kw::Type).is_some() && node.types.is_some_and(|own| own.count() > 1);
+        if listed && (self.splits_values() || kinds_of(&values).len() == 1) {
             let code = self.demand_code(Demand::EnumTyped);
             let detail = "said by the types of the listed values";
             self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, detail);

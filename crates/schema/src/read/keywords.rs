@@ -1,7 +1,7 @@
 //! What each keyword contributes to a node, in every form that drafts and generators write it.
 
 use super::resolve::Scope;
-use super::{Draft, Reader, close};
+use super::{Draft, Reader, close, is_schema};
 use crate::arena::Arena;
 use crate::error::ReadError;
 use crate::graph::{
@@ -100,6 +100,12 @@ impl<'g, 'd> Sketch<'g, 'd> {
     }
 }
 
+/// The type of a name, also where that is none of JSON Schema's.
+pub(super) fn type_named(name: &str) -> Option<Types> {
+    let other = || OTHER_TYPE_NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|row| row.1);
+    Types::named(name).or_else(other)
+}
+
 /// Whether a `ref` is meant as a reference: it is in no draft, and people use the word for other things.
 fn is_open_reference(value: &Json<'_>) -> bool {
     value
@@ -125,6 +131,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         let scope = self.enter(json, place, scope);
         let notes = self.notes.len();
         let mut in_snake_case = KwSet::default();
+        let mut asked = KwSet::default();
         // A key that is a keyword as it stands has no underscore.
         for (key, _) in members.iter().filter(|(key, _)| Kw::of(key).is_none()) {
             in_snake_case = Kw::of_snake_case(key).map_or(in_snake_case, |kw| in_snake_case.with(kw));
@@ -150,11 +157,15 @@ impl<'g, 'd> Reader<'g, 'd> {
             }
             if !shadowed {
                 self.keyword(kw, value, &mut sketch, scope)?;
+                // The mark of draft 3 is said by the object around the property.
+                if kw != Kw::Required || value.as_bool().is_none() {
+                    asked.insert(kw);
+                }
             }
         }
         sketch.node.notes = close(&mut self.notes, notes, self.arena);
         let node = self.assemble(&mut sketch, scope)?;
-        self.tell_of_others(&node, members, place);
+        self.tell_of_others(&node, asked, place);
         Ok(node)
     }
 
@@ -175,8 +186,9 @@ impl<'g, 'd> Reader<'g, 'd> {
             Holds::Flag => kw.annotates() && value.as_bool().is_none(),
             Holds::Values => kw.annotates() && value.as_arr().is_none(),
             Holds::Names => kw.annotates() && !value.as_arr().is_some_and(are_distinct_names),
-            Holds::Schema
-            | Holds::SchemaList
+            // What is excluded, or asked about, cannot be anything.
+            Holds::Schema => matches!(kw, Kw::Not | Kw::If | Kw::Then | Kw::Else) && !is_schema(value),
+            Holds::SchemaList
             | Holds::SchemaMap
             | Holds::SchemaOrNamesMap
             | Holds::TypeNames
@@ -372,6 +384,10 @@ impl<'g, 'd> Reader<'g, 'd> {
             Kw::AllOf | Kw::AnyOf | Kw::OneOf => {
                 if let Some(branches) = value.as_arr().filter(|branches| !branches.is_empty()) {
                     let branches = self.children(branches, kw, place, scope)?;
+                    // Where no branch says anything, nothing is asked.
+                    if branches.is_empty() {
+                        return Ok(());
+                    }
                     if kw == Kw::AllOf {
                         let logic = sketch.logic.get_or_insert_default();
                         logic.all = arena.extended(logic.all, branches);
@@ -487,7 +503,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         if let Some(rules) = &mut sketch.array
             && rules.items.is_none()
             && rules.contains.is_empty()
-            && sketch.logic.is_none()
+            && sketch.logic.is_none_or(|logic| Logic { nots: &[], ..logic }.is_silent())
             && sketch.node.target.is_none()
             && let Some(rest) = rules.unevaluated.take()
         {
@@ -565,13 +581,12 @@ impl<'g, 'd> Reader<'g, 'd> {
                 }
                 return Ok(false);
             };
-            let other = || OTHER_TYPE_NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|row| row.1);
             if let Some(own) = Types::named(name) {
                 if Types::spelled(name).is_none() {
                     self.rewritten("READ-TYPE", place, Kw::Type, format!("`{name}` is written in small letters"));
                 }
                 types = types.or(own);
-            } else if let Some(own) = other() {
+            } else if let Some(own) = type_named(name) {
                 let detail = format!("`{name}` is taken for the type it stands for");
                 self.rewritten("READ-TYPE", place, Kw::Type, detail);
                 types = types.or(own);

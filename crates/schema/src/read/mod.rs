@@ -18,7 +18,7 @@ use crate::arena::Arena;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Graph, Node, NodeId, Note};
 use crate::json::{Bounds, Json, Member};
-use crate::keyword::Kw;
+use crate::keyword::{Kw, KwSet};
 use crate::place::{Place, Places, ROOT, Spelled, Step};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
@@ -237,7 +237,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     /// What stands where a schema must: the name of a type for that type, anything else for any value. One slip does not take the
     /// schemas around it away.
     fn read_other(&mut self, json: &Json<'_>, place: Place) -> Node<'g, 'd> {
-        let types = json.as_str().and_then(Types::named);
+        let types = json.as_str().and_then(keywords::type_named);
         let (action, effect, detail) = if types.is_some() {
             (Action::Rewritten, Effect::Same, "the name of a type stands for its schema".to_owned())
         } else {
@@ -292,13 +292,11 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     /// Notes the keywords that speak of values which the type beside them refuses: they are not printed again.
-    fn tell_of_others(&mut self, node: &Node<'_, '_>, members: &[Member<'_>], place: Place) {
-        let Some(types) = node.types.filter(|types| node.speaks_of_others(*types)) else { return };
-        for kw in members.iter().filter_map(|(key, _)| Kw::of(key)) {
-            if !kw.row().speaks_of.meets(types) {
-                let detail = "it speaks of values that the type refuses";
-                self.change("READ-FOREIGN", place, kw.name(), Action::Dropped, Effect::Same, detail);
-            }
+    fn tell_of_others(&mut self, node: &Node<'_, '_>, asked: KwSet, place: Place) {
+        let Some(types) = node.types.filter(|types| !asked.and(KwSet::foreign_to(*types)).is_empty()) else { return };
+        for kw in asked.and(KwSet::foreign_to(types)).iter() {
+            let detail = "it speaks of values that the type refuses";
+            self.change("READ-FOREIGN", place, kw.name(), Action::Dropped, Effect::Same, detail);
         }
     }
 
@@ -318,6 +316,11 @@ impl<'g, 'd> Reader<'g, 'd> {
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
             let at = self.places.step(at, Step::Index(index));
+            if kw != Kw::PrefixItems && kw != Kw::Items && !is_schema(item) {
+                let detail = format!("{} stands where a schema must, and is left out", kind(item));
+                self.change("READ-MALFORMED", at, "", Action::Dropped, Effect::Same, detail);
+                continue;
+            }
             let id = self.read(item, at, scope)?;
             self.ids.push(id);
         }
@@ -358,6 +361,11 @@ fn close<'g, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'g Arena) -> &'g
     let list = arena.list(items.get(start..).unwrap_or_default());
     items.truncate(start);
     list
+}
+
+/// Whether something may stand for a schema.
+fn is_schema(json: &Json<'_>) -> bool {
+    matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().and_then(keywords::type_named).is_some()
 }
 
 fn kind(json: &Json<'_>) -> &'static str {

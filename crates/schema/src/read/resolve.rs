@@ -111,7 +111,8 @@ fn collect_references(json: &Json<'_>, base: &str, found: &mut Vec<String>) {
                 match (Kw::of(key), value.as_str()) {
                     (Some(Kw::Ref | Kw::DynamicRef), Some(reference)) => {
                         let uri = reference.split('#').next().unwrap_or(reference);
-                        let uri = if uri.is_empty() || uri.starts_with('/') { String::new() } else { join(&base, uri) };
+                        let pointer = uri.is_empty() || (uri.starts_with('/') && base.is_empty());
+                        let uri = if pointer { String::new() } else { join(&base, uri) };
                         found.extend(Some(uri).filter(|uri| uri.contains("://")));
                     }
                     _ => collect_references(value, &base, found),
@@ -453,12 +454,17 @@ fn without_dots(uri: &str) -> String {
     let (scheme, rest) = uri.split_once("://").map_or(("", uri), |(scheme, rest)| (scheme, rest));
     let mut steps: Vec<&str> = Vec::new();
     for step in rest.split('/') {
+        // The authority stays, and so does the slash at the beginning.
+        let first = steps.len() == 1 && (!scheme.is_empty() || steps == [""]);
         match step {
             "." => {}
-            // The authority stays.
-            ".." if steps.len() > 1 || scheme.is_empty() => _ = steps.pop(),
+            ".." if first => {}
+            ".." => _ = steps.pop(),
             _ => steps.push(step),
         }
+    }
+    if rest.ends_with("/.") || rest.ends_with("/..") || rest == "." || rest == ".." {
+        steps.push("");
     }
     let mark = if scheme.is_empty() { "" } else { "://" };
     format!("{}{mark}{}", scheme.to_ascii_lowercase(), steps.join("/"))

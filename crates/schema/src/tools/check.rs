@@ -74,10 +74,9 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         (ruling, Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
         (dialect, Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
     ];
-    // Beside a tool that says whether it is strict, one that does not is not.
-    let said = list.tools.iter().any(|entry| entry.strict.is_some());
+    // Beside a tool that is said to be strict, one of which nothing is said is not.
     let flagged = list.tools.iter().filter(|entry| entry.strict == Some(true)).count();
-    let mixed = said && flagged > 0 && flagged < list.tools.len();
+    let mixed = flagged > 0 && flagged < list.tools.len();
     let uniform = rows(ruling, Demand::UniformStrict).filter(|_| mixed).map(|row| (row, strict.len() as u64));
     let over = sums.into_iter().flat_map(|(ruling, demand, sum)| {
         rows(ruling, demand).filter(move |row| exceeds(row, sum)).map(move |row| (row, sum))

@@ -254,8 +254,8 @@ impl Layout {
             None => (map, at.to_owned(), Map::new()),
         };
         let has_schema = self.schema.iter().any(|key| holder.contains_key(*key));
-        // What stands among tools and has a tool's schema is one whose name was forgotten.
-        let forgotten = || (setting == Setting::InList && has_schema).then_some("");
+        // What stands among tools and has a tool's schema is one whose name was forgotten: it is known by its place.
+        let forgotten = || (setting == Setting::InList && has_schema).then_some(at);
         let name = holder.get(NAME).and_then(Value::as_str).or_else(forgotten)?.to_owned();
         let key = self.schema.iter().find(|key| holder.contains_key(**key)).or(self.schema.first())?;
         let mut schema_at = format!("{holder_at}/{key}");

@@ -156,12 +156,14 @@ fn hosted_tools_stay_with_the_endpoint_that_runs_them() {
 #[test]
 fn a_tool_whose_name_was_forgotten_is_found_and_gets_one() {
     let closed = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    let list = json!({"tools": [{"name": "ok", "inputSchema": closed}, {"nme": "typo", "inputSchema": closed}]});
+    let [typo, number] = [json!({"nme": "typo", "inputSchema": closed}), json!({"name": 5, "inputSchema": closed})];
+    let list = json!({"tools": [{"name": "ok", "inputSchema": closed}, typo, number]});
     let list = read_tools(&list).expect("a list");
     let found = check_tools(&list, target("openai-strict"));
-    assert_eq!(found.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(), ["/tools/1/name"]);
+    assert_eq!(found.iter().map(|one| one.at.as_str()).collect::<Vec<_>>(), ["/tools/1/name", "/tools/2/name"]);
     let fitted = fit_tools(&list, target("openai-strict"), &FitOptions::default());
-    assert!(fitted.tools[1].name.starts_with("tool_"), "{}", fitted.tools[1].name);
+    let names: Vec<_> = fitted.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert!(names[0] == "ok" && names[1].contains("tools_1") && names[2].contains("tools_2"), "{names:?}");
     assert!(read_tools(&json!({"inputSchema": closed})).is_none(), "alone, nothing says that it is a tool");
 }
 

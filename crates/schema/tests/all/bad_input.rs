@@ -138,7 +138,9 @@ fn a_value_where_a_schema_must_stand_is_told_with_its_place_and_nothing_else_is_
         (json!({"type": "object", "properties": {"b/c": 3}}), "/properties/a/properties/b~1c", Effect::Wider),
         (json!({"type": "object", "properties": {"b": null}}), "/properties/a/properties/b", Effect::Same),
         (json!({"anyOf": [{"type": "integer"}, "null"]}), "/properties/a/anyOf/1", Effect::Same),
-        (json!({"anyOf": [{"type": "integer"}, "no type"]}), "/properties/a/anyOf/1", Effect::Wider),
+        (json!({"anyOf": [{"type": "integer"}, "no type"]}), "/properties/a/anyOf/1", Effect::Same),
+        (json!({"oneOf": [{"type": "integer"}, null]}), "/properties/a/oneOf/1", Effect::Same),
+        (json!({"not": 3}), "/properties/a", Effect::Wider),
         (json!({"type": "array", "items": "string"}), "/properties/a/items", Effect::Same),
         (json!({"type": "object", "additionalProperties": ["a"]}), "/properties/a/additionalProperties", Effect::Wider),
     ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use polywire_schema::{FitOptions, Slot, check, dialect, dialects};
+use polywire_schema::{Change, FitOptions, Slot, check, dialect, dialects};
 use serde_json::Value;
 
 use crate::judge::{assert_no_faults, fit_by_the_laws};
@@ -33,8 +33,31 @@ impl Case {
         codes.iter().map(|code| code.as_str().expect("a code").to_owned()).collect()
     }
 
+    /// The changes that must be told, among others.
+    fn told(&self) -> impl Iterator<Item = Told<'_>> {
+        let rows = self.value.get("changes").and_then(Value::as_array).into_iter().flatten();
+        rows.map(|row| {
+            let part = |index: usize| row[index].as_str().expect("code, place and effect of a change");
+            Told { code: part(0), at: part(1), effect: part(2) }
+        })
+    }
+
     fn fault(&self, said: &str) -> String {
         format!("{}.jsonl:{}: {}: {said}", self.id, self.line, self.value["why"])
+    }
+}
+
+/// A change as a case names it.
+#[derive(Debug)]
+struct Told<'v> {
+    code: &'v str,
+    at: &'v str,
+    effect: &'v str,
+}
+
+impl Told<'_> {
+    fn is(&self, change: &Change) -> bool {
+        *change.code == *self.code && change.at == self.at && change.effect.to_string() == self.effect
     }
 }
 
@@ -101,6 +124,9 @@ fn every_case_fits_by_the_laws() {
             Err(broken) => faults.push(case.fault(&broken.to_string())),
             Ok(fitted) => {
                 let schema: Value = serde_json::from_str(&fitted.schema).expect("JSON");
+                for told in case.told().filter(|told| !fitted.changes.iter().any(|own| told.is(own))) {
+                    faults.push(case.fault(&format!("{told:?} is not among {:?}", fitted.changes)));
+                }
                 if case.value.get("fitted").is_some_and(|expected| *expected != schema) {
                     faults.push(case.fault(&format!("expected {}\n  fitted {schema}", case.value["fitted"])));
                 }
