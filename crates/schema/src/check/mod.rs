@@ -247,7 +247,7 @@ struct Checker<'c, 'j> {
     dialect: &'c Dialect,
     caps: &'c Caps,
     rules: &'c [RuleRow],
-    case: Option<well_formed::Case>,
+    lenience: Option<well_formed::Lenience>,
     slot: Slot,
     subject: Subject<'c>,
     depth: Depth,
@@ -264,7 +264,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            case: well_formed::case_of(rules),
+            lenience: well_formed::lenience_of(rules),
             rules,
             slot,
             subject,
@@ -304,7 +304,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             self.judge_other(json, spot, stand);
             return;
         };
-        let seen = Seen::new(members, self.case);
+        let seen = Seen::new(members, self.lenience);
         self.judge(&seen, spot, stand);
         if self.done() {
             return;

@@ -2,7 +2,7 @@
 
 use super::budget::LONG_ENUM;
 use super::text::Blanks;
-use super::well_formed::{Case, fits};
+use super::well_formed::{Lenience, fits};
 use super::{Checker, Spot, Stand};
 use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
@@ -87,7 +87,7 @@ const LOOKED_AT: [Kw; 16] = [
 
 impl<'j> Seen<'j> {
     #[inline]
-    pub(super) fn new(members: &'j [Member<'j>], case: Option<Case>) -> Self {
+    pub(super) fn new(members: &'j [Member<'j>], lenience: Option<Lenience>) -> Self {
         let mut seen = Self {
             members,
             keywords: KwSet::default(),
@@ -102,7 +102,7 @@ impl<'j> Seen<'j> {
                 continue;
             };
             seen.keywords.insert(kw);
-            if case.is_some_and(|case| !fits(kw, value, case)) {
+            if lenience.is_some_and(|lenience| !fits(kw, value, lenience)) {
                 seen.form = Form::Bad;
             }
             if let Some(at) = seen.at.get_mut(usize::from(place_of(kw))) {
@@ -194,8 +194,8 @@ impl<'j> Checker<'_, 'j> {
         if seen.keywords.has(Kw::PatternProperties) && self.caps.accepts(Kw::PatternProperties) {
             self.judge_pattern_keys(members, spot);
         }
-        if let Some(case) = self.case.filter(|_| seen.form == Form::Bad) {
-            self.judge_form(members, spot, case);
+        if let Some(lenience) = self.lenience.filter(|_| seen.form == Form::Bad) {
+            self.judge_form(members, spot, lenience);
         }
         let may_break = may_break(seen, stand, self);
         debug_assert!(

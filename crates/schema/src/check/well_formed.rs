@@ -8,10 +8,10 @@ use crate::keyword::{Holds, Kw};
 use crate::types::Types;
 
 impl Checker<'_, '_> {
-    pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>, case: Case) {
+    pub(super) fn judge_form(&mut self, members: &[Member<'_>], spot: &Spot<'_>, lenience: Lenience) {
         for (key, value) in members {
             let Some(kw) = Kw::of(key) else { continue };
-            if fits(kw, value, case) {
+            if fits(kw, value, lenience) {
                 continue;
             }
             for row in self.rows(Demand::WellFormed) {
@@ -22,23 +22,25 @@ impl Checker<'_, '_> {
     }
 }
 
-/// How type names may be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
-    Lower,
-    Any,
+/// What is taken besides what the meta-schema says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lenience {
+    /// Names of types in capitals.
+    capitals: bool,
+    /// Counts in quotes.
+    quoted_counts: bool,
 }
 
-/// How type names may be written, where anything is asked of the form at all.
-pub(super) fn case_of(rules: &[RuleRow]) -> Option<Case> {
-    let mut rows = rules.iter().filter(|row| row.demand == Demand::WellFormed).peekable();
-    rows.peek()?;
-    let any = rows.all(|row| row.allow.iter().any(|name| name == "upper-case-types"));
-    Some(if any { Case::Any } else { Case::Lower })
+/// What is taken of the form, where anything is asked of it at all.
+pub(super) fn lenience_of(rules: &[RuleRow]) -> Option<Lenience> {
+    let rows = || rules.iter().filter(|row| row.demand == Demand::WellFormed);
+    let allowed = |word: &str| rows().all(|row| row.allow.iter().any(|name| name == word));
+    rows().next()?;
+    Some(Lenience { capitals: allowed("upper-case-types"), quoted_counts: allowed("quoted-counts") })
 }
 
 /// Whether a keyword holds what it should.
-pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
+pub(super) fn fits(kw: Kw, value: &Json<'_>, lenience: Lenience) -> bool {
     match kw.row().holds {
         // Values that are schemas themselves are judged as such when the walk reaches them.
         Holds::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),
@@ -46,9 +48,9 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
         Holds::SchemaList => matches!(value, Json::Arr(items) if !items.is_empty()),
         Holds::SchemaMap => matches!(value, Json::Obj(_)),
         Holds::TypeNames => match value {
-            Json::Str(_) => is_type(value, case),
+            Json::Str(_) => is_type(value, lenience),
             Json::Arr(names) => {
-                !names.is_empty() && names.iter().all(|name| is_type(name, case)) && are_distinct_texts(names)
+                !names.is_empty() && names.iter().all(|name| is_type(name, lenience)) && are_distinct_texts(names)
             }
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
         },
@@ -57,9 +59,8 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, case: Case) -> bool {
             value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names)))
         }
         Holds::Count => {
-            // Where type names may be in capitals, the parser takes a count in quotes too.
-            let quoted = || case == Case::Any && value.as_str().is_some_and(|text| text.parse::<u64>().is_ok());
-            value.as_count().is_some() || quoted()
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            value.as_count().is_some() || (lenience.quoted_counts && value.as_str().is_some_and(digits))
         }
         Holds::Number => {
             let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
@@ -85,11 +86,8 @@ fn wanted(kw: Kw) -> &'static str {
     }
 }
 
-fn is_type(name: &Json<'_>, case: Case) -> bool {
-    let named = match case {
-        Case::Lower => Types::spelled,
-        Case::Any => Types::named,
-    };
+fn is_type(name: &Json<'_>, lenience: Lenience) -> bool {
+    let named = if lenience.capitals { Types::named } else { Types::spelled };
     name.as_str().and_then(named).is_some()
 }
 

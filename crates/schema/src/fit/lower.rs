@@ -18,8 +18,8 @@ const MAX_DEPTH: usize = 64;
 /// Unions within unions beyond this depth may hold values of any type.
 const MAX_TYPING: usize = 100;
 
-/// A condition or exclusion with a longer text is not put into a description.
-const LONGEST_CONDITION: usize = 240;
+/// A rule with a longer text is not put into a description.
+const LONGEST_FACT: usize = 240;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Says a node in the dialect.
@@ -389,7 +389,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether a description may say what a keyword of more than one word did.
     pub(super) fn may_tell(&self, fact: &str) -> bool {
-        fact.len() <= LONGEST_CONDITION && self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
+        fact.len() <= LONGEST_FACT && self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
     }
 
     fn lower_not(&mut self, node: &mut Node<'g, 'd>, not: NodeId) {

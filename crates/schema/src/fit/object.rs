@@ -201,7 +201,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (true, false) => Keys::AsWritten,
             (true, true) => Keys::AndValuesAsWritten,
         };
-        self.put_object_counts(node, rules, keys, &own, sheet);
+        self.put_object_rules(node, rules, keys, &own, sheet);
         // Most objects travel as they are, and nothing has to be told of them.
         if !plain {
             let fields = own.named().map(|(field, wire)| field.field(wire)).collect();
@@ -524,8 +524,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    /// What is asked of the keys of an object as a whole; it can be said where the wire has the same keys.
-    fn put_object_counts(
+    /// What is asked of an object beside its properties: of its keys as a whole, of what depends on one, and of the rest.
+    fn put_object_rules(
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
@@ -650,7 +650,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let stem = name.trim_end_matches('_');
         let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {
-            Names::of(node.rules.object().into_iter().flat_map(|rules| rules.names()).map(str::to_owned))
+            Names::of(node.rules.object().into_iter().flat_map(ObjectRules::names).map(str::to_owned))
         });
         let unique = names.unique(name);
         let code = self.demand_code(demand);
