@@ -25,8 +25,8 @@ impl Checker<'_, '_> {
 /// What is taken besides what the meta-schema says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lenience {
-    /// Names of types in capitals.
-    capitals: bool,
+    /// The types by the names that are taken: some take them in capitals.
+    named: fn(&str) -> Option<Types>,
     /// Counts in quotes.
     quoted_counts: bool,
 }
@@ -36,7 +36,8 @@ pub(super) fn lenience_of(rules: &[RuleRow]) -> Option<Lenience> {
     let rows = || rules.iter().filter(|row| row.demand == Demand::WellFormed);
     let allowed = |word: &str| rows().all(|row| row.allow.iter().any(|name| name == word));
     rows().next()?;
-    Some(Lenience { capitals: allowed("upper-case-types"), quoted_counts: allowed("quoted-counts") })
+    let named = if allowed("upper-case-types") { Types::named } else { Types::spelled };
+    Some(Lenience { named, quoted_counts: allowed("quoted-counts") })
 }
 
 /// Whether a keyword holds what it should.
@@ -87,8 +88,7 @@ fn wanted(kw: Kw) -> &'static str {
 }
 
 fn is_type(name: &Json<'_>, lenience: Lenience) -> bool {
-    let named = if lenience.capitals { Types::named } else { Types::spelled };
-    name.as_str().and_then(named).is_some()
+    name.as_str().and_then(lenience.named).is_some()
 }
 
 fn is_names(names: &[Json<'_>]) -> bool {
