@@ -200,6 +200,17 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Whether a key anywhere within begins so.
+    pub(crate) fn has_key_like(&self, start: &str) -> bool {
+        match self {
+            Self::Obj(members) => {
+                members.iter().any(|(key, value)| key.starts_with(start) || value.has_key_like(start))
+            }
+            Self::Arr(items) => items.iter().any(|item| item.has_key_like(start)),
+            Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) => false,
+        }
+    }
+
     /// Whether two values are equal as JSON Schema sees it: `1` and `1.0` are one number, key order does not count.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {

@@ -1,8 +1,6 @@
 //! The one table of JSON Schema keywords: what each holds, which type it speaks of, and what becomes of it when it must
 //! go. Only this file names keywords as text; everything else says [`Kw`].
 
-use std::sync::LazyLock;
-
 use crate::types::Types;
 
 /// What stands behind a keyword.
@@ -258,20 +256,33 @@ impl KwSet {
 
     /// The keywords that ask something only of values that are of none of these types.
     pub(crate) fn foreign_to(types: Types) -> Self {
-        static SPEAKING: LazyLock<[(Types, KwSet); 4]> = LazyLock::new(|| {
-            let content = [Kw::ContentEncoding, Kw::ContentMediaType, Kw::ContentSchema];
-            let asks = |row: &&Row| !row.kw.annotates() && !content.contains(&row.kw);
-            let of =
-                |types: Types| TABLE.iter().filter(asks).filter(move |row| row.speaks_of == types).map(|row| row.kw);
-            [Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT].map(|types| (types, of(types).collect()))
-        });
-        let foreign = SPEAKING.iter().filter(|(own, _)| !own.meets(types));
-        foreign.fold(Self::NONE, |all, (_, keywords)| all.or(*keywords))
+        const NUMBERS: KwSet = asking_of(Types::NUMBER);
+        const TEXTS: KwSet = asking_of(Types::STRING);
+        const LISTS: KwSet = asking_of(Types::ARRAY);
+        const OBJECTS: KwSet = asking_of(Types::OBJECT);
+        let of = |own: Types, keywords: Self| if own.meets(types) { Self::NONE } else { keywords };
+        let scalars = of(Types::NUMBER, NUMBERS).or(of(Types::STRING, TEXTS));
+        scalars.or(of(Types::ARRAY, LISTS)).or(of(Types::OBJECT, OBJECTS))
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = Kw> {
         TABLE.iter().map(|row| row.kw).filter(move |kw| self.has(*kw))
     }
+}
+
+/// The keywords that ask something of values of one type alone. What a text contains is annotated, not asked.
+const fn asking_of(types: Types) -> KwSet {
+    let mut set = KwSet::NONE;
+    let mut rest = TABLE;
+    while let Some((row, after)) = rest.split_first() {
+        let content = matches!(row.kw, Kw::ContentEncoding | Kw::ContentMediaType | Kw::ContentSchema);
+        let asks = matches!(row.role, Role::Structure | Role::Limit) && !content;
+        if asks && types.has(row.speaks_of) {
+            set = set.with(row.kw);
+        }
+        rest = after;
+    }
+    set
 }
 
 impl FromIterator<Kw> for KwSet {

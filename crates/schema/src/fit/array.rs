@@ -134,7 +134,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         for (index, contains) in rules.contains.iter().enumerate() {
-            let said = index == 0 && self.caps.accepts(Kw::Contains) && self.keeps_values(sheet.lens);
+            // Where nothing can say that none is needed, one would be.
+            let needless = contains.min == Some(0) && !self.caps.accepts(Kw::MinContains);
+            let said = index == 0 && self.caps.accepts(Kw::Contains) && !needless && self.keeps_values(sheet.lens);
             // What is counted must be neither more nor less.
             let inner = match contains.max {
                 _ if !said => None,

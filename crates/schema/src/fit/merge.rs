@@ -60,7 +60,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             parts.push(*asked);
         }
+        if let Some(([base], branches)) = parts.split_at_mut_checked(1)
+            && all.first().is_some_and(|first| self.is_base(*first))
+        {
+            for branch in branches {
+                *base = base.heard_by(branch, self.nodes);
+            }
+        }
         let merged = self.meet_all(parts);
+        if let Some(entry) = &merged {
+            own = own.heard_by(entry, self.nodes);
+        }
         let merged = match merged {
             // R-A13: the keys of a lone entry win; R-A12: the siblings of a reference win.
             Some(entry) if single => self.meet(entry, own),
@@ -412,7 +422,18 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-impl Node<'_, '_> {
+impl<'g> Node<'g, '_> {
+    /// The same without what it says of what is not evaluated, where a part of it evaluates all that is left.
+    fn heard_by(self, part: &Self, arena: &'g Arena) -> Self {
+        let mut rules = self.rules.all();
+        let [objects, lists] = part.unevaluated().map(|(_, says)| says);
+        rules.object =
+            rules.object.map(|own| if objects { arena.keep(ObjectRules { unevaluated: None, ..*own }) } else { own });
+        rules.array =
+            rules.array.map(|own| if lists { arena.keep(ArrayRules { unevaluated: None, ..*own }) } else { own });
+        if objects || lists { self.asking(rules, arena) } else { self }
+    }
+
     /// The keywords of what is not evaluated, and whether they are there.
     pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
         let objects = self.rules.object().is_some_and(|rules| rules.unevaluated.is_some());

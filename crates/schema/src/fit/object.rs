@@ -136,6 +136,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(node, rules);
+        if rules.additional.is_none() && rules.unevaluated.is_some() && !node.evaluates_beside() {
+            let code = self.refusal_code(Kw::UnevaluatedProperties);
+            let detail = "nothing else evaluates: said by `additionalProperties`";
+            self.change(&code, node.place, Kw::UnevaluatedProperties, Action::Rewritten, Effect::Same, detail);
+        }
         let mut own = self.spare_objects.pop().unwrap_or_else(Declared::new);
         let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
@@ -151,7 +156,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
                 let shut = extra == Extra::Closed || (self.caps.must(Demand::Closed) && self.open == Open::Close);
-                let effect = if must || !shut { Effect::Wider } else { Effect::Same };
+                let matched = rules.rare.patterns.iter().any(|(pattern, _)| self.matches(pattern, key));
+                let effect = if must || !shut || matched { Effect::Wider } else { Effect::Same };
                 self.drop_property(node, key, effect);
                 continue;
             }
@@ -432,7 +438,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     if stays { (Effect::Same, "said to be open") } else { (Effect::Narrower, "closed") };
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
-            Extra::Open if rules.additional.is_some() => {
+            // Where it is said that all others may be anything, they are evaluated.
+            Extra::Open if rules.of_others(node).is_some() => {
                 if self.caps.accepts(Kw::AdditionalProperties) {
                     out.additional = Some(Json::Bool(true));
                 } else {

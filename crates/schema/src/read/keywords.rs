@@ -484,11 +484,9 @@ impl<'g, 'd> Reader<'g, 'd> {
             let rules = sketch.array.get_or_insert_default();
             rules.contains = arena.extended(rules.contains, &[contains]);
         }
-        let unevaluated = sketch.object.is_some_and(|rules| rules.unevaluated.is_some())
-            || sketch.array.is_some_and(|rules| rules.unevaluated.is_some());
         // A condition without consequences asks nothing, but what it looks at is evaluated.
         if let Some(when) = sketch.when
-            && (sketch.then.is_some() || sketch.otherwise.is_some() || unevaluated)
+            && (sketch.then.is_some() || sketch.otherwise.is_some() || self.asks_of_unevaluated())
         {
             let branch = |reader: &mut Self, json: Option<&'d Json<'d>>, kw| {
                 json.map(|json| reader.child(json, kw, place, scope)).transpose()
@@ -644,10 +642,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         let (mut needs, mut dependents) = (Vec::new(), Vec::new());
         for (key, needed) in *map {
             let names: Option<Vec<&'d str>> = match needed {
-                Json::Arr(names) => Some(names.iter().filter_map(Json::as_str).collect()),
+                Json::Arr(names) if kw != Kw::DependentSchemas => Some(names.iter().filter_map(Json::as_str).collect()),
                 // Draft 3 allows one bare name.
-                Json::Str(name) => Some(vec![*name]),
-                Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => None,
+                Json::Str(name) if kw != Kw::DependentSchemas => Some(vec![*name]),
+                Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) | Json::Arr(_) | Json::Obj(_) => None,
             };
             if let Some(names) = names {
                 needs.push((*key, self.arena.list(&names)));

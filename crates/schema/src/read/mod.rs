@@ -162,6 +162,7 @@ pub(crate) fn read<'g, 'd>(
         notes: Vec::new(),
         named: Vec::with_capacity(16),
         ids: Vec::new(),
+        of_unevaluated: None,
     };
     let scope = Scope::around(document, 0);
     let root = reader.read(document, ROOT, scope)?;
@@ -207,6 +208,8 @@ struct Reader<'g, 'd> {
     notes: Vec<Note<'d>>,
     named: Vec<(&'d str, NodeId)>,
     ids: Vec<NodeId>,
+    /// Whether anything speaks of what is not evaluated, once somebody asked.
+    of_unevaluated: Option<bool>,
 }
 
 impl<'g, 'd> Reader<'g, 'd> {
@@ -289,6 +292,12 @@ impl<'g, 'd> Reader<'g, 'd> {
         let effect = if nothing && kw != Kw::Enum { Effect::Same } else { Effect::Wider };
         let detail = format!("`{}` holds {}, which means nothing there", kw.name(), kind(value));
         self.change("READ-MALFORMED", place, kw.name(), Action::Dropped, effect, detail);
+    }
+
+    /// Whether anything in the documents speaks of what is not evaluated.
+    fn asks_of_unevaluated(&mut self) -> bool {
+        let documents = || std::iter::once(self.document).chain(self.remote.iter().map(|(_, document)| document));
+        *self.of_unevaluated.get_or_insert_with(|| documents().any(|document| document.has_key_like("unevaluated")))
     }
 
     /// Notes the keywords that speak of values which the type beside them refuses: they are not printed again.

@@ -451,7 +451,10 @@ fn join(base: &str, reference: &str) -> String {
 
 /// A URI whose path has no steps to itself or back, and whose scheme is in small letters.
 fn without_dots(uri: &str) -> String {
-    let (scheme, rest) = uri.split_once("://").map_or(("", uri), |(scheme, rest)| (scheme, rest));
+    let (scheme, rest) = uri.split_once("://").unwrap_or(("", uri));
+    if !rest.contains("/.") && !rest.starts_with('.') && !scheme.contains(|letter: char| letter.is_ascii_uppercase()) {
+        return uri.to_owned();
+    }
     let mut steps: Vec<&str> = Vec::new();
     for step in rest.split('/') {
         // The authority stays, and so does the slash at the beginning.
