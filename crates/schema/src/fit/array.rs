@@ -178,6 +178,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let code = self.refusal_code(Kw::PrefixItems);
         let mut rules = *rules;
+        // A tuple evaluates its places: what is left are those that follow, unless something else evaluates them.
+        let left = rules.unevaluated.take().filter(|_| rules.items.is_none());
+        if left.is_some() && (!rules.contains.is_empty() || node.evaluates_beside()) {
+            self.drop_because(node, Kw::UnevaluatedItems, "not sayable of a tuple");
+        } else {
+            rules.items = rules.items.or(left);
+        }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
         if self.are_alike(rules.prefix) {
@@ -242,7 +249,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for (kw, said) in [
             (Kw::UniqueItems, rules.unique),
             (Kw::Contains, !rules.contains.is_empty()),
-            (Kw::UnevaluatedItems, rules.unevaluated.is_some()),
         ] {
             if said {
                 self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not sayable of a tuple");
