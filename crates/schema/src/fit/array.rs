@@ -246,10 +246,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let detail = "a tuple ends sooner";
             self.change(&code, node.place, Kw::MinItems, Action::Dropped, Effect::Wider, detail);
         }
-        for (kw, said) in [
-            (Kw::UniqueItems, rules.unique),
-            (Kw::Contains, !rules.contains.is_empty()),
-        ] {
+        for (kw, said) in [(Kw::UniqueItems, rules.unique), (Kw::Contains, !rules.contains.is_empty())] {
             if said {
                 self.change(&code, node.place, kw, Action::Dropped, Effect::Wider, "not sayable of a tuple");
             }
