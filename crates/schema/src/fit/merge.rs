@@ -61,6 +61,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             parts.push(*asked);
         }
         if let Some(([base], branches)) = parts.split_at_mut_checked(1)
+            && branches.iter().any(Node::says_unevaluated)
             && all.first().is_some_and(|first| self.is_base(*first))
         {
             for branch in branches {
