@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use polywire::schema::{
-    Change, Dialect, Effect, FitOptions, FittedText, FittedTools, StrictMode, ToolList, ToolShape, fit_text, fit_tools,
+    Change, Dialect, FitOptions, FittedText, FittedTools, StrictMode, ToolList, ToolShape, fit_text, fit_tools,
 };
 use serde::Serializer as _;
 use serde::ser::SerializeMap as _;
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::args::{FitArgs, Json, Patience, read_target};
+use crate::changes::write_changes;
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::known::note;
@@ -235,21 +236,7 @@ impl Outcome<'_> {
             writeln!(out)?;
         }
         let changes = self.fitted.changes();
-        for effect in [Effect::Narrower, Effect::Wider, Effect::Same, Effect::Note] {
-            let changes = changes.iter().filter(|change| change.effect == effect);
-            let count = changes.clone().count();
-            if count == 0 {
-                continue;
-            }
-            writeln!(out, "{} ({count})", style.effect(effect))?;
-            for change in changes {
-                let at = if change.at.is_empty() { "/" } else { &change.at };
-                let code = style.paint(Tone::Strong, &change.code);
-                let (at, detail) = (tame(at), tame(&change.detail));
-                writeln!(out, "  {code} {at} {}: {detail}", style.paint(Tone::Faint, change.action))?;
-            }
-            writeln!(out)?;
-        }
+        write_changes(out, style, changes.iter().copied())?;
         if let Some(trips) = &self.trips {
             write_trips(out, style, trips)?;
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
 
-use polywire::schema::{Effect, Severity};
+use polywire::schema::Severity;
 
 /// Whether output is coloured.
 #[derive(Clone, Copy)]
@@ -47,11 +47,6 @@ impl Style {
             Tone::Faint
         };
         self.paint(tone, severity)
-    }
-
-    pub(crate) fn effect(self, effect: Effect) -> Painted<Effect> {
-        let tone = if matches!(effect, Effect::Wider | Effect::Narrower) { Tone::Doubtful } else { Tone::Good };
-        self.paint(tone, effect)
     }
 }
 

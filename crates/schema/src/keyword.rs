@@ -206,6 +206,13 @@ impl Kw {
     }
 }
 
+/// The map and the name of a definition at the root that a reference points at, if it points at one.
+pub(crate) fn root_definition(reference: &str) -> Option<(Kw, &str)> {
+    let (map, name) = reference.strip_prefix("#/")?.split_once('/')?;
+    let kw = Kw::of(map).filter(|kw| matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs))?;
+    (!name.contains('/')).then_some((kw, name))
+}
+
 /// The keywords among the tokens of a way from one schema to another; the others are names and indices.
 pub(crate) fn keywords_along(tokens: &[String]) -> Vec<Option<Kw>> {
     let mut within = false;

@@ -109,7 +109,9 @@ fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Su
     let mut violations = checker.violations;
     // Two rows may ask the same in the same words.
     let mut known = HashSet::default();
-    violations.retain(|one| known.insert((one.code.clone(), one.at.clone(), one.says.clone())));
+    let new: Vec<bool> = violations.iter().map(|one| known.insert((&one.code, &one.at, &one.says))).collect();
+    let mut new = new.into_iter();
+    violations.retain(|_| new.next() == Some(true));
     violations
 }
 

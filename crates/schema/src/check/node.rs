@@ -6,7 +6,7 @@ use super::well_formed::{Lenience, fits};
 use super::{Checker, Spot, Stand};
 use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
-use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE};
+use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE, root_definition};
 use crate::pattern::{self, Features};
 use crate::types::Types;
 
@@ -519,11 +519,7 @@ impl<'j> Seen<'j> {
 
 /// Whether a reference points at a definition at the root, or at a place that the row allows.
 fn points_to_definition(reference: &str, allowed: &[String]) -> bool {
-    let place = reference.strip_prefix("#/").and_then(|rest| rest.split_once('/'));
-    let definition = place.is_some_and(|(map, name)| {
-        matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions | Kw::OpenDefs)) && !name.contains('/')
-    });
-    definition || allowed.iter().any(|own| own == reference)
+    root_definition(reference).is_some() || allowed.iter().any(|own| own == reference)
 }
 
 /// Whether a schema takes objects: by its type, in a branch of a union, or behind a reference.

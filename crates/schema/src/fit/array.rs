@@ -43,7 +43,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let mut rest = LensId::SAME;
-        let mut evaluates = false;
+        let mut unevaluated = rules.unevaluated;
         match items {
             Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
                 self.put_no_more(node, rules, sheet);
@@ -60,9 +60,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let code = self.demand_code(Demand::HasItems);
                 self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
                 sheet.put(Kw::Items, lowered.json);
-                if rules.unevaluated.is_some() {
+                if unevaluated.take().is_some() {
                     self.drop_because(node, Kw::UnevaluatedItems, "items of any kind evaluate all of them");
-                    evaluates = true;
                 }
                 rest = lowered.lens;
             }
@@ -70,7 +69,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         sheet.lens = self.lens.add(Shape::Array { prefix, rest });
         self.put_item_counts(node, rules, sheet);
-        if let Some(id) = rules.unevaluated.filter(|_| !evaluates) {
+        if let Some(id) = unevaluated {
             let inner = if self.caps.accepts(Kw::UnevaluatedItems) { self.lower_beside(id) } else { None };
             match inner {
                 Some(inner) => sheet.put(Kw::UnevaluatedItems, inner),

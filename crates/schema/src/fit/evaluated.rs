@@ -13,10 +13,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// all others are shut out, and where that is not all they evaluate, nothing is said of what is not evaluated.
     pub(super) fn declare_evaluated(&mut self, node: &mut Node<'g, 'd>, conditions: &[Condition<'d>]) {
         self.unheard += 1;
-        let alone = {
-            let logic = node.rules.logic();
-            logic.is_none_or(|logic| logic.all.is_empty() && logic.unions.is_empty())
-        };
+        let alone = node.rules.logic().is_none_or(|logic| logic.all.is_empty() && logic.unions.is_empty());
         let mut rules = node.rules.all();
         if let Some(object) = rules.object.filter(|object| object.unevaluated.is_some()) {
             let shut = object.additional.is_none() && object.unevaluated.is_some_and(|id| self.is_never(id));
@@ -30,9 +27,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                         properties.push((key, self.either(ids)));
                     }
                 }
-                let detail = "what a condition declares may be given whether or not it holds";
-                let code = self.refusal_code(Kw::UnevaluatedProperties);
                 let kw = Kw::UnevaluatedProperties;
+                let code = self.refusal_code(kw);
+                let detail = "what a condition declares may be given whether or not it holds";
                 self.change(&code, node.place, kw, Action::Rewritten, Effect::Wider, detail);
                 ObjectRules { properties: self.nodes.list(&properties), ..*object }
             } else {

@@ -426,13 +426,18 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl<'g> Node<'g, '_> {
     /// The same without what it says of what is not evaluated, where a part of it evaluates all that is left.
     fn heard_by(self, part: &Self, arena: &'g Arena) -> Self {
-        let mut rules = self.rules.all();
         let [objects, lists] = part.unevaluated().map(|(_, says)| says);
-        rules.object =
-            rules.object.map(|own| if objects { arena.keep(ObjectRules { unevaluated: None, ..*own }) } else { own });
-        rules.array =
-            rules.array.map(|own| if lists { arena.keep(ArrayRules { unevaluated: None, ..*own }) } else { own });
-        if objects || lists { self.asking(rules, arena) } else { self }
+        if !(objects || lists) || !self.says_unevaluated() {
+            return self;
+        }
+        let mut rules = self.rules.all();
+        if let Some(own) = rules.object.filter(|_| objects) {
+            rules.object = Some(arena.keep(ObjectRules { unevaluated: None, ..*own }));
+        }
+        if let Some(own) = rules.array.filter(|_| lists) {
+            rules.array = Some(arena.keep(ArrayRules { unevaluated: None, ..*own }));
+        }
+        self.asking(rules, arena)
     }
 
     /// The keywords of what is not evaluated, and whether they are there.

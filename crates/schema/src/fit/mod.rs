@@ -478,15 +478,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     /// again, without trust.
     fn run(&mut self) -> (Json<'d>, Lens, bool) {
         let lowered = self.lower_root();
-        let mut facts = std::mem::take(&mut self.root_facts);
-        for (count, groups) in std::mem::take(&mut self.root_wants) {
-            let wire = |names: Vec<&'d str>| {
-                let called = |name| self.lens.wire_name(lowered.lens, name);
-                names.into_iter().map(called).collect::<Vec<_>>().join(" and ")
-            };
-            let groups: Vec<String> = groups.into_iter().map(wire).collect();
-            facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
-        }
+        let facts = self.told_of_root(lowered.lens);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
         if self.relied.mistaken {

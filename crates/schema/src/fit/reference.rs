@@ -9,7 +9,7 @@ use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Node, NodeId, NoteKey};
 use crate::json::{Json, Member};
-use crate::keyword::Kw;
+use crate::keyword::{Kw, root_definition};
 use crate::lens::LensId;
 use crate::report::{Action, Effect};
 use crate::walk::look_at_subschemas;
@@ -140,9 +140,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Some(written) = node.written(Kw::Ref).and_then(Json::as_str).filter(|written| *written != pointer) else {
             return;
         };
-        let map = written.strip_prefix("#/").and_then(|rest| rest.split_once('/'));
-        let defined = map
-            .is_some_and(|(map, name)| matches!(Kw::of(map), Some(Kw::Defs | Kw::Definitions)) && !name.contains('/'));
+        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::OpenDefs);
         if !defined || self.words.reference != Kw::Ref {
             let code = self.demand_code(Demand::RefToDefs);
             let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());

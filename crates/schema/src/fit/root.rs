@@ -47,6 +47,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.lower_wrapped(Demand::RootObject)
     }
 
+    /// What the description of the root has to say besides what the caller wrote; properties are called as they are on the wire.
+    pub(super) fn told_of_root(&mut self, lens: LensId) -> Vec<String> {
+        let mut facts = std::mem::take(&mut self.root_facts);
+        for (count, groups) in std::mem::take(&mut self.root_wants) {
+            let called = |name| self.lens.wire_name(lens, name);
+            let wire = |names: Vec<&'d str>| names.into_iter().map(called).collect::<Vec<_>>().join(" and ");
+            let groups: Vec<String> = groups.into_iter().map(wire).collect();
+            facts.push(format!("({count} of these must be given: {})", groups.join(", or ")));
+        }
+        facts
+    }
+
     /// Records that the reference and the `allOf` of the root are no more.
     fn note_flattened(&mut self, root: NodeId, flat: NodeId) {
         let node = self.graph[root];

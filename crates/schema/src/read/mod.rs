@@ -302,8 +302,11 @@ impl<'g, 'd> Reader<'g, 'd> {
 
     /// Notes the keywords that speak of values which the type beside them refuses: they are not printed again.
     fn tell_of_others(&mut self, node: &Node<'_, '_>, asked: KwSet, place: Place) {
-        let Some(types) = node.types.filter(|types| !asked.and(KwSet::foreign_to(*types)).is_empty()) else { return };
-        for kw in asked.and(KwSet::foreign_to(types)).iter() {
+        let foreign = node.types.map_or(KwSet::NONE, |types| asked.and(KwSet::foreign_to(types)));
+        if foreign.is_empty() {
+            return;
+        }
+        for kw in foreign.iter() {
             let detail = "it speaks of values that the type refuses";
             self.change("READ-FOREIGN", place, kw.name(), Action::Dropped, Effect::Same, detail);
         }
