@@ -397,7 +397,8 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// What stands between the quotes of a string.
+/// What stands between the quotes of a string. Most strings come here never: they were read as they are.
+#[inline(never)]
 fn push_escaped(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = first_escaped(rest.as_bytes()) {

@@ -208,9 +208,15 @@ impl Kw {
 
 /// The map and the name of a definition at the root that a reference points at, if it points at one.
 pub(crate) fn root_definition(reference: &str) -> Option<(Kw, &str)> {
-    let (map, name) = reference.strip_prefix("#/")?.split_once('/')?;
-    let kw = Kw::of(map).filter(|kw| matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs))?;
-    (!name.contains('/')).then_some((kw, name))
+    let (kw, name) = within_definitions(reference)?;
+    // Names are short: a plain look is quicker than a search.
+    (!name.bytes().any(|byte| byte == b'/')).then_some((kw, name))
+}
+
+/// The map of definitions at the root into which a reference points, and the rest of the pointer.
+pub(crate) fn within_definitions(reference: &str) -> Option<(Kw, &str)> {
+    let maps = [("#/$defs/", Kw::Defs), ("#/definitions/", Kw::Definitions), ("#/defs/", Kw::OpenDefs)];
+    maps.iter().find_map(|(start, kw)| Some((*kw, reference.strip_prefix(start)?)))
 }
 
 /// The keywords among the tokens of a way from one schema to another; the others are names and indices.

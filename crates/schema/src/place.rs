@@ -71,7 +71,10 @@ impl<'d> Step<'d> {
 
     fn spell(&self, pointer: &mut String) {
         match self {
-            Self::Kw(kw) => push_token(pointer, kw.name()),
+            Self::Kw(kw) => {
+                pointer.push('/');
+                pointer.push_str(kw.name());
+            }
             Self::Key(key) => push_token(pointer, key),
             // Writing to a text cannot fail.
             Self::Index(index) => drop(write!(pointer, "/{index}")),

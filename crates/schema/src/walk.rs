@@ -29,14 +29,14 @@ pub(crate) fn with_subschemas<'d>(
     replaced.map(Json::Obj)
 }
 
-/// Calls a function for every subschema of a printed schema, to be looked at only.
-pub(crate) fn look_at_subschemas<'j>(json: &Json<'j>, visit: &mut dyn FnMut(&'j Json<'j>)) {
+/// Calls a function for every subschema of a printed schema and the keyword under which it stands, to be looked at only.
+pub(crate) fn look_at_subschemas<'j>(json: &Json<'j>, visit: &mut dyn FnMut(Kw, &'j Json<'j>)) {
     for (key, value) in json.as_obj().unwrap_or_default() {
         let Some(kw) = Kw::of(key) else { continue };
         match (kw.row().holds, value) {
-            (Holds::Schema, child) => visit(child),
-            (Holds::SchemaList, Json::Arr(items)) => items.iter().for_each(&mut *visit),
-            (Holds::SchemaMap, Json::Obj(map)) => map.iter().for_each(|(_, item)| visit(item)),
+            (Holds::Schema, child) => visit(kw, child),
+            (Holds::SchemaList, Json::Arr(items)) => items.iter().for_each(|item| visit(kw, item)),
+            (Holds::SchemaMap, Json::Obj(map)) => map.iter().for_each(|(_, item)| visit(kw, item)),
             _ => {}
         }
     }

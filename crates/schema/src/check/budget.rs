@@ -9,7 +9,7 @@ use super::node::{Seen, run_in_step};
 use super::text::Blanks;
 use super::{Checker, Spot, Violation};
 use crate::arena::Arena;
-use crate::dialect::{Demand, Dialect, Slot};
+use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::read::Limits;
@@ -26,6 +26,15 @@ pub(super) struct Totals {
     optionals: u64,
     unions: u64,
     max_items: u64,
+}
+
+/// Which of the counts that are dear are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// Those that a budget of the dialect asks for.
+    Budgets,
+    /// Properties that are not required too.
+    Optionals,
 }
 
 /// What one tool adds to the budgets of a request.
@@ -49,6 +58,7 @@ pub(crate) fn counts(schema: &Value) -> Counts {
 /// The same of a schema whose characters nobody asks for.
 pub(crate) fn counts_of(json: &Json<'_>) -> Counts {
     let mut checker = Checker::new(json, &NOTHING, Slot::Tool, super::Subject::default(), super::Depth::First);
+    checker.counting = Counting::Optionals;
     checker.run();
     Counts { optionals: checker.totals.optionals, unions: checker.totals.unions, chars: 0 }
 }
@@ -61,26 +71,36 @@ pub(crate) fn unused_definitions<'j>(json: &'j Json<'j>) -> Vec<(Kw, &'j str)> {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, seen: &Seen<'_>) {
+    pub(super) fn add(&mut self, seen: &Seen<'_>, caps: &Caps, counting: Counting) {
         let properties = seen.properties();
         if !properties.is_empty() {
             self.properties += length(properties.len());
-            self.name_chars += names(properties);
-            self.optionals += optionals(properties, seen.get(Kw::Required));
+            if counting == Counting::Optionals || caps.must(Demand::MaxOptionals) {
+                self.optionals += optionals(properties, seen.get(Kw::Required));
+            }
         }
+        if caps.must(Demand::MaxNameChars) {
+            self.add_letters(seen);
+        }
+        if let Some(values) = seen.get(Kw::Enum).and_then(Json::as_arr) {
+            self.enum_values += length(values.len());
+        }
+        if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
+            self.unions += 1;
+        }
+        self.max_items = self.max_items.saturating_add(seen.get(Kw::MaxItems).and_then(Json::as_count).unwrap_or(0));
+    }
+
+    fn add_letters(&mut self, seen: &Seen<'_>) {
+        self.name_chars += names(seen.properties());
         if !seen.keywords.and(DEFINITIONS).is_empty() {
             let maps = seen.members.iter().filter(|(key, _)| Kw::of(key).is_some_and(|kw| DEFINITIONS.has(kw)));
             self.name_chars += maps.filter_map(|(_, map)| map.as_obj()).map(names).sum::<u64>();
         }
         if let Some(values) = seen.get(Kw::Enum).and_then(Json::as_arr) {
-            self.enum_values += length(values.len());
             self.name_chars += enum_chars(values);
         }
         self.name_chars += seen.get(Kw::Const).map_or(0, |value| enum_chars(std::slice::from_ref(value)));
-        if seen.keywords.has(Kw::AnyOf) || matches!(seen.get(Kw::Type), Some(Json::Arr(_))) {
-            self.unions += 1;
-        }
-        self.max_items = self.max_items.saturating_add(seen.get(Kw::MaxItems).and_then(Json::as_count).unwrap_or(0));
     }
 }
 

@@ -11,7 +11,7 @@ use super::text::Blanks;
 use super::{Checker, Depth, Spot, Stand, Way};
 use crate::dialect::Demand;
 use crate::json::{Json, Member, pointer_tokens};
-use crate::keyword::Kw;
+use crate::keyword::{Kw, within_definitions};
 
 /// The references of a document.
 pub(super) struct Links<'j> {
@@ -103,8 +103,7 @@ impl<'j> Links<'j> {
     }
 
     fn definition(&self, reference: &str) -> Option<usize> {
-        let (map, name) = reference.strip_prefix("#/")?.split_once('/')?;
-        let kw = Kw::of(map)?;
+        let (kw, name) = within_definitions(reference)?;
         if let Some(number) = self.definitions.get(&(kw, name)) {
             return Some(*number);
         }

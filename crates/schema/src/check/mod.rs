@@ -27,7 +27,7 @@ use crate::error::ReadError;
 use crate::json::{Json, push_token};
 use crate::keyword::{Holds, Kw};
 use crate::read::Limits;
-use budget::Totals;
+use budget::{Counting, Totals};
 use cycle::{By, Links};
 use node::Seen;
 use text::{Blanks, Broken};
@@ -254,6 +254,7 @@ struct Checker<'c, 'j> {
     subject: Subject<'c>,
     depth: Depth,
     totals: Totals,
+    counting: Counting,
     links: Links<'j>,
     violations: Vec<Violation>,
     found: usize,
@@ -272,6 +273,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             subject,
             depth,
             totals: Totals::default(),
+            counting: Counting::Budgets,
             links: Links::new(json),
             violations: Vec::new(),
             found: 0,

@@ -135,8 +135,11 @@ impl<'j> Seen<'j> {
 
     /// The names that are required.
     pub(super) fn required(&self) -> foldhash::HashSet<&'j str> {
-        let required = self.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
-        required.iter().filter_map(Json::as_str).collect()
+        self.required_list().iter().filter_map(Json::as_str).collect()
+    }
+
+    fn required_list(&self) -> &'j [Json<'j>] {
+        self.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default()
     }
 
     pub(super) fn min_items(&self) -> u64 {
@@ -181,7 +184,7 @@ impl<'j> Checker<'_, 'j> {
         if !seen.keywords.without(self.caps.accepted).is_empty() || (seen.unknown && !self.caps.unknown) {
             self.judge_keywords(members, spot);
         }
-        self.totals.add(seen);
+        self.totals.add(seen, self.caps, self.counting);
         if seen.reference().is_some() {
             self.links.add(seen, stand, self.way_by(spot));
         }
@@ -238,10 +241,12 @@ impl<'j> Checker<'_, 'j> {
             // Whatever the rules say, it is no schema.
             self.found += 1;
         }
-        let closing = boolean && stand.under == Some(Kw::AdditionalProperties);
+        if boolean && stand.under == Some(Kw::AdditionalProperties) {
+            return;
+        }
         for row in self.rows(Demand::SchemaObject) {
             let allowed = stand.under.is_some_and(|kw| row.allow.iter().any(|name| name == kw.name()));
-            if boolean && !closing && !allowed {
+            if boolean && !allowed {
                 self.violate(
                     row,
                     spot,
@@ -355,8 +360,10 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
 }
 
 fn may_break_required(seen: &Seen<'_>, caps: &Caps) -> bool {
-    (caps.must(Demand::AllRequired) && missing_required(seen).is_some())
-        || (caps.must(Demand::RequiredKnown) && unknown_required(seen).is_some())
+    let (all, known) = (caps.must(Demand::AllRequired), caps.must(Demand::RequiredKnown));
+    (all || known)
+        && !run_in_step(seen.properties(), seen.required_list())
+        && ((all && missing_required(seen).is_some()) || (known && unknown_required(seen).is_some()))
 }
 
 /// Keywords that break no rule by standing on a node of one scalar type.
@@ -547,7 +554,7 @@ fn kind_of(value: &Json<'_>) -> &'static str {
 
 fn missing_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
     let properties = seen.properties();
-    let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+    let required = seen.required_list();
     if run_in_step(properties, required) {
         return None;
     }
@@ -562,7 +569,7 @@ pub(super) fn run_in_step(properties: &[Member<'_>], required: &[Json<'_>]) -> b
 }
 
 fn unknown_required<'j>(seen: &Seen<'j>) -> Option<&'j str> {
-    let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+    let required = seen.required_list();
     if required.is_empty() {
         return None;
     }
@@ -677,7 +684,7 @@ fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> Named<'j> {
     let offending = seen.values().enumerate().find(|(_, value)| offends(value));
     let (mut nth, value) = offending.map_or((0, seen.values().next()), |(nth, value)| (nth, Some(value)));
     if let Some(name) = unknown {
-        let required = seen.get(Kw::Required).and_then(Json::as_arr).unwrap_or_default();
+        let required = seen.required_list();
         nth = required.iter().position(|own| own.as_str() == Some(name)).unwrap_or(0);
     }
     Named { key: key.unwrap_or_default().to_owned(), kind, value, nth }

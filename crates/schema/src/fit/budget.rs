@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use foldhash::HashMap;
+
 use super::Printed;
 use super::names::Names;
 use super::trade::room_for_unions;
@@ -10,7 +12,7 @@ use crate::arena::Arena;
 use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
-use crate::keyword::Kw;
+use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
@@ -76,37 +78,66 @@ pub(super) const ENDLESS: Budgets =
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
 /// may say some of it as text, and any dialect what is nested too deeply, which is not counted.
-pub(super) fn is_over(json: &Json<'_>, caps: &Caps) -> bool {
+pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Caps) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
-    let mut printed = Printed::default();
-    count(json, COUNTED_DEPTH, &mut printed);
-    unmendable(caps).iter().any(|(demand, limit)| printed_of(*demand, printed) > *limit)
+    let mut tally = Tally { budgets: unmendable(caps), printed: Printed::default(), named: Vec::new() };
+    tally.count(json, COUNTED_DEPTH);
+    let mut definitions = HashMap::default();
+    for kw in [Kw::Defs, Kw::OpenDefs] {
+        let map = json.get(kw.name()).and_then(Json::as_obj).unwrap_or_default();
+        definitions.extend(map.iter().map(|(name, own)| ((kw, *name), own)));
+    }
+    while let Some(reference) = tally.named.pop() {
+        // Each is counted once, and one that nothing names not at all.
+        if let Some(own) = root_definition(reference).and_then(|way| definitions.remove(&way)) {
+            tally.count(own, COUNTED_DEPTH);
+        }
+    }
+    tally.is_over()
 }
 
 /// Schemas within schemas beyond this depth may be said as text: one level may take several steps to print.
 const COUNTED_DEPTH: usize = 16;
 
-/// Counts what stands where every dialect would print it again.
-fn count(json: &Json<'_>, depth: usize, printed: &mut Printed) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    for (key, value) in json.as_obj().unwrap_or_default() {
-        match (Kw::of(key), value) {
-            (Some(Kw::Properties), Json::Obj(properties)) => {
-                printed.properties += number(properties.len());
-                printed.optionals += optionals(properties, json.get(Kw::Required.name()));
-                properties.iter().for_each(|(_, property)| count(property, depth, printed));
-            }
-            (Some(Kw::Defs | Kw::OpenDefs), Json::Obj(map)) => {
-                map.iter().for_each(|(_, own)| count(own, depth, printed));
-            }
-            (Some(Kw::Enum), Json::Arr(values)) => printed.enum_values += number(values.len()),
-            (Some(Kw::AnyOf), Json::Arr(branches)) => branches.iter().for_each(|branch| count(branch, depth, printed)),
-            (Some(Kw::Items), items) => count(items, depth, printed),
-            _ => {}
+/// The keywords under which every dialect prints what stands there, if perhaps under others.
+const PRINTED_AGAIN: KwSet =
+    KwSet::NONE.with(Kw::Properties).with(Kw::AdditionalProperties).with(Kw::Items).with(Kw::AnyOf).with(Kw::OneOf);
+
+/// What stands where every dialect would print it again.
+struct Tally<'j> {
+    budgets: Budgets,
+    printed: Printed,
+    /// References that were met.
+    named: Vec<&'j str>,
+}
+
+impl<'j> Tally<'j> {
+    fn is_over(&self) -> bool {
+        self.budgets.iter().any(|(demand, limit)| printed_of(*demand, self.printed) > *limit)
+    }
+
+    /// Counts down to a depth; what stands deeper may only name a definition.
+    fn count(&mut self, json: &'j Json<'j>, depth: usize) {
+        if self.is_over() {
+            return;
         }
+        let list = |kw: Kw| json.get(kw.name()).and_then(Json::as_arr).unwrap_or_default();
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        if depth > 0 {
+            let properties = json.get(Kw::Properties.name()).and_then(Json::as_obj).unwrap_or_default();
+            self.printed.properties += number(properties.len());
+            self.printed.optionals += optionals(properties, json.get(Kw::Required.name()));
+            self.printed.enum_values += number(list(Kw::Enum).len());
+        }
+        self.named.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));
+        look_at_subschemas(json, &mut |kw, child| {
+            let counted = PRINTED_AGAIN.has(kw);
+            if !matches!(kw, Kw::Defs | Kw::OpenDefs) {
+                self.count(child, if counted { depth.saturating_sub(1) } else { 0 });
+            }
+        });
     }
 }
 
@@ -244,7 +275,7 @@ pub(super) fn is_of_objects(json: &Json<'_>) -> bool {
 
 fn sum_of_max_items(json: &Json<'_>) -> u64 {
     let mut sum = json.get(Kw::MaxItems.name()).and_then(Json::as_count).unwrap_or(0);
-    look_at_subschemas(json, &mut |child| sum = sum.saturating_add(sum_of_max_items(child)));
+    look_at_subschemas(json, &mut |_, child| sum = sum.saturating_add(sum_of_max_items(child)));
     sum
 }
 
@@ -346,7 +377,7 @@ fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<Cut> {
 
 fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
     enums.extend(json.get(Kw::Enum.name()).and_then(Json::as_arr));
-    look_at_subschemas(json, &mut |child| each_enum(child, enums));
+    look_at_subschemas(json, &mut |_, child| each_enum(child, enums));
 }
 
 /// Takes out the definitions that nothing refers to any more.

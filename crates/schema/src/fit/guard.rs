@@ -1,5 +1,7 @@
 //! What the lens needs to tell the branches of a union apart: the caller's schema, as far as a guard can ask it.
 
+use smol_str::SmolStr;
+
 use super::Lowerer;
 use super::merge::MAX_CHAIN;
 use crate::graph::{Node, NodeId, Rules};
@@ -86,9 +88,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if let Some(rules) = node.rules.object() {
             guard.bound(Sized::Object, rules.rare.min, rules.rare.max);
-            guard.required = rules.required.iter().map(|name| (*name).to_owned()).collect();
+            guard.required = rules.required.iter().map(SmolStr::new).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
-            guard.properties = rules.properties.iter().map(|(key, id)| ((*key).to_owned(), below(id))).collect();
+            guard.properties = rules.properties.iter().map(|(key, id)| (SmolStr::new(key), below(id))).collect();
             guard.pattern_properties =
                 rules.rare.patterns.iter().map(|(key, id)| (Pattern::new(key), below(id))).collect();
             guard.additional = rules.additional.map(|id| self.guard_below(id, depth));
@@ -133,10 +135,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             more.contains = contains.map(|own| (below(own.node), own.min.unwrap_or(1), own.max)).collect();
         }
         if let Some(rules) = node.rules.object() {
-            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let owned = |names: &[&str]| names.iter().map(SmolStr::new).collect();
             more.names = rules.rare.names.iter().map(|id| below(*id)).collect();
-            more.needs = rules.rare.needs.iter().map(|(key, names)| ((*key).to_owned(), owned(names))).collect();
-            more.dependents = rules.rare.dependents.iter().map(|(key, id)| ((*key).to_owned(), below(*id))).collect();
+            more.needs = rules.rare.needs.iter().map(|(key, names)| (SmolStr::new(key), owned(names))).collect();
+            more.dependents = rules.rare.dependents.iter().map(|(key, id)| (SmolStr::new(key), below(*id))).collect();
         }
         for own in node.rules.logic().map_or(&[][..], |logic| logic.conditions) {
             more.conditions.push((below(own.when), own.then.map(&mut below), own.otherwise.map(&mut below)));

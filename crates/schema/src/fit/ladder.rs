@@ -205,11 +205,7 @@ fn again_strictly<T>(
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
-    let is_over = |json: &Json<'_>| budget::is_over(json, dialect.caps(options.slot));
-    let in_vain = || {
-        dialect.torn(options.slot).is_some()
-            || (is_over(&first.json) && is_over(&budget::drop_unused(first.json, arena)))
-    };
+    let in_vain = || dialect.torn(options.slot).is_some() || budget::is_over(&first.json, dialect.caps(options.slot));
     let read = if strict || in_vain() {
         None
     } else {

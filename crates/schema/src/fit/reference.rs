@@ -459,6 +459,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// How many objects stand within each other in a printed schema.
 fn height(json: &Json<'_>) -> u64 {
     let mut below = 0;
-    look_at_subschemas(json, &mut |child| below = below.max(height(child)));
+    look_at_subschemas(json, &mut |_, child| below = below.max(height(child)));
     below + u64::from(is_of_objects(json))
 }

@@ -21,8 +21,9 @@ pub(super) struct Trade {
 impl Trade {
     /// How many have to be required, so that what was printed meets the budget; none where that overdraws the one for unions.
     pub(super) fn for_budget(json: &Json<'_>, tradable: Self, caps: &Caps) -> Option<Self> {
+        let limit = caps.limit(Demand::MaxOptionals)?;
         let Counts { optionals, unions, .. } = counts_of(json);
-        let excess = optionals.checked_sub(caps.limit(Demand::MaxOptionals)?).filter(|excess| *excess > 0)?;
+        let excess = optionals.checked_sub(limit).filter(|excess| *excess > 0)?;
         let room = room_for_unions(caps).saturating_sub(unions).min(tradable.others);
         let trade = Self { unions: excess.min(tradable.unions), others: excess.saturating_sub(tradable.unions) };
         (trade.others <= room).then_some(trade)

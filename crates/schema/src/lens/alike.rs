@@ -540,8 +540,8 @@ mod tests {
     fn object(properties: &[(&str, GuardId)]) -> Guard {
         Guard {
             types: Some(Types::OBJECT),
-            required: properties.iter().map(|(key, _)| (*key).to_owned()).collect(),
-            properties: properties.iter().map(|(key, id)| ((*key).to_owned(), *id)).collect(),
+            required: properties.iter().map(|(key, _)| (*key).into()).collect(),
+            properties: properties.iter().map(|(key, id)| ((*key).into(), *id)).collect(),
             ..Guard::default()
         }
     }

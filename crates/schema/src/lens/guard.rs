@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::{Lens, format};
 use crate::types::Types;
@@ -36,9 +37,9 @@ pub(crate) struct Guard {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) patterns: Vec<Pattern>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) required: Vec<String>,
+    pub(crate) required: Vec<SmolStr>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) properties: Vec<(String, GuardId)>,
+    pub(crate) properties: Vec<(SmolStr, GuardId)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pattern_properties: Vec<(Pattern, GuardId)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,10 +81,10 @@ pub(crate) struct More {
     pub(crate) names: Vec<GuardId>,
     /// Keys that ask for others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) needs: Vec<(String, Vec<String>)>,
+    pub(crate) needs: Vec<(SmolStr, Vec<SmolStr>)>,
     /// Keys that ask something of the whole object.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) dependents: Vec<(String, GuardId)>,
+    pub(crate) dependents: Vec<(SmolStr, GuardId)>,
     /// What is asked where a guard holds, and where it does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) conditions: Vec<(GuardId, Option<GuardId>, Option<GuardId>)>,
@@ -337,7 +338,7 @@ impl<'l, 'v> Look<'l, 'v> {
     fn parts_verdict(&self, guard: &Guard, value: &Value, depth: usize) -> Verdict {
         match value {
             Value::Object(map) => {
-                if !guard.required.iter().all(|name| map.contains_key(name)) {
+                if !guard.required.iter().all(|name| map.contains_key(name.as_str())) {
                     return Verdict::No;
                 }
                 Verdict::all(map.iter().map(|(key, item)| self.property_verdict(guard, key, item, depth)))
@@ -405,9 +406,10 @@ impl<'l, 'v> Look<'l, 'v> {
             Value::Object(map) => {
                 let names = map.keys().flat_map(|key| more.names.iter().map(move |own| (key, *own)));
                 let names = names.map(|(key, own)| below(own, &Value::String(key.clone())));
-                let needs = more.needs.iter().filter(|(key, _)| map.contains_key(key));
-                let needs = needs.map(|(_, names)| Verdict::of(names.iter().all(|name| map.contains_key(name))));
-                let dependents = more.dependents.iter().filter(|(key, _)| map.contains_key(key));
+                let needs = more.needs.iter().filter(|(key, _)| map.contains_key(key.as_str()));
+                let needs =
+                    needs.map(|(_, names)| Verdict::of(names.iter().all(|name| map.contains_key(name.as_str()))));
+                let dependents = more.dependents.iter().filter(|(key, _)| map.contains_key(key.as_str()));
                 let dependents = dependents.map(|(_, own)| below(*own, value));
                 Verdict::all(names.chain(needs).chain(dependents))
             }

@@ -13,6 +13,7 @@ mod place;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 pub(crate) use alike::Found;
 pub use apply::LensError;
@@ -209,10 +210,10 @@ pub(crate) struct Branch {
 /// A declared property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Field {
-    pub(crate) name: Box<str>,
+    pub(crate) name: SmolStr,
     /// What it is called on the wire, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) renamed: Option<Box<str>>,
+    pub(crate) renamed: Option<SmolStr>,
     pub(crate) lens: LensId,
     pub(crate) absent: Absent,
 }

@@ -1,6 +1,7 @@
 //! What a union of the wire comes back as: alternative by alternative, each by the branch that reads it.
 
 use serde_json::{Map, Value, json};
+use smol_str::SmolStr;
 
 use super::super::apply::Way;
 use super::super::guard::{Guard, Reach};
@@ -201,7 +202,7 @@ impl Lens {
 
     fn reads_guarded(&self, guard: &Guard, read: &Read<'_>) -> bool {
         let declares = |name: &str| guard.properties.iter().any(|(own, _)| own == name);
-        let told = |(name, own): &(String, GuardId)| {
+        let told = |(name, own): &(SmolStr, GuardId)| {
             read.values(name).is_none_or(|values| values.iter().any(|value| self.admits(*own, value, Reach::Near)))
         };
         guard.required.iter().all(|name| read.may_have(name))
