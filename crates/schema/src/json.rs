@@ -380,7 +380,7 @@ impl Printer<'_> {
         let out = &mut *self.out;
         out.reserve(text.len() + 2);
         out.push('"');
-        if self.plain.contains(&text.as_ptr()) {
+        if self.plain.contains(&text.as_ptr()) || !has_any(text.as_bytes(), escaped) {
             out.push_str(text);
         } else {
             push_escaped(text, out);
@@ -397,11 +397,11 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// What stands between the quotes of a string. Most strings come here never: they were read as they are.
+/// What stands between the quotes of a string, of which something needs a backslash.
 #[inline(never)]
 fn push_escaped(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = first_escaped(rest.as_bytes()) {
+    while let Some(at) = first_of(rest.as_bytes(), escaped) {
         let (clean, from) = rest.split_at(at);
         out.push_str(clean);
         let mut letters = from.chars();
@@ -422,27 +422,43 @@ fn push_escaped(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Where the first byte stands that JSON text writes with a backslash.
-fn first_escaped(bytes: &[u8]) -> Option<usize> {
-    let may_be = |word| below(word, 32) | equal(word, b'"') | equal(word, b'\\');
-    first_of(bytes, may_be, is_escaped)
+/// Marks the bytes that JSON text writes with a backslash.
+fn escaped(word: u64) -> u64 {
+    below(word, 32) | equal(word, b'"') | equal(word, b'\\')
 }
 
-/// Where the first byte of a kind stands. Eight bytes are looked at in one step: `may_be` sets the high bit of every byte of the
-/// kind, and perhaps of one after such a byte, which is never the first.
-fn first_of(bytes: &[u8], may_be: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
+/// Whether a byte of a kind stands among some. Eight bytes are looked at in one step: `may_be` sets the high bit of every byte
+/// of the kind, and perhaps of one after such a byte, which is never the first.
+fn has_any(bytes: &[u8], may_be: impl Fn(u64) -> u64) -> bool {
+    let marks = |word: [u8; 8]| may_be(u64::from_le_bytes(word)) & HIGH != 0;
+    // The last words of a text may overlap.
+    if let Some(last) = bytes.last_chunk() {
+        return marks(*last) || bytes.as_chunks().0.iter().any(|word| marks(*word));
+    }
+    if let (Some([a, b, c, d]), Some([e, f, g, h])) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return marks([*a, *b, *c, *d, *e, *f, *g, *h]);
+    }
+    bytes.iter().any(|byte| marks([*byte; 8]))
+}
+
+/// Where the first byte of a kind stands.
+fn first_of(bytes: &[u8], may_be: impl Fn(u64) -> u64) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        let marks = may_be(u64::from_le_bytes(*word)) & (ONES << 7);
+        let marks = may_be(u64::from_le_bytes(*word)) & HIGH;
         if marks != 0 {
             return Some(index * 8 + marks.trailing_zeros() as usize / 8);
         }
     }
-    rest.iter().position(|byte| is(*byte)).map(|found| words.len() * 8 + found)
+    let found = rest.iter().position(|byte| may_be(ONES * u64::from(*byte)) & HIGH != 0);
+    found.map(|found| words.len() * 8 + found)
 }
 
 /// A one in each byte.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// The high bit of each byte.
+const HIGH: u64 = ONES << 7;
 
 /// Marks the bytes that are less than a limit.
 fn below(word: u64, limit: u64) -> u64 {
@@ -453,22 +469,6 @@ fn below(word: u64, limit: u64) -> u64 {
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
-
-fn is_escaped(byte: u8) -> bool {
-    ESCAPED.get(usize::from(byte)).copied().unwrap_or(false)
-}
-
-/// The bytes that JSON text writes with a backslash.
-const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    #[expect(clippy::indexing_slicing, reason = "checked when the table is built, at compile time")]
-    while byte < 256 {
-        table[byte] = byte < 32 || byte == b'"' as usize || byte == b'\\' as usize;
-        byte += 1;
-    }
-    table
-};
 
 /// Whether no text stands twice in a list of texts.
 pub(crate) fn are_distinct_texts(texts: &[Json<'_>]) -> bool {
@@ -491,8 +491,7 @@ pub(crate) fn cut(text: String, letters: usize) -> String {
 /// Appends one reference token to a JSON Pointer.
 pub(crate) fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
-    let may_be = |word| equal(word, b'~') | equal(word, b'/');
-    if first_of(token.as_bytes(), may_be, |byte| byte == b'~' || byte == b'/').is_some() {
+    if has_any(token.as_bytes(), |word| equal(word, b'~') | equal(word, b'/')) {
         pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
     } else {
         pointer.push_str(token);

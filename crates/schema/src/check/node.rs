@@ -102,14 +102,19 @@ impl<'j> Seen<'j> {
                 continue;
             };
             seen.keywords.insert(kw);
-            if lenience.is_some_and(|lenience| !fits(kw, value, lenience)) {
+            if kw == Kw::Type {
+                // Most nodes name one type, as everybody spells it.
+                seen.types = value.as_str().and_then(Types::spelled);
+            }
+            let good = kw == Kw::Type && seen.types.is_some();
+            if !good && lenience.is_some_and(|lenience| !fits(kw, value, lenience)) {
                 seen.form = Form::Bad;
             }
             if let Some(at) = seen.at.get_mut(usize::from(place_of(kw))) {
                 *at = index;
             }
         }
-        seen.types = seen.get(Kw::Type).and_then(Types::stated);
+        seen.types = seen.types.or_else(|| seen.get(Kw::Type).and_then(Types::stated));
         seen
     }
 
