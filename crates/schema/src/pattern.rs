@@ -6,6 +6,7 @@
 
 mod read;
 mod shape;
+mod spell;
 mod token;
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 use regex::{Regex, RegexBuilder};
 
 use read::{Parsed, scan};
+pub(crate) use spell::spelled_out;
 use token::{Group, Mode, One, Spot, Token};
 
 /// Something a pattern uses that not every engine takes.
@@ -36,7 +38,7 @@ pub(crate) enum Feature {
     LargeRepeat,
     /// A repeat with bounds around another one.
     NestedRepeat,
-    /// An escape that needs none (`\!`), or a class escape inside a class (`[\s\S]`).
+    /// An escape that grammars do not know: of a set (`\d`, `[\s\S]`), or of what needs none (`\!`, `[\.]`).
     OddEscape,
 }
 
@@ -109,10 +111,8 @@ fn has_odd_escape(pattern: &str) -> bool {
             '[' => in_class = true,
             ']' => in_class = false,
             '\\' => {
-                let Some(escaped) = letters.next() else { return true };
-                let class = in_class && "dDwWsS".contains(escaped);
-                let needless = !escaped.is_alphanumeric() && !r"\^$.*+?()[]{}|/-".contains(escaped);
-                if class || needless {
+                let known = if in_class { r#"\[]"nrtxu"# } else { r#"\[]"nrtxu^$.*+?(){}|"# };
+                if letters.next().is_none_or(|escaped| !known.contains(escaped)) {
                     return true;
                 }
             }
@@ -160,6 +160,30 @@ fn whole_text_branch(pattern: &str, branch: &[Spot<'_>]) -> Option<String> {
         return None;
     }
     Some(format!("{head}{}{tail}", pattern.get(first.start..last.end)?))
+}
+
+/// Which texts a pattern takes that takes all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Those of one line.
+    One,
+    Any,
+}
+
+/// Whether a pattern takes every text, as far as its spelling shows: generators write that in few ways.
+pub(crate) fn every_text(pattern: &str) -> Option<Lines> {
+    let (start, rest) = pattern.strip_prefix('^').map_or(("", pattern), |rest| ("^", rest));
+    let (end, mut rest) = rest.strip_suffix('$').map_or(("", rest), |rest| ("$", rest));
+    while let Some(inner) = rest.strip_prefix("(?:").or(rest.strip_prefix('(')).and_then(|own| own.strip_suffix(')')) {
+        rest = inner;
+    }
+    let whole = !start.is_empty() && !end.is_empty();
+    match rest {
+        "" if !whole => Some(Lines::Any),
+        ".*" | ".*?" => Some(if whole { Lines::One } else { Lines::Any }),
+        r"[\s\S]*" | r"[\d\D]*" | r"[\w\W]*" | "[^]*" => Some(Lines::Any),
+        _ => None,
+    }
 }
 
 /// A pattern with the meaning of a least and a greatest length.
@@ -264,10 +288,27 @@ fn write_one(one: &One<'_>, out: &mut String) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Feature, Features, anchored, features_among, length_pattern, matcher};
+    use super::{Feature, Features, Lines, anchored, every_text, features_among, length_pattern, matcher};
 
     fn features(pattern: &str) -> Features {
         features_among(pattern, Features(u16::MAX))
+    }
+
+    #[test]
+    fn a_pattern_that_takes_every_text_does_so() {
+        let texts = ["", "a", "a b", "é.x", "\n", "a\nb"];
+        for pattern in
+            ["", "^", "$", ".*", "^.*", ".*$", "^.*$", "^(.*)$", "^(?:.*)$", "^((.*))$", r"^[\s\S]*$", "(.*?)"]
+        {
+            let (lines, matcher) = (every_text(pattern).expect(pattern), matcher(pattern).expect(pattern));
+            for text in texts {
+                let taken = lines == Lines::Any || !text.contains('\n');
+                assert_eq!(matcher.is_match(text), taken, "{pattern} {text:?}");
+            }
+        }
+        for pattern in ["^$", "^.+$", "a*", "^(.*)x$", "(.*)(.*)", "(?=.*)", r"^.*\$"] {
+            assert_eq!(every_text(pattern), None, "{pattern}");
+        }
     }
 
     // As Zod 3 and 4 write them.
@@ -293,19 +334,19 @@ mod tests {
     #[test]
     fn features_are_found() {
         for (pattern, expected) in [
-            (EMAIL, "lookaround"),
+            (EMAIL, "lookaround odd-escape"),
             (UUID, ""),
-            (DATETIME, ""),
+            (DATETIME, "odd-escape"),
             ("", "unanchored"),
             ("^a|b$", "unanchored"),
             (r"^a\$", "unanchored"),
             (r"^a\\$", ""),
-            (r"^(a)\1$", "backreference"),
-            (r"^\1(a)$", "backreference not-python"),
-            (r"^(?<n>a)\k<n>$", "backreference not-python"),
+            (r"^(a)\1$", "backreference odd-escape"),
+            (r"^\1(a)$", "backreference not-python odd-escape"),
+            (r"^(?<n>a)\k<n>$", "backreference not-python odd-escape"),
             (r"^(?P<n>a)(?P=n)$", "backreference"),
-            (r"^\ba[\b]$", "word-boundary"),
-            (r"^[\p{L}\-]$", "unicode-class not-python"),
+            (r"^\ba[\b]$", "word-boundary odd-escape"),
+            (r"^[\p{L}\-]$", "unicode-class not-python odd-escape"),
             (r"^(?i)a$", "not-python inline-flag"),
             (r"^(?i:a)$", "inline-flag"),
             (r"^a{101}$", "large-repeat"),

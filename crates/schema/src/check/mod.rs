@@ -25,7 +25,7 @@ use crate::arena::Arena;
 use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot, Words};
 use crate::error::ReadError;
 use crate::json::{Json, push_token};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{Holds, Kw, KwSet};
 use crate::read::Limits;
 use budget::{Counting, Totals};
 use cycle::{By, Links};
@@ -250,6 +250,8 @@ struct Checker<'c, 'j> {
     caps: &'c Caps,
     rules: &'c [RuleRow],
     lenience: Option<well_formed::Lenience>,
+    /// Words that refer to nothing here: without its dollar sign one does only where it is taken.
+    unheard: KwSet,
     slot: Slot,
     subject: Subject<'c>,
     depth: Depth,
@@ -267,7 +269,8 @@ impl<'c, 'j> Checker<'c, 'j> {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            lenience: well_formed::lenience_of(rules),
+            lenience: well_formed::lenience_of(rules, depth),
+            unheard: [Kw::OpenRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
             rules,
             slot,
             subject,
@@ -308,7 +311,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             self.judge_other(json, spot, stand);
             return;
         };
-        let seen = Seen::new(members, self.lenience);
+        let seen = Seen::new(members, self.lenience, self.unheard);
         self.judge(&seen, spot, stand);
         if self.done() {
             return;

@@ -3,7 +3,7 @@
 use super::budget::LONG_ENUM;
 use super::text::Blanks;
 use super::well_formed::{Lenience, fits};
-use super::{Checker, Spot, Stand};
+use super::{Checker, Spot, Stand, is_null};
 use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
 use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE, root_definition};
@@ -87,7 +87,7 @@ const LOOKED_AT: [Kw; 16] = [
 
 impl<'j> Seen<'j> {
     #[inline]
-    pub(super) fn new(members: &'j [Member<'j>], lenience: Option<Lenience>) -> Self {
+    pub(super) fn new(members: &'j [Member<'j>], lenience: Option<Lenience>, unheard: KwSet) -> Self {
         let mut seen = Self {
             members,
             keywords: KwSet::default(),
@@ -110,7 +110,7 @@ impl<'j> Seen<'j> {
             if !good && lenience.is_some_and(|lenience| !fits(kw, value, lenience)) {
                 seen.form = Form::Bad;
             }
-            if let Some(at) = seen.at.get_mut(usize::from(place_of(kw))) {
+            if let Some(at) = seen.at.get_mut(usize::from(place_of(kw))).filter(|_| !unheard.has(kw)) {
                 *at = index;
             }
         }
@@ -327,7 +327,9 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
         if only(PLAIN) && types.is_some_and(|types| SCALARS.has(types)) {
             let taken = |format: &Json<'_>| {
                 let fits = |format: &str| Types::of_format(format).has(types.unwrap_or(Types::NONE));
-                let listed = |formats: &Vec<String>| formats.iter().any(|own| format.as_str() == Some(own));
+                let listed = |formats: &Vec<String>| {
+                    format.as_str() != Some("enum") && formats.iter().any(|own| format.as_str() == Some(own))
+                };
                 caps.formats.as_ref().is_none_or(listed)
                     && (caps.formats.is_none() || format.as_str().is_some_and(fits))
             };
@@ -355,7 +357,7 @@ fn may_break(seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_>) -> bool {
     if seen.keywords.has(Kw::AnyOf) {
         let beside = only(KwSet::NONE.with(Kw::AnyOf).with(Kw::Description)) && caps.beside_union.has(Kw::Description);
         let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::AnyOf);
-        return !beside || !typed || caps.must(Demand::UnionTyped);
+        return !beside || !typed || caps.must(Demand::UnionTyped) || caps.must(Demand::OneEnum);
     }
     if only(KwSet::NONE.with(Kw::Ref)) {
         let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::Ref);
@@ -420,6 +422,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
             seen.types.is_some_and(|types| types.has(Types::OBJECT))
                 && !matches!(seen.get(Kw::Properties), Some(Json::Obj(_)))
         }
+        Demand::RequiredNotEmpty => has(Kw::Required) && seen.required_list().is_empty(),
         Demand::RequiredKnown => unknown_required(seen).is_some(),
         Demand::Typed => !has(Kw::Type) && seen.keywords.and(row.allowed).is_empty(),
         Demand::OthersTyped => {
@@ -457,6 +460,7 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
                     }))
         }
         Demand::EnumStrings => seen.values().any(|value| value.as_str().is_none()),
+        Demand::OneEnum => splits_an_enum(seen),
         Demand::EnumNotBlank => seen.values().any(|value| value.as_str() == Some("")),
         Demand::EnumScalars => seen.values().any(|value| matches!(value, Json::Arr(_) | Json::Obj(_))),
         Demand::EnumOneType => {
@@ -475,7 +479,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
             })
         }
         Demand::RefAlone => {
-            let reference = if has(Kw::OpenRef) && !has(Kw::Ref) { Kw::OpenRef } else { Kw::Ref };
+            let open = !has(Kw::Ref) && seen.get(Kw::OpenRef).is_some();
+            let reference = if open { Kw::OpenRef } else { Kw::Ref };
             let beside = seen.keywords.without(row.allowed).without(KwSet::default().with(reference));
             has(reference) && !beside.is_empty()
         }
@@ -483,7 +488,9 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::RefResolves => seen.reference().is_some_and(|reference| !checker.links.resolves(reference)),
         Demand::Formats => seen.get(Kw::Format).and_then(Json::as_str).is_some_and(|format| {
             let foreign = seen.types.is_some_and(|types| !Types::of_format(format).has(types.without(Types::NULL)));
-            foreign || !row.allow.iter().any(|own| own == format)
+            // A format that says that there is an enum.
+            let unlisted = format == "enum" && seen.get(Kw::Enum).and_then(Json::as_arr).is_none_or(<[_]>::is_empty);
+            foreign || unlisted || !row.allow.iter().any(|own| own == format)
         }),
         Demand::MaxEnumChars => {
             let values = seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default();
@@ -547,6 +554,23 @@ pub(crate) fn takes_objects<'j>(json: &'j Json<'j>, target: &dyn Fn(&str) -> Opt
         open.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| target(json.get(kw.name())?.as_str()?)));
     }
     false
+}
+
+/// Whether the branches of a union, but for `null`, list one value each, and two of them are of one type.
+fn splits_an_enum(seen: &Seen<'_>) -> bool {
+    let branches = seen.get(Kw::AnyOf).or(seen.get(Kw::OneOf)).and_then(Json::as_arr).unwrap_or_default();
+    let mut kinds = Vec::new();
+    for branch in branches.iter().filter(|branch| !is_null(branch)) {
+        let listed = match branch.get(Kw::Enum.name()).and_then(Json::as_arr) {
+            Some([value]) => Some(value),
+            Some(_) => None,
+            None => branch.get(Kw::Const.name()),
+        };
+        let Some(value) = listed else { return false };
+        kinds.push(kind_of(value));
+    }
+    kinds.sort_unstable();
+    kinds.array_windows().any(|[one, other]| one == other)
 }
 
 /// How many schemas are looked at to find what one takes.
@@ -618,9 +642,11 @@ fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
         (Demand::SaysOpen, Kw::AdditionalProperties),
         (Demand::AllRequired, Kw::Required),
         (Demand::RequiredKnown, Kw::Required),
+        (Demand::RequiredNotEmpty, Kw::Required),
         (Demand::HasItems, Kw::Items),
         (Demand::Formats, Kw::Format),
         (Demand::UnionAlone, Kw::AnyOf),
+        (Demand::OneEnum, Kw::AnyOf),
         (Demand::UnionTyped, Kw::AnyOf),
         (Demand::RefAlone, Kw::Ref),
         (Demand::RefToDefs, Kw::Ref),

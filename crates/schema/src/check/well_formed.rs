@@ -1,7 +1,7 @@
 //! Whether the keywords of a node hold what the 2020-12 meta-schema lets them hold.
 
 use super::text::Blanks;
-use super::{Checker, Spot};
+use super::{Checker, Depth, Spot};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw};
@@ -28,16 +28,27 @@ pub(super) struct Lenience {
     /// The types by the names that are taken: some take them in capitals.
     named: fn(&str) -> Option<Types>,
     /// Counts in quotes.
-    quoted_counts: bool,
+    quoted_counts: Taken,
+    /// Names that stand twice in a list of required ones.
+    repeated_names: Taken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    No,
+    Yes,
 }
 
 /// What is taken of the form, where anything is asked of it at all.
-pub(super) fn lenience_of(rules: &[RuleRow]) -> Option<Lenience> {
+pub(super) fn lenience_of(rules: &[RuleRow], depth: Depth) -> Option<Lenience> {
     let rows = || rules.iter().filter(|row| row.demand == Demand::WellFormed);
     let allowed = |word: &str| rows().all(|row| row.allow.iter().any(|name| name == word));
     rows().next()?;
     let named = if allowed("upper-case-types") { Types::named } else { Types::spelled };
-    Some(Lenience { named, quoted_counts: allowed("quoted-counts") })
+    let taken = |word: &str| if allowed(word) { Taken::Yes } else { Taken::No };
+    // What fits says a name once, whoever takes it twice: it is no JSON Schema otherwise.
+    let repeated_names = if depth == Depth::First { Taken::No } else { taken("repeated-names") };
+    Some(Lenience { named, quoted_counts: taken("quoted-counts"), repeated_names })
 }
 
 /// Whether a keyword holds what it should.
@@ -55,13 +66,14 @@ pub(super) fn fits(kw: Kw, value: &Json<'_>, lenience: Lenience) -> bool {
             }
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
         },
-        Holds::Names => matches!(value, Json::Arr(names) if is_names(names)),
+        Holds::Names => matches!(value, Json::Arr(names) if is_names(names, lenience)),
         Holds::NamesMap => {
-            value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(is_names)))
+            let named = |names: &[Json<'_>]| is_names(names, lenience);
+            value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(named)))
         }
         Holds::Count => {
             let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            value.as_count().is_some() || (lenience.quoted_counts && value.as_str().is_some_and(digits))
+            value.as_count().is_some() || (lenience.quoted_counts == Taken::Yes && value.as_str().is_some_and(digits))
         }
         Holds::Number => {
             let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
@@ -91,6 +103,7 @@ fn is_type(name: &Json<'_>, lenience: Lenience) -> bool {
     name.as_str().and_then(lenience.named).is_some()
 }
 
-fn is_names(names: &[Json<'_>]) -> bool {
-    names.iter().all(|name| name.as_str().is_some()) && are_distinct_texts(names)
+fn is_names(names: &[Json<'_>], lenience: Lenience) -> bool {
+    let distinct = || lenience.repeated_names == Taken::Yes || are_distinct_texts(names);
+    names.iter().all(|name| name.as_str().is_some()) && distinct()
 }

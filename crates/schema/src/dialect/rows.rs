@@ -232,6 +232,8 @@ pub(crate) enum Demand {
     NotFreeForm,
     /// A list of objects has no `maxItems`.
     ObjectListsUnbounded,
+    /// `required` is no empty list.
+    RequiredNotEmpty,
     /// `required` names declared properties only.
     RequiredKnown,
     /// Every node has a `type`, or one of the keywords in `allow`.
@@ -254,6 +256,8 @@ pub(crate) enum Demand {
     EnumFits,
     /// The values of an enum are strings.
     EnumStrings,
+    /// Values of one type are listed by one enum, not by a union of schemas with one value each.
+    OneEnum,
     /// No value of an enum is the empty string.
     EnumNotBlank,
     /// No value of an enum is an array or object.

@@ -247,6 +247,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.spill_as(&code, (kw, value), place, effect, facts);
     }
 
+    /// Whether what cannot be said otherwise goes into descriptions.
+    pub(super) fn spills(&self) -> bool {
+        self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
+    }
+
     /// Drops a keyword under the code of a rule about its value.
     pub(super) fn spill_as(
         &mut self,
@@ -257,10 +262,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         facts: &mut Vec<String>,
     ) {
         let role = kw.row().role;
-        let described = self.spill_mode == Spill::On
+        let described = self.spills()
             && !(role == Role::Limit && Self::is_machine_bound(value))
-            && matches!(role, Role::Limit | Role::Hint)
-            && self.caps.accepts(Kw::Description);
+            && matches!(role, Role::Limit | Role::Hint);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
             self.change(code, place, kw, Action::Described, effect, "moved into the description");
@@ -324,13 +328,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     sheet.put(Kw::Pattern, Json::Str(text));
                     continue;
                 }
-                let anchored = pattern::anchored(text)
-                    .filter(|text| pattern::features_among(text, self.caps.pattern_refused).is_empty());
-                if let Some(anchored) = anchored {
+                if let Some((pattern, how)) = self.pattern_in_other_words(text) {
                     stated = true;
                     let code = self.demand_code(Demand::Patterns);
-                    self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, "anchored");
-                    sheet.put(Kw::Pattern, self.arena.str(&anchored));
+                    self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, how);
+                    sheet.put(Kw::Pattern, self.arena.str(&pattern));
                     continue;
                 }
             }
@@ -373,6 +375,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
             }
         }
+    }
+
+    /// A pattern with the same meaning that the dialect takes, and what was done to it.
+    fn pattern_in_other_words(&self, text: &str) -> Option<(String, &'static str)> {
+        let taken = |text: &String| pattern::features_among(text, self.caps.pattern_refused).is_empty();
+        let anchored = pattern::anchored(text).filter(taken).map(|text| (text, "anchored"));
+        anchored.or_else(|| {
+            let spelled = pattern::spelled_out(text)?;
+            let anchored = || pattern::anchored(&spelled).filter(taken);
+            Some((Some(spelled.clone()).filter(taken).or_else(anchored)?, "spelled without escapes"))
+        })
     }
 
     fn put_numbers(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Pos, Refs, Spill, Wanting, budget};
+use super::{Lowered, Lowerer, Pos, Refs, Wanting, budget};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
 use crate::json::Json;
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_TYPING: usize = 100;
 
 /// A rule with a longer text is not put into a description.
-const LONGEST_FACT: usize = 240;
+pub(super) const LONGEST_FACT: usize = 240;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Says a node in the dialect.
@@ -389,7 +389,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether a description may say what a keyword of more than one word did.
     pub(super) fn may_tell(&self, fact: &str) -> bool {
-        fact.len() <= LONGEST_FACT && self.spill_mode == Spill::On && self.caps.accepts(Kw::Description)
+        fact.len() <= LONGEST_FACT && self.spills()
     }
 
     fn lower_not(&mut self, node: &mut Node<'g, 'd>, not: NodeId) {

@@ -10,6 +10,7 @@ use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
+use crate::pattern::{self, Lines};
 use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::spelling::Spelling;
@@ -79,9 +80,6 @@ const NUMBER_ROOM: usize = 8;
 /// The key under which undeclared properties travel beside declared ones.
 const REST: &str = "additional_properties";
 
-/// The pattern that every key matches which has one line.
-const ONE_LINE: &str = "^.*$";
-
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> Extra {
         match rules.of_others(node) {
@@ -97,9 +95,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The rules of an object. A lone pattern that every key matches is what `additionalProperties` says.
     pub(super) fn object_rules(&self, node: &Node<'g, 'd>) -> &'g ObjectRules<'g, 'd> {
         let Some(rules) = node.rules.object() else { return self.nodes.keep(ObjectRules::default()) };
-        let every = |pattern: &str| matches!(pattern, "" | ".*" | ONE_LINE | "^.*" | ".*$" | "^" | "$");
         if let [(pattern, id)] = rules.rare.patterns
-            && every(pattern)
+            && pattern::every_text(pattern).is_some()
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
@@ -116,7 +113,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         };
         let code = self.refusal_code(Kw::PatternProperties);
-        if !asked.rare.patterns.iter().any(|(pattern, _)| *pattern == ONE_LINE) {
+        if !asked.rare.patterns.iter().any(|(pattern, _)| pattern::every_text(pattern) == Some(Lines::One)) {
             let detail = "every key matches: said by `additionalProperties`";
             self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Same, detail);
             return;
@@ -183,11 +180,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let code = self.demand_code(Demand::HasProperties);
             self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, "no property is declared");
         }
-        if !own.properties.is_empty() || demanded || !rules.properties.is_empty() {
+        let said = node.written(Kw::Properties).and_then(Json::as_obj).is_some_and(<[_]>::is_empty);
+        if !own.properties.is_empty() || demanded || !rules.properties.is_empty() || said {
             sheet.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
         }
-        let closes = self.caps.must(Demand::AllRequired);
-        if !own.required.is_empty() || closes {
+        let empty = node.written(Kw::Required).and_then(Json::as_arr).is_some_and(<[_]>::is_empty);
+        let says_none = (empty || self.caps.must(Demand::AllRequired)) && !self.caps.must(Demand::RequiredNotEmpty);
+        if empty && !says_none {
+            let code = self.demand_code(Demand::RequiredNotEmpty);
+            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Same, "nothing is required");
+        }
+        if !own.required.is_empty() || says_none {
             sheet.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
         }
         if let Some(json) = rest.additional {

@@ -67,6 +67,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
             let referred = self.refer(target, None);
             if wrap && let Some(description) = node.note(Kw::Description) {
+                let code = self.demand_code(Demand::RefAlone);
+                let detail = "a reference stands alone: in a union of one, beside its description";
+                self.change(&code, node.place, Kw::Ref, Action::Rewritten, Effect::Same, detail);
+                for note in node.notes.iter().filter(|note| note.key != NoteKey::Kw(Kw::Description)) {
+                    self.drop_note(node.place, note.key, "a reference stands alone");
+                }
                 let json = self.arena.obj(&[
                     (Kw::Description.name(), *description),
                     (Kw::AnyOf.name(), self.arena.arr(&[referred.json])),
@@ -329,6 +335,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.take_back(mark);
             self.outspoken.insert(target);
             return None;
+        }
+        if own.is_some_and(|own| own != description) {
+            self.drop_note(
+                self.graph[target].place,
+                NoteKey::Kw(Kw::Description),
+                "another one is given where it is used",
+            );
         }
         let json = if own.is_some() {
             self.arena.with(lowered.json, Kw::Description.name(), *description)

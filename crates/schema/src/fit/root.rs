@@ -34,7 +34,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let node = self.without_negations(node, Pos::Root);
         let mut told = std::mem::take(&mut self.told);
         self.root_facts.append(&mut told);
+        let node = self.lone_branch(node);
         let node = self.plain_root(node);
+        let node = self.object_root(node);
         if self.stands_in_place(node)
             && let Some(lowered) = self.lower_in_place(node)
         {
@@ -170,6 +172,49 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, kw, Action::Described, Effect::Wider, "moved into the description");
         }
         self.nodes.keep(plain)
+    }
+
+    /// The root merged with the only branch of its union that takes objects, where it may not have a union.
+    fn lone_branch(&mut self, node: &'g Node<'g, 'd>) -> &'g Node<'g, 'd> {
+        let refused = [Kw::AnyOf, Kw::OneOf].iter().any(|kw| self.caps.root_refused.has(*kw));
+        let [union] = node.unions() else { return node };
+        if !refused || node.says_unevaluated() || node.types.is_some_and(|types| types != Types::OBJECT) {
+            return node;
+        }
+        let whole = self.graph.add(*node);
+        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).meets(Types::OBJECT);
+        let mut live = union.branches.iter().copied().filter(|id| takes(self, *id));
+        let (Some(only), None) = (live.next(), live.next()) else { return node };
+        if self.types_of(whole) != Types::OBJECT || self.graph[only].says_unevaluated() {
+            return node;
+        }
+        let base = self.graph.add(node.without_unions(self.nodes));
+        let both = self.both(base, only);
+        let flat = self.flatten(both);
+        let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
+        let code = self.demand_code(Demand::RootPlain);
+        let detail = "only one branch takes objects: merged with it";
+        self.change(&code, node.place, kw, Action::Merged, Effect::Same, detail);
+        self.nodes.keep(Node { place: node.place, source: node.source, ..*self.graph[flat] })
+    }
+
+    /// The root with the type that its union has, or its keywords speak of, so that it may stand as it is.
+    fn object_root(&mut self, node: &'g Node<'g, 'd>) -> &'g Node<'g, 'd> {
+        if node.types.is_some() || node.unions().is_empty() || node.rules.values().is_some() {
+            return node;
+        }
+        let whole = self.graph.add(*node);
+        let types = self.types_of(whole);
+        let (effect, detail) = if types == Types::OBJECT {
+            (Effect::Same, "every branch is an object")
+        } else if types.meets(Types::OBJECT) && node.rules.object().is_some() {
+            (Effect::Narrower, "taken to be object, which its keywords speak of")
+        } else {
+            return node;
+        };
+        let code = self.demand_code(Demand::RootObject);
+        self.change(&code, node.place, Kw::Type, Action::Added, effect, detail);
+        self.nodes.keep(Node { types: Some(Types::OBJECT), ..*node })
     }
 
     fn stands_in_place(&mut self, node: &'g Node<'g, 'd>) -> bool {

@@ -1,14 +1,17 @@
 //! Unions: `oneOf` as `anyOf`, flattened, `null` folded, distributed over what stands beside them; and in dialects without
 //! unions merged into one schema or carried as a choice.
 
+use std::sync::Arc;
+
 use super::disjoint::Apart;
 use super::emit::described;
+use super::lower::LONGEST_FACT;
 use super::names::Names;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
+use crate::graph::{ArrayRules, Logic, Node, NodeId, Note, NoteKey, ObjectRules, Rules, Union};
 use crate::json::{Distinct, Json};
 use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
@@ -22,12 +25,16 @@ const MAX_PRODUCT: usize = 32;
 /// Nor are branches that would have more properties than this together, counting what stands beside them.
 const MAX_WEIGHT: usize = 600;
 
+/// What the values of an enum mean is told in no more bytes.
+const LONGEST_LEGEND: usize = 4096;
+
 /// A union has no more branches than this: they are compared with each other.
 const MAX_BRANCHES: usize = 4096;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
         if self.unions_are_free(node, pos)
+            && !self.splits_an_enum(node)
             && let Some(lowered) = self.in_one_shape(id, |own| own.emit(node, pos))
         {
             return lowered;
@@ -164,6 +171,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             several => {
                 if let Some(values) = self.folded_values(several, null) {
+                    let about = self.with_legend(about, several);
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
                     let rules = Rules { values: Some(self.nodes.list(&values)), ..about.rules.all() };
                     let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
@@ -243,9 +251,64 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.lower(flat, pos)
     }
 
+    /// Whether a union of single values has to be one enum.
+    fn splits_an_enum(&mut self, node: &Node<'g, 'd>) -> bool {
+        if !self.caps.must(Demand::OneEnum) {
+            return false;
+        }
+        let [Union { branches, .. }] = node.unions() else { return false };
+        let kinds: Vec<NodeId> = branches.iter().copied().filter(|id| self.types_of(*id) != Types::NULL).collect();
+        kinds.len() > 1 && self.folded_values(&kinds, false).is_some()
+    }
+
+    /// Records that branches which list values become one enum, and returns what it has to say of them.
+    fn fold_notes(&mut self, branches: &[NodeId], place: Option<Place>) -> Vec<String> {
+        let code = self.demand_code(Demand::OneEnum);
+        self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
+        let facts = self.told_of_branches(branches, &code, LONGEST_LEGEND);
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let node = self.graph[flat];
+            let told = told_by(node).map(|(kw, _)| kw);
+            for note in node.notes {
+                match note.key {
+                    NoteKey::Kw(kw) if Some(kw) == told => {}
+                    NoteKey::Kw(kw) => {
+                        self.change(
+                            &code,
+                            node.place,
+                            kw,
+                            Action::Dropped,
+                            Effect::Note,
+                            "a value of an enum has none",
+                        );
+                    }
+                    NoteKey::Unknown(name) => self.drop_unknown(node.place, name),
+                }
+            }
+        }
+        facts
+    }
+
+    /// What is said of a union, and in its description what its branches say of their values.
+    fn with_legend(&mut self, about: &'g Node<'g, 'd>, branches: &[NodeId]) -> &'g Node<'g, 'd> {
+        let facts = self.fold_notes(branches, about.place);
+        if facts.is_empty() {
+            return about;
+        }
+        let key = NoteKey::Kw(Kw::Description);
+        let text =
+            about.note(Kw::Description).and_then(Json::as_str).into_iter().chain(facts.iter().map(String::as_str));
+        let text = self.arena.str(&text.collect::<Vec<_>>().join(" "));
+        let mut notes: Vec<Note<'d>> = about.notes.iter().copied().filter(|note| note.key != key).collect();
+        notes.push(Note { key, value: self.arena.keep(text) });
+        self.nodes.keep(Node { notes: self.nodes.list(&notes), ..*about })
+    }
+
     /// The values of all branches, where every branch is nothing but values.
     fn folded_values(&mut self, branches: &[NodeId], null: bool) -> Option<Vec<&'d Json<'d>>> {
-        if !self.caps.must(Demand::Typed) && !self.caps.must(Demand::EnumStrings) {
+        let folds = self.caps.must(Demand::OneEnum);
+        if !folds && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::EnumStrings) {
             return None;
         }
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
@@ -253,7 +316,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
-            let described = node.notes.iter().any(|note| note.key == NoteKey::Kw(Kw::Description));
+            let described = !folds && node.note(Kw::Description).is_some();
             if node.rules.values().is_none() || node.rules.logic().is_some() || described {
                 return None;
             }
@@ -381,7 +444,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(mut joined) = self.join(branches) {
             let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
-            let facts = self.told_of_branches(branches);
+            let facts = self.told_of_branches(branches, &code, LONGEST_FACT);
             joined.place = about.place;
             joined.notes = about.notes;
             let joined = self.graph.add(joined);
@@ -427,27 +490,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         })
     }
 
-    /// What the branches of a union say of themselves, where one schema stands for all of them.
-    fn told_of_branches(&mut self, branches: &[NodeId]) -> Vec<String> {
+    /// What the branches of a union say of themselves, where one schema stands for all of them, in at most so many bytes.
+    fn told_of_branches(&mut self, branches: &[NodeId], code: &Arc<str>, most: usize) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
-        let code = self.refusal_code(Kw::AnyOf);
+        let mut room = if self.spills() { most } else { 0 };
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
-            let Some((kw, text)) =
-                [Kw::Description, Kw::Title].into_iter().find_map(|kw| Some((kw, node.note(kw)?.as_str()?)))
-            else {
-                continue;
-            };
+            let Some((kw, text)) = told_by(node) else { continue };
             let value = node.rules.values().filter(|values| values.len() == 1).and_then(|values| values.first());
             let told = value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
             if said.contains(&told) {
                 continue;
             }
-            said.push(told);
-            if !self.may_tell(&format!("({})", said.join("; "))) {
-                said.pop();
-                self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "one schema stands for all branches");
+            if let Some(left) = room.checked_sub(told.len() + 2) {
+                room = left;
+                said.push(told);
+                self.change(code, node.place, kw, Action::Described, Effect::Note, "moved into the one description");
+            } else {
+                self.change(code, node.place, kw, Action::Dropped, Effect::Note, "one schema stands for all branches");
             }
         }
         if said.is_empty() { Vec::new() } else { vec![format!("({})", said.join("; "))] }
@@ -682,4 +743,9 @@ pub(super) fn with_fact<'d>(json: Json<'d>, fact: &str, arena: &'d Arena) -> Jso
         None => arena.str(fact),
     };
     arena.with(json, Kw::Description.name(), description)
+}
+
+/// What a branch says of itself.
+fn told_by<'d>(node: &Node<'_, 'd>) -> Option<(Kw, &'d str)> {
+    [Kw::Description, Kw::Title].into_iter().find_map(|kw| Some((kw, node.note(kw)?.as_str()?)))
 }

@@ -223,6 +223,11 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     fn read_into(&mut self, id: NodeId, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<(), ReadError> {
+        if let Some(inner) = json.as_str().filter(|_| place != ROOT).and_then(|text| self.schema_in(text)) {
+            let says = "JSON text stands for the schema that it holds";
+            self.change("READ-MALFORMED", place, "", Action::Rewritten, Effect::Same, says);
+            return self.read_into(id, inner, place, scope);
+        }
         let node = match json {
             Json::Bool(true) => Node { place: Some(place), ..Node::default() },
             Json::Bool(false) => Node { place: Some(place), types: Some(Types::NONE), ..Node::default() },
@@ -235,6 +240,12 @@ impl<'g, 'd> Reader<'g, 'd> {
         };
         self.graph.set(id, node);
         Ok(())
+    }
+
+    /// The schema that a text holds, as some send one within another.
+    fn schema_in(&self, text: &'d str) -> Option<&'d Json<'d>> {
+        let json = Json::from_text(text, Limits::default().bounds(), self.texts).ok()?;
+        matches!(json, Json::Obj(_)).then(|| self.texts.keep(json))
     }
 
     /// What stands where a schema must: the name of a type for that type, anything else for any value. One slip does not take the

@@ -1,0 +1,132 @@
+//! Spells a pattern with the few escapes that every grammar knows: sets of letters are listed, and nothing else is escaped that
+//! can stand as it is.
+
+use std::fmt::Write as _;
+
+use super::read::Parsed;
+use super::token::{Group, Mode, One, Token};
+
+/// The letters of `\s`.
+const SPACES: &str = r" \t\n\r\x0B\x0C\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF";
+
+/// The same pattern, spelled so; `None` where that cannot be done.
+pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
+    let parsed = Parsed::read(pattern);
+    if parsed.mode == Mode::Neither {
+        return None;
+    }
+    let mut out = String::with_capacity(pattern.len() * 2);
+    for spot in &parsed.spots {
+        match &spot.token {
+            Token::One(One::Char(char)) => push_char(*char, r"\^$.*+?()[]{}|", &mut out),
+            Token::One(one @ One::Set(_)) => push_class(false, &[(*one, None)], &mut out)?,
+            Token::Class { negated, items } if !items.is_empty() => push_class(*negated, items, &mut out)?,
+            Token::Any
+            | Token::Start
+            | Token::End
+            | Token::Bar
+            | Token::Open(Group::Capture | Group::Plain)
+            | Token::Close
+            | Token::Repeat { .. } => out.push_str(pattern.get(spot.start..spot.end)?),
+            Token::One(One::Property { .. })
+            | Token::Class { .. }
+            | Token::Boundary(_)
+            | Token::Open(Group::Scoped(_) | Group::Ahead | Group::Behind)
+            | Token::Flags(_)
+            | Token::Backreference(_) => return None,
+        }
+    }
+    Some(out)
+}
+
+fn push_class(negated: bool, items: &[(One<'_>, Option<One<'_>>)], out: &mut String) -> Option<()> {
+    // Of all that a set leaves out only the whole can be said.
+    let turned = matches!(items, [(One::Set('D' | 'W' | 'S'), None)]);
+    out.push_str(if negated == turned { "[" } else { "[^" });
+    for (low, high) in items {
+        match (low, high) {
+            (One::Char(low), None) => push_member(*low, out),
+            (One::Char(low), Some(One::Char(high))) => {
+                push_member(*low, out);
+                out.push('-');
+                push_member(*high, out);
+            }
+            (One::Set('d'), None) => out.push_str("0-9"),
+            (One::Set('w'), None) => out.push_str("0-9A-Za-z_"),
+            (One::Set('s'), None) => out.push_str(SPACES),
+            (One::Set('D'), None) if turned => out.push_str("0-9"),
+            (One::Set('W'), None) if turned => out.push_str("0-9A-Za-z_"),
+            (One::Set('S'), None) if turned => out.push_str(SPACES),
+            (One::Char(_) | One::Set(_) | One::Property { .. }, _) => return None,
+        }
+    }
+    out.push(']');
+    Some(())
+}
+
+/// A member of a class.
+fn push_member(char: char, out: &mut String) {
+    if matches!(char, '-' | '^') {
+        // Writing to a `String` cannot fail.
+        _ = write!(out, r"\x{:02X}", u32::from(char));
+    } else {
+        push_char(char, r"\[]", out);
+    }
+}
+
+/// A character, with a backslash before it if it is one of these.
+fn push_char(char: char, escaped: &str, out: &mut String) {
+    match char {
+        '\n' => out.push_str(r"\n"),
+        '\r' => out.push_str(r"\r"),
+        '\t' => out.push_str(r"\t"),
+        char if char.is_control() => _ = write!(out, r"\x{:02X}", u32::from(char)),
+        char if escaped.contains(char) => out.extend(['\\', char]),
+        char => out.push(char),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelled_out;
+    use crate::pattern::{Feature, Features, features_among, matcher};
+
+    #[test]
+    fn what_is_spelled_out_means_the_same_and_needs_no_odd_escape() {
+        let texts =
+            ["", "7", "a", "_", " ", "\u{a0}", "-", "^", ".", "/", "a/b", "x7", "]", "\\", "\n", "é", "a-b", "12"];
+        let patterns = [
+            r"^\d+$",
+            r"^\w+$",
+            r"^\s$",
+            r"^\S+$",
+            r"^\D$",
+            r"^\W*$",
+            r"^a\/b$",
+            r"^a\-b$",
+            r"^[a-z\-]+$",
+            r"^[\d.]+$",
+            r"^[a-z\.]+$",
+            r"^[^\s]$",
+            r"^[^\S]$",
+            r"^(\d|\w\/)+?$",
+            r"^[\^\]\\]$",
+            r"^\.$",
+            r"^(?:x|\-){1,3}$",
+            r"^\x41é$",
+        ];
+        let mut odd = Features::default();
+        odd.insert(Feature::OddEscape);
+        for pattern in patterns {
+            let spelled = spelled_out(pattern).expect(pattern);
+            assert!(features_among(&spelled, odd).is_empty(), "{pattern} {spelled}");
+            let (old, new) = (matcher(pattern).expect(pattern), matcher(&spelled).expect(&spelled));
+            for text in texts {
+                assert_eq!(old.is_match(text), new.is_match(text), "{pattern} {spelled} {text:?}");
+            }
+        }
+        for pattern in [r"^[\s\S]*$", r"\bx", r"(?=x)", r"^\p{L}$", r"(a)\1"] {
+            assert_eq!(spelled_out(pattern), None, "{pattern}");
+        }
+    }
+}
