@@ -337,11 +337,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return None;
         }
         if own.is_some_and(|own| own != description) {
-            self.drop_note(
-                self.graph[target].place,
-                NoteKey::Kw(Kw::Description),
-                "another one is given where it is used",
-            );
+            let detail = "what it refers to has another one, which gives way";
+            self.drop_note(node.place, NoteKey::Kw(Kw::Description), detail);
         }
         let json = if own.is_some() {
             self.arena.with(lowered.json, Kw::Description.name(), *description)
