@@ -363,7 +363,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let closes = self.caps.must(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
         let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
-        let natural = !closes && (says || extra == Extra::Open) && self.map_is_natural(rules);
+        // Where everything has a type, nothing says that anything may stand under a pattern.
+        let typed = self.caps.must(Demand::Typed) && !rules.rare.patterns.is_empty();
+        let natural = !closes && !typed && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, own);
         }

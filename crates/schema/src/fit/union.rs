@@ -10,7 +10,7 @@ use super::names::Names;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
-use crate::dialect::Demand;
+use crate::dialect::{Demand, Depth};
 use crate::graph::{ArrayRules, Logic, Node, NodeId, Note, NoteKey, ObjectRules, Rules, Union};
 use crate::json::{Distinct, Json};
 use crate::keyword::Kw;
@@ -444,7 +444,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(mut joined) = self.join(branches) {
             let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
-            let facts = self.told_of_branches(branches, &code, LONGEST_FACT);
+            let mut facts = self.told_of_branches(branches, &code, LONGEST_FACT);
+            facts.extend(self.told_of_required(branches));
             joined.place = about.place;
             joined.notes = about.notes;
             let joined = self.graph.add(joined);
@@ -488,6 +489,32 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let rules = self.graph[flat].rules;
             rules.values().is_some() && rules.logic().is_none() && self.graph[flat].has_no_rules_beside_values()
         })
+    }
+
+    /// Which keys each branch requires beside what all do, where one schema stands for all of them and cannot say it.
+    fn told_of_required(&mut self, branches: &[NodeId]) -> Option<String> {
+        let mut groups: Vec<&'g [&'d str]> = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            groups.push(self.graph[flat].rules.object()?.required);
+        }
+        let common = |name: &&str| groups.iter().all(|group| group.contains(name));
+        let mut own: Vec<Vec<&str>> = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let group: Vec<&str> = group.iter().copied().filter(|name| !common(name)).collect();
+            if !own.contains(&group) {
+                own.push(group);
+            }
+        }
+        // A key may be called otherwise on the wire.
+        let said =
+            |group: &Vec<&str>| !group.is_empty() && group.iter().all(|name| self.caps.takes_key(name, Depth::Below));
+        if own.len() < 2 || !own.iter().all(said) {
+            return None;
+        }
+        let groups: Vec<String> = own.iter().map(|group| group.join(" and ")).collect();
+        Some(format!("(at least one of these must be given: {})", groups.join(", or ")))
+            .filter(|fact| self.may_tell(fact))
     }
 
     /// What the branches of a union say of themselves, where one schema stands for all of them, in at most so many bytes.

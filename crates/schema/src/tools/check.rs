@@ -13,7 +13,7 @@ use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::read::Limits;
-use crate::{Confidence, Dialect, Severity, Slot, Violation};
+use crate::{Confidence, Dialect, Severity, Slot, ToolShape, Violation};
 
 /// Finds everything in a tool list to which a dialect objects. Pointers start at the document from which the list was read.
 ///
@@ -47,7 +47,11 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         match entry.extra.written {
             Written::AsSchema => {}
             Written::AsText => found.extend(tool.as_text(dialect)),
-            Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
+            Written::Outside => {
+                found.push(tool.cannot_be_read("it stands beside the function, where it is not looked for"));
+            }
+            Written::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
+            Written::Null | Written::Not => found.extend(tool.without_schema(dialect)),
         }
         let refused = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
@@ -103,12 +107,26 @@ impl Tool<'_> {
         Subject { name: &self.entry.name, index: self.index, ..Subject::default() }
     }
 
+    fn cannot_be_read(&self, why: &str) -> Violation {
+        unreadable(&self.subject(), &self.entry.at, why)
+    }
+
+    /// What is said of a schema that is not there.
+    fn without_schema(&self, dialect: &Dialect) -> Vec<Violation> {
+        let mut found: Vec<Violation> =
+            rows(dialect, Demand::HasSchema).map(|row| self.about_schema(row, dialect)).collect();
+        // Of the shapes that may go without one, this takes no `null` in its place.
+        if self.entry.extra.written == Written::Null && dialect.shape() == ToolShape::OpenaiChat && found.is_empty() {
+            found.push(self.cannot_be_read("it is null, where an object belongs or nothing"));
+        }
+        found
+    }
+
     /// What is said of a schema that is JSON text.
     fn as_text(&self, dialect: &Dialect) -> Vec<Violation> {
         let found: Vec<Violation> =
             rows(dialect, Demand::SchemaNotText).map(|row| self.about_schema(row, dialect)).collect();
-        let own =
-            || unreadable(&self.subject(), &self.entry.at, "it is JSON text in a string, where an object belongs");
+        let own = || self.cannot_be_read("it is JSON text in a string, where an object belongs");
         if found.is_empty() { vec![own()] } else { found }
     }
 

@@ -178,7 +178,9 @@ impl FittedTool {
         let detail = match entry.extra.written {
             Written::AsSchema => return,
             Written::AsText => "the schema was JSON text and is read",
-            Written::Not => "there was no schema: the tool takes no arguments",
+            Written::Outside => "the schema stood beside the function and is taken into it",
+            Written::AsProperties => "the properties were listed without a schema around them",
+            Written::Null | Written::Not => "there was no schema: the tool takes no arguments",
         };
         self.changes.push(note(UNREADABLE, entry.at.clone(), "", Action::Rewritten, detail.to_owned()));
     }

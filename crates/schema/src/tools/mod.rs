@@ -74,7 +74,13 @@ pub(crate) enum Written {
     AsSchema,
     /// As JSON text.
     AsText,
-    /// Not at all, or as `null`.
+    /// Beside what should hold it.
+    Outside,
+    /// As its properties alone, by name.
+    AsProperties,
+    /// As `null`.
+    Null,
+    /// Not at all.
     Not,
 }
 

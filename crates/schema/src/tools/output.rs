@@ -24,6 +24,9 @@ const WAYS: &[&[&str]] = &[
     &["guided_json"],
 ];
 
+/// The formats that must have a name.
+const NAMED: &[&[&str]] = &[&["response_format", "json_schema"], &["json_schema"], &["text", "format"]];
+
 /// The schema of a structured output.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -57,7 +60,9 @@ pub fn read_output(document: &Value) -> Option<OutputSchema> {
             Some(text) => serde_json::from_str(text).ok()?,
             None => schema.clone(),
         };
-        schema.is_object().then(|| OutputSchema { schema, at, name: name_of(format) })
+        // Without its name such a format is refused, so that having none is one that no rule takes.
+        let name = name_of(format).or_else(|| NAMED.contains(&around).then(String::new));
+        schema.is_object().then(|| OutputSchema { schema, at, name })
     };
     if let Some(output) = WAYS.iter().find_map(found) {
         return Some(output);

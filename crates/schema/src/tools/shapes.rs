@@ -249,7 +249,7 @@ impl Layout {
     }
 
     fn read(&self, map: &Map<String, Value>, at: &str, setting: Setting) -> Option<ToolEntry> {
-        let (holder, holder_at, outside) = match self.wrapper {
+        let (holder, holder_at, mut outside) = match self.wrapper {
             Some(key) => (map.get(key)?.as_object()?, format!("{at}/{key}"), without(map, &[Kw::Type.name(), key])),
             None => (map, at.to_owned(), Map::new()),
         };
@@ -264,10 +264,22 @@ impl Layout {
             schema_at = format!("{schema_at}/{inner}");
             schema = Some(within);
         }
-        let arguments = schema.map_or_else(no_arguments, plain);
+        // Some write it beside what should hold it.
+        let outside_too = map.get(*key).filter(|own| self.wrapper.is_some() && schema.is_none() && own.is_object());
+        let mut arguments = schema.or(outside_too).map_or_else(no_arguments, plain);
         let written = match schema {
-            None | Some(Value::Null) => Written::Not,
+            None if outside_too.is_some() => {
+                schema_at = format!("{at}/{key}");
+                outside.remove(*key);
+                Written::Outside
+            }
+            None => Written::Not,
+            Some(Value::Null) => Written::Null,
             Some(Value::String(_)) if !arguments.is_string() => Written::AsText,
+            Some(_) if is_property_map(&arguments) => {
+                arguments = json!({ Kw::Type.name(): "object", Kw::Properties.name(): arguments });
+                Written::AsProperties
+            }
             Some(_) => Written::AsSchema,
         };
         let set = |key: &&'static str| holder.get(*key).is_some_and(|own| !own.is_null());
@@ -334,6 +346,12 @@ fn plain(schema: &Value) -> Value {
         Value::Null => no_arguments(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => schema.clone(),
     }
+}
+
+/// Whether an object is no schema, and all its members are.
+fn is_property_map(value: &Value) -> bool {
+    let schema = |value: &Value| value.as_object().is_some_and(is_schema);
+    value.as_object().is_some_and(|map| !map.is_empty() && !is_schema(map) && map.values().all(schema))
 }
 
 /// Whether keywords say that the object with these members is a schema: one that shapes it, or the name of a JSON type. Such a

@@ -380,3 +380,29 @@ fn what_only_one_shape_knows_stays_in_that_shape_and_is_reported_in_others() {
     let other = fit_tools(&list, &made("anthropic", ""), &FitOptions::default());
     assert_eq!(other.tools[0].changes[0].detail, "the target's tools have no room for: annotations");
 }
+
+#[test]
+fn a_schema_that_stands_elsewhere_or_lists_its_properties_is_read() {
+    let town = json!({"type": "string", "description": "d"});
+    let beside = json!([{"type": "function", "function": {"name": "f"}, "parameters": {"type": "object", "properties": {"town": town}}}]);
+    let listed = json!([{"name": "f", "input_schema": {"town": town, "description": {"type": "string"}}}]);
+    for (document, says) in [(beside, "beside the function"), (listed, "the properties of one")] {
+        let list = read_tools(&document).expect("a tool list");
+        let target = target("openai");
+        let found = check_tools(&list, target);
+        assert!(found.iter().any(|one| one.code == "READ-TOOL" && one.says.contains(says)), "{found:?}");
+        let fitted = fit_tools(&list, target, &FitOptions::default());
+        assert_eq!(fitted.tools[0].schema["properties"]["town"], town);
+        assert_eq!(fitted.to_json()[0].get("parameters"), None);
+        assert!(fitted.tools[0].changes.iter().any(|change| &*change.code == "READ-TOOL"));
+    }
+}
+
+#[test]
+fn null_is_no_schema_of_a_chat_tool() {
+    let list =
+        read_tools(&json!([{"type": "function", "function": {"name": "f", "parameters": null}}])).expect("a list");
+    let found = |id| check_tools(&list, target(id));
+    assert!(found("openai").iter().any(|one| one.code == "READ-TOOL"));
+    assert!(!found("openai-responses").iter().any(|one| one.code == "READ-TOOL"));
+}

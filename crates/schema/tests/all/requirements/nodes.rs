@@ -108,7 +108,8 @@ fn r_a6_unions_are_collapsed_on_cca_and_only_there() {
             "k": {"type": "string", "enum": ["x", "y"]},
             "y": {"type": "integer"}
         },
-        "required": ["k"]
+        "required": ["k"],
+        "description": "(at least one of these must be given: x, or y)"
     });
     let changes = check_property("cca", &objects, &joined);
     assert!(tells(&changes, "anyOf", Action::Merged, Effect::Wider), "{changes:?}");
