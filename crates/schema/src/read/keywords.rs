@@ -14,33 +14,6 @@ use crate::place::{Place, ROOT, Step};
 use crate::report::{Action, Effect};
 use crate::types::Types;
 
-/// Names that generators write for a type that JSON Schema spells otherwise.
-const OTHER_TYPE_NAMES: &[(&str, Types)] = &[
-    ("int", Types::INTEGER),
-    ("long", Types::INTEGER),
-    ("float", Types::NUMBER),
-    ("double", Types::NUMBER),
-    ("bool", Types::BOOLEAN),
-    ("decimal", Types::NUMBER),
-    ("str", Types::STRING),
-    ("text", Types::STRING),
-    ("dict", Types::OBJECT),
-    ("list", Types::ARRAY),
-    ("any", Types::ANY),
-];
-
-/// Names of types that are formats of strings.
-const TYPES_BY_FORMAT: &[(&str, &str)] = &[
-    ("date", "date"),
-    ("datetime", "date-time"),
-    ("date-time", "date-time"),
-    ("time", "time"),
-    ("uuid", "uuid"),
-    ("email", "email"),
-    ("uri", "uri"),
-    ("url", "uri"),
-];
-
 /// Keywords and the draft that brought them. In a schema that says it is of an earlier one a validator passes them over, but
 /// their writer meant them.
 const LATER: &[(Kw, Draft)] = &[
@@ -60,10 +33,10 @@ const LATER: &[(Kw, Draft)] = &[
 pub(super) struct Sketch<'g, 'd> {
     pub(super) node: Node<'g, 'd>,
     values: Values<'g, 'd>,
-    formats: &'g [&'d str],
+    pub(super) formats: &'g [&'d str],
     number: Option<NumberRules<'g, 'd>>,
     text: Option<TextRules<'g, 'd>>,
-    array: Option<ArrayRules<'g>>,
+    pub(super) array: Option<ArrayRules<'g>>,
     object: Option<ObjectRules<'g, 'd>>,
     rare: Option<RareRules<'g, 'd>>,
     pub(super) logic: Option<Logic<'g, 'd>>,
@@ -103,7 +76,7 @@ impl<'g, 'd> Sketch<'g, 'd> {
         self.node.asking(rules, arena)
     }
 
-    fn add_union(&mut self, exactly_one: bool, branches: &'g [NodeId], arena: &'g Arena) {
+    pub(super) fn add_union(&mut self, exactly_one: bool, branches: &'g [NodeId], arena: &'g Arena) {
         let logic = self.logic.get_or_insert_default();
         logic.unions = arena.extended(logic.unions, &[Union { exactly_one, branches }]);
     }
@@ -112,12 +85,6 @@ impl<'g, 'd> Sketch<'g, 'd> {
         let logic = self.logic.get_or_insert_default();
         logic.nots = arena.extended(logic.nots, &[id]);
     }
-}
-
-/// The type of a name, also where that is none of JSON Schema's.
-pub(super) fn type_named(name: &str) -> Option<Types> {
-    let other = || OTHER_TYPE_NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|row| row.1);
-    Types::named(name).or_else(other)
 }
 
 /// Whether a `ref` is meant as a reference: it is in no draft, and people use the word for other things.
@@ -566,90 +533,6 @@ impl<'g, 'd> Reader<'g, 'd> {
         *node = Node { place: node.place, target: node.target, notes: node.notes, ..Node::default() };
         let detail = "keywords beside a reference mean nothing up to draft 7";
         self.change("READ-SIBLINGS", place, Kw::Ref.name(), Action::Dropped, Effect::Same, detail);
-    }
-
-    fn type_names(
-        &mut self,
-        value: &'d Json<'d>,
-        sketch: &mut Sketch<'g, 'd>,
-        scope: Scope<'d>,
-    ) -> Result<bool, ReadError> {
-        let place = sketch.node.place.unwrap_or(ROOT);
-        let names = match value {
-            Json::Str(_) => std::slice::from_ref(value),
-            Json::Arr(names) if !names.is_empty() => names,
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => return Ok(false),
-        };
-        let (mut types, mut items) = (Types::NONE, Types::NONE);
-        let (mut schemas, mut formats, mut unknown) = (Vec::new(), Vec::new(), None);
-        for (index, name) in names.iter().enumerate() {
-            let Some(name) = name.as_str() else {
-                // Draft 3 lets a schema stand among the type names.
-                if matches!(name, Json::Obj(_)) {
-                    let at = self.places.step(place, Step::Kw(Kw::Type));
-                    let at = self.places.step(at, Step::Index(index));
-                    schemas.push(self.read(name, at, scope)?);
-                    continue;
-                }
-                return Ok(false);
-            };
-            if let Some(own) = Types::named(name) {
-                if Types::spelled(name).is_none() {
-                    self.rewritten("READ-TYPE", place, Kw::Type, format!("`{name}` is written in small letters"));
-                }
-                types = types.or(own);
-            } else if let Some((_, format)) = TYPES_BY_FORMAT.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) {
-                let detail = format!("`{name}` is taken for the format `{format}` of strings");
-                self.rewritten("READ-TYPE", place, Kw::Type, detail);
-                types = types.or(Types::STRING);
-                formats.push(*format);
-            } else if let Some(of) = name.strip_suffix("[]").and_then(type_named) {
-                let detail = format!("`{name}` is taken for an array of such items");
-                self.rewritten("READ-TYPE", place, Kw::Type, detail);
-                (types, items) = (types.or(Types::ARRAY), items.or(of));
-            } else if let Some(own) = type_named(name) {
-                let detail = format!("`{name}` is taken for the type it stands for");
-                self.rewritten("READ-TYPE", place, Kw::Type, detail);
-                types = types.or(own);
-            } else {
-                unknown = Some(name);
-            }
-        }
-        if let Some(name) = unknown {
-            // No value is of a type that nobody knows, but its writer meant something.
-            let (effect, what) = if types.is_none() && schemas.is_empty() {
-                types = Types::ANY;
-                (Effect::Wider, "any value is accepted")
-            } else {
-                (Effect::Note, "the others stand")
-            };
-            let detail = format!("`{name}` is not a type; {what}");
-            self.change("READ-TYPE", place, Kw::Type.name(), Action::Dropped, effect, detail);
-        } else if types == Types::ANY && schemas.is_empty() && matches!(value, Json::Arr(_)) {
-            self.rewritten("READ-TYPE", place, Kw::Type, "every type is named, which asks nothing");
-        }
-        if !items.is_none() {
-            let items = self.graph.add(Node { place: Some(place), types: Some(items), ..Node::default() });
-            sketch.array.get_or_insert_default().items.get_or_insert(items);
-        }
-        // Formats ask nothing of values that are no strings.
-        if let [format] = formats.as_slice() {
-            sketch.formats = self.arena.extended(sketch.formats, &[*format]);
-        }
-        if !schemas.is_empty() {
-            self.rewritten("READ-TYPE", place, Kw::Type, "schemas among the names of types are branches of a union");
-        } else if matches!(value, Json::Arr(_)) && (names.len() == 1 || names.len() > types.count()) {
-            self.rewritten("READ-TYPE", place, Kw::Type, "the same is said in fewer words");
-        }
-        if schemas.is_empty() {
-            sketch.node.types = Some(types).filter(|types| *types != Types::ANY);
-        } else {
-            if !types.is_none() {
-                schemas.push(self.graph.add(Node { place: sketch.node.place, types: Some(types), ..Node::default() }));
-            }
-            sketch.add_union(false, self.arena.list(&schemas), self.arena);
-        }
-        Ok(true)
     }
 
     fn properties(

@@ -3,6 +3,7 @@
 
 mod keywords;
 mod resolve;
+mod types;
 mod values;
 
 use std::borrow::Cow;
@@ -176,6 +177,10 @@ pub(crate) fn read<'g, 'd>(
 /// A schema takes about as many bytes of JSON in the arena.
 const JSON_PER_NODE: usize = 120;
 
+/// A text that stands for a schema is no longer, and nested no deeper.
+const LONGEST_TEXT: usize = 1 << 16;
+const DEEPEST_TEXT: usize = 32;
+
 /// There is room for at least as many schemas.
 const LEAST_NODES: usize = 24;
 
@@ -242,16 +247,17 @@ impl<'g, 'd> Reader<'g, 'd> {
         Ok(())
     }
 
-    /// The schema that a text holds, as some send one within another.
+    /// The schema that a text holds, as some send one within another. A text may stand in a text, so each is small.
     fn schema_in(&self, text: &'d str) -> Option<&'d Json<'d>> {
-        let json = Json::from_text(text, Limits::default().bounds(), self.texts).ok()?;
+        let bounds = Limits::default().with_depth(DEEPEST_TEXT).bounds();
+        let json = Json::from_text(Some(text).filter(|text| text.len() <= LONGEST_TEXT)?, bounds, self.texts).ok()?;
         matches!(json, Json::Obj(_)).then(|| self.texts.keep(json))
     }
 
     /// What stands where a schema must: the name of a type for that type, anything else for any value. One slip does not take the
     /// schemas around it away.
     fn read_other(&mut self, json: &Json<'_>, place: Place) -> Node<'g, 'd> {
-        let types = json.as_str().and_then(keywords::type_named);
+        let types = json.as_str().and_then(types::type_named);
         let (action, effect, detail) = if types.is_some() {
             (Action::Rewritten, Effect::Same, "the name of a type stands for its schema".to_owned())
         } else {
@@ -388,7 +394,7 @@ fn close<'g, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'g Arena) -> &'g
 
 /// Whether something may stand for a schema.
 fn is_schema(json: &Json<'_>) -> bool {
-    matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().and_then(keywords::type_named).is_some()
+    matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().and_then(types::type_named).is_some()
 }
 
 fn kind(json: &Json<'_>) -> &'static str {

@@ -340,6 +340,21 @@ fn a_tower_as_deep_as_the_limit_fits_on_a_small_stack() {
 }
 
 #[test]
+fn texts_within_texts_do_not_add_up_to_a_tower() {
+    let mut schema = json!({"type": "string"});
+    for _ in 0..7 {
+        for _ in 0..14 {
+            schema = json!({"type": "array", "items": schema});
+        }
+        schema = json!({"type": "array", "items": schema.to_string()});
+    }
+    for _ in 0..100 {
+        schema = json!({"type": "array", "items": schema});
+    }
+    fits_soon(&json!({"type": "object", "properties": {"a": schema}}));
+}
+
+#[test]
 fn a_huge_enum_fits() {
     let values: Vec<String> = (0..100_000).map(|index| format!("value {index}")).collect();
     fits_soon_for(&json!({"type": "object", "properties": {"a": {"enum": values}}}), &some_dialects());
