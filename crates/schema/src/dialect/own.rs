@@ -22,7 +22,10 @@ const OWN: &[(&str, &str)] = &[
     ("READ-FOREIGN", "A keyword speaks of values that the type beside it refuses, and is dropped: it asks nothing."),
     ("READ-ITEMS", "What items that are not evaluated must be is said by `items`, where nothing else evaluates them."),
     ("READ-LATER", "A keyword is younger than the draft that the schema states, and is taken to be meant."),
-    ("READ-MALFORMED", "A keyword, or the place of a schema, holds what means nothing there, and it is dropped."),
+    (
+        "READ-MALFORMED",
+        "A keyword, or the place of a schema, holds what means nothing there, and it is dropped or taken for what it stands for.",
+    ),
     (
         "READ-NAME",
         "A name of the schema (`$schema`, `$id`, `$anchor` and the like) is dropped: references are resolved.",
@@ -43,7 +46,7 @@ const OWN: &[(&str, &str)] = &[
     ("READ-TUPLE", "A tuple in `items`, as drafts before 2020-12 write it, is said by `prefixItems`."),
     (
         "READ-TYPE",
-        "The names of types are written as JSON Schema spells them, each once; an unknown one accepts any value.",
+        "The names of types are written as JSON Schema spells them, each once, or by a format; an unknown one is left out, and alone it accepts any value.",
     ),
     (
         "TOOL-EXAMPLE",
@@ -82,6 +85,7 @@ mod tests {
             include_str!("../read/mod.rs"),
             include_str!("../read/keywords.rs"),
             include_str!("../read/resolve.rs"),
+            include_str!("../read/types.rs"),
             include_str!("../tools/fit.rs"),
             include_str!("../fit/mod.rs"),
         ];
