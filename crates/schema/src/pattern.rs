@@ -112,7 +112,9 @@ fn has_odd_escape(pattern: &str) -> bool {
             ']' => in_class = false,
             '\\' => {
                 let known = if in_class { r#"\[]"nrtxu"# } else { r#"\[]"nrtxu^$.*+?(){}|"# };
-                if letters.next().is_none_or(|escaped| !known.contains(escaped)) {
+                let escaped = letters.next();
+                let in_braces = escaped == Some('u') && letters.as_str().starts_with('{');
+                if in_braces || escaped.is_none_or(|escaped| !known.contains(escaped)) {
                     return true;
                 }
             }

@@ -3,7 +3,7 @@
 use super::budget::LONG_ENUM;
 use super::text::Blanks;
 use super::well_formed::{Lenience, fits};
-use super::{Checker, Spot, Stand, is_null};
+use super::{Checker, Depth, Spot, Stand, is_null};
 use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
 use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE, root_definition};
@@ -460,7 +460,8 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
                     }))
         }
         Demand::EnumStrings => seen.values().any(|value| value.as_str().is_none()),
-        Demand::OneEnum => splits_an_enum(seen),
+        // Nothing is given up for it.
+        Demand::OneEnum => checker.depth != Depth::One && splits_an_enum(seen),
         Demand::EnumNotBlank => seen.values().any(|value| value.as_str() == Some("")),
         Demand::EnumScalars => seen.values().any(|value| matches!(value, Json::Arr(_) | Json::Obj(_))),
         Demand::EnumOneType => {

@@ -186,7 +186,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let empty = node.written(Kw::Required).and_then(Json::as_arr).is_some_and(<[_]>::is_empty);
         let says_none = (empty || self.caps.must(Demand::AllRequired)) && !self.caps.must(Demand::RequiredNotEmpty);
-        if empty && !says_none {
+        if empty && !says_none && own.required.is_empty() {
             let code = self.demand_code(Demand::RequiredNotEmpty);
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Same, "nothing is required");
         }
@@ -363,8 +363,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let closes = self.caps.must(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
         let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
-        // Where everything has a type, nothing says that anything may stand under a pattern.
-        let typed = self.caps.must(Demand::Typed) && !rules.rare.patterns.is_empty();
+        // Where everything has a type, nothing says that anything may stand under a pattern, as it may have to where a key can be
+        // asked by several.
+        let several =
+            rules.rare.patterns.len() > 1 || (!rules.rare.patterns.is_empty() && !rules.properties.is_empty());
+        let typed = self.caps.must(Demand::Typed) && several;
         let natural = !closes && !typed && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, own);

@@ -195,6 +195,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let code = self.demand_code(Demand::RootPlain);
         let detail = "only one branch takes objects: merged with it";
         self.change(&code, node.place, kw, Action::Merged, Effect::Same, detail);
+        self.note_unheard(node, &[only], flat);
+        for branch in union.branches.iter().filter(|branch| **branch != only) {
+            let dead = self.graph[*branch];
+            for note in dead.notes {
+                self.drop_note(dead.place, note.key, "its branch takes no object");
+            }
+        }
         self.nodes.keep(Node { place: node.place, source: node.source, ..*self.graph[flat] })
     }
 

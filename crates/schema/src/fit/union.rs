@@ -25,6 +25,12 @@ const MAX_PRODUCT: usize = 32;
 /// Nor are branches that would have more properties than this together, counting what stands beside them.
 const MAX_WEIGHT: usize = 600;
 
+/// A union of values only, which become one list, has no more than this.
+const MAX_LISTED: usize = 16_384;
+
+/// Which keys go together is told of no more branches: the text would be too long.
+const MOST_GROUPS: usize = 32;
+
 /// What the values of an enum mean is told in no more bytes.
 const LONGEST_LEGEND: usize = 4096;
 
@@ -33,8 +39,10 @@ const MAX_BRANCHES: usize = 4096;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+        // Values are no branches to be multiplied.
+        let listed = self.splits_an_enum(node);
         if self.unions_are_free(node, pos)
-            && !self.splits_an_enum(node)
+            && !listed
             && let Some(lowered) = self.in_one_shape(id, |own| own.emit(node, pos))
         {
             return lowered;
@@ -56,7 +64,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let product = branches.len() * union.branches.len();
             // A union with nothing beside it is not multiplied by anything.
             let alone = branches == [base] && silent;
-            let too_heavy = if alone { product > MAX_BRANCHES } else { product * weight > MAX_WEIGHT };
+            let too_heavy = if listed {
+                product > MAX_LISTED
+            } else if alone {
+                product > MAX_BRANCHES
+            } else {
+                product * weight > MAX_WEIGHT
+            };
             if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || too_heavy {
                 let code = self.refusal_code(Kw::AllOf);
                 let detail = "too many combinations: one of the unions is left out";
@@ -269,6 +283,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
+            let (_, sure) = self.values_left(node);
+            if !sure {
+                let detail = "what else is asked of its values cannot be told, and goes";
+                self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Wider, detail);
+            }
             let told = told_by(node).map(|(kw, _)| kw);
             for note in node.notes {
                 match note.key {
@@ -317,11 +336,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
             let described = !folds && node.note(Kw::Description).is_some();
-            if node.rules.values().is_none() || node.rules.logic().is_some() || described {
+            if node.rules.values().is_none() || (!folds && node.rules.logic().is_some()) || described {
                 return None;
             }
             let (values, sure) = self.values_left(node);
-            if !sure {
+            if !sure && !folds {
                 return None;
             }
             folded.extend(values.into_iter().filter(|value| distinct.add(**value)));
@@ -493,6 +512,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Which keys each branch requires beside what all do, where one schema stands for all of them and cannot say it.
     fn told_of_required(&mut self, branches: &[NodeId]) -> Option<String> {
+        if branches.len() > MOST_GROUPS {
+            return None;
+        }
         let mut groups: Vec<&'g [&'d str]> = Vec::with_capacity(branches.len());
         for branch in branches {
             let flat = self.flatten(*branch);

@@ -16,18 +16,27 @@ pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(pattern.len() * 2);
-    for spot in &parsed.spots {
+    let mut spots = parsed.spots.iter().peekable();
+    while let Some(spot) = spots.next() {
+        let repeated = spots.peek().is_some_and(|next| matches!(next.token, Token::Repeat { .. }));
         match &spot.token {
+            // What is repeated is one letter or one class, and nothing that stands for a letter in several.
+            Token::One(one @ One::Char(char)) if repeated && !char.is_ascii_alphanumeric() => {
+                push_class(false, &[(*one, None)], &mut out)?;
+            }
             Token::One(One::Char(char)) => push_char(*char, r"\^$.*+?()[]{}|", &mut out),
             Token::One(one @ One::Set(_)) => push_class(false, &[(*one, None)], &mut out)?,
             Token::Class { negated, items } if !items.is_empty() => push_class(*negated, items, &mut out)?,
-            Token::Any
-            | Token::Start
-            | Token::End
-            | Token::Bar
-            | Token::Open(Group::Capture | Group::Plain)
-            | Token::Close
-            | Token::Repeat { .. } => out.push_str(pattern.get(spot.start..spot.end)?),
+            // By name or not.
+            Token::Open(Group::Capture) => out.push('('),
+            // Whether as few or as many as can be are tried first does not matter to whether a text matches.
+            Token::Repeat { .. } => {
+                let text = pattern.get(spot.start..spot.end)?;
+                out.push_str(text.strip_suffix('?').filter(|rest| !rest.is_empty()).unwrap_or(text));
+            }
+            Token::Any | Token::Start | Token::End | Token::Bar | Token::Open(Group::Plain) | Token::Close => {
+                out.push_str(pattern.get(spot.start..spot.end)?);
+            }
             Token::One(One::Property { .. })
             | Token::Class { .. }
             | Token::Boundary(_)
@@ -96,6 +105,9 @@ mod tests {
         let texts =
             ["", "7", "a", "_", " ", "\u{a0}", "-", "^", ".", "/", "a/b", "x7", "]", "\\", "\n", "é", "a-b", "12"];
         let patterns = [
+            r"^(?<y>\d{1,2})$",
+            r"^\v+\.*é?$",
+            r"^a\.+?-*$",
             r"^\d+$",
             r"^\w+$",
             r"^\s$",

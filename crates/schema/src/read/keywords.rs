@@ -1,7 +1,7 @@
 //! What each keyword contributes to a node, in every form that drafts and generators write it.
 
 use super::resolve::Scope;
-use super::{Draft, Reader, close, is_schema};
+use super::{Draft, Reader, close};
 use crate::arena::Arena;
 use crate::error::ReadError;
 use crate::graph::{
@@ -168,7 +168,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             Holds::Values => kw.annotates() && value.as_arr().is_none(),
             Holds::Names => kw.annotates() && !value.as_arr().is_some_and(are_distinct_names),
             // What is excluded, or asked about, cannot be anything.
-            Holds::Schema => matches!(kw, Kw::Not | Kw::If | Kw::Then | Kw::Else) && !is_schema(value),
+            Holds::Schema => matches!(kw, Kw::Not | Kw::If | Kw::Then | Kw::Else) && !self.is_schema(value),
             Holds::SchemaList
             | Holds::SchemaMap
             | Holds::SchemaOrNamesMap

@@ -254,6 +254,12 @@ impl<'g, 'd> Reader<'g, 'd> {
         matches!(json, Json::Obj(_)).then(|| self.texts.keep(json))
     }
 
+    /// Whether something may stand for a schema.
+    fn is_schema(&self, json: &'d Json<'d>) -> bool {
+        let stands = |text: &'d str| types::type_named(text).is_some() || self.schema_in(text).is_some();
+        matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().is_some_and(stands)
+    }
+
     /// What stands where a schema must: the name of a type for that type, anything else for any value. One slip does not take the
     /// schemas around it away.
     fn read_other(&mut self, json: &Json<'_>, place: Place) -> Node<'g, 'd> {
@@ -345,7 +351,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
             let at = self.places.step(at, Step::Index(index));
-            if kw != Kw::PrefixItems && kw != Kw::Items && !is_schema(item) {
+            if kw != Kw::PrefixItems && kw != Kw::Items && !self.is_schema(item) {
                 let detail = format!("{} stands where a schema must, and is left out", kind(item));
                 self.change("READ-MALFORMED", at, "", Action::Dropped, Effect::Same, detail);
                 continue;
@@ -390,11 +396,6 @@ fn close<'g, T: Copy>(items: &mut Vec<T>, start: usize, arena: &'g Arena) -> &'g
     let list = arena.list(items.get(start..).unwrap_or_default());
     items.truncate(start);
     list
-}
-
-/// Whether something may stand for a schema.
-fn is_schema(json: &Json<'_>) -> bool {
-    matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().and_then(types::type_named).is_some()
 }
 
 fn kind(json: &Json<'_>) -> &'static str {

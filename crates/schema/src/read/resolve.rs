@@ -195,7 +195,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         };
         // A caller who refuses what leads nowhere does not want it guessed either.
         let taken = |target: &Target<'_>| target.by == By::Word || self.unresolved == Unresolved::Any;
-        let found = found.filter(|target| matches!(target.json, Json::Obj(_) | Json::Bool(_)) && taken(target));
+        let found = found.filter(|target| self.is_schema(target.json) && taken(target));
         if let Some(target) = found {
             let address = std::ptr::from_ref(target.json) as usize;
             let id = if let Some(id) = self.known.get(&address).copied() {

@@ -57,8 +57,9 @@ impl<'g, 'd> Reader<'g, 'd> {
             Json::Arr(names) if !names.is_empty() => names,
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => return Ok(false),
         };
-        let (mut types, mut items) = (Types::NONE, Types::NONE);
-        let (mut schemas, mut formats, mut unknown) = (Vec::new(), Vec::new(), None);
+        // Types by a plain name, all of them, and the types of items.
+        let (mut plain, mut types, mut items) = (Types::NONE, Types::NONE, Types::NONE);
+        let (mut schemas, mut formats, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for (index, name) in names.iter().enumerate() {
             let Some(name) = name.as_str() else {
                 // Draft 3 lets a schema stand among the type names.
@@ -74,7 +75,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 if Types::spelled(name).is_none() {
                     self.rewritten("READ-TYPE", place, Kw::Type, format!("`{name}` is written in small letters"));
                 }
-                types = types.or(own);
+                plain = plain.or(own);
             } else if let Some((_, format)) = TYPES_BY_FORMAT.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) {
                 let detail = format!("`{name}` is taken for the format `{format}` of strings");
                 self.rewritten("READ-TYPE", place, Kw::Type, detail);
@@ -87,14 +88,15 @@ impl<'g, 'd> Reader<'g, 'd> {
             } else if let Some(own) = type_named(name) {
                 let detail = format!("`{name}` is taken for the type it stands for");
                 self.rewritten("READ-TYPE", place, Kw::Type, detail);
-                types = types.or(own);
+                plain = plain.or(own);
             } else {
-                unknown = Some(name);
+                unknown.push(name);
             }
         }
-        if let Some(name) = unknown {
+        types = types.or(plain);
+        for name in unknown {
             // No value is of a type that nobody knows, but its writer meant something.
-            let (effect, what) = if types.is_none() && schemas.is_empty() {
+            let (effect, what) = if (types.is_none() || types == Types::ANY) && schemas.is_empty() {
                 types = Types::ANY;
                 (Effect::Wider, "any value is accepted")
             } else {
@@ -102,15 +104,18 @@ impl<'g, 'd> Reader<'g, 'd> {
             };
             let detail = format!("`{name}` is not a type; {what}");
             self.change("READ-TYPE", place, Kw::Type.name(), Action::Dropped, effect, detail);
-        } else if types == Types::ANY && schemas.is_empty() && matches!(value, Json::Arr(_)) {
+        }
+        if plain == Types::ANY && schemas.is_empty() && matches!(value, Json::Arr(_)) {
             self.rewritten("READ-TYPE", place, Kw::Type, "every type is named, which asks nothing");
         }
-        if !items.is_none() {
+        // What is said of some strings or arrays is not said of those that stand for themselves.
+        if !items.is_none() && items != Types::ANY && !plain.meets(Types::ARRAY) {
             let items = self.graph.add(Node { place: Some(place), types: Some(items), ..Node::default() });
             sketch.array.get_or_insert_default().items.get_or_insert(items);
         }
-        // Formats ask nothing of values that are no strings.
-        if let [format] = formats.as_slice() {
+        if let [format] = formats.as_slice()
+            && !plain.meets(Types::STRING)
+        {
             sketch.formats = self.arena.extended(sketch.formats, &[*format]);
         }
         if !schemas.is_empty() {

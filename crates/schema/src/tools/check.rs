@@ -13,7 +13,7 @@ use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::read::Limits;
-use crate::{Confidence, Dialect, Severity, Slot, ToolShape, Violation};
+use crate::{Confidence, Dialect, Severity, Slot, Violation};
 
 /// Finds everything in a tool list to which a dialect objects. Pointers start at the document from which the list was read.
 ///
@@ -37,7 +37,8 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
             Some(false) => loose,
             None => dialect,
         };
-        found.extend(tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool));
+        let judged = tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool).into_iter();
+        found.extend(judged.map(|one| Violation { at: entry.as_written(&one.at), ..one }));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
         }
@@ -51,7 +52,7 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
                 found.push(tool.cannot_be_read("it stands beside the function, where it is not looked for"));
             }
             Written::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
-            Written::Null | Written::Not => found.extend(tool.without_schema(dialect)),
+            Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
         }
         let refused = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
@@ -109,17 +110,6 @@ impl Tool<'_> {
 
     fn cannot_be_read(&self, why: &str) -> Violation {
         unreadable(&self.subject(), &self.entry.at, why)
-    }
-
-    /// What is said of a schema that is not there.
-    fn without_schema(&self, dialect: &Dialect) -> Vec<Violation> {
-        let mut found: Vec<Violation> =
-            rows(dialect, Demand::HasSchema).map(|row| self.about_schema(row, dialect)).collect();
-        // Of the shapes that may go without one, this takes no `null` in its place.
-        if self.entry.extra.written == Written::Null && dialect.shape() == ToolShape::OpenaiChat && found.is_empty() {
-            found.push(self.cannot_be_read("it is null, where an object belongs or nothing"));
-        }
-        found
     }
 
     /// What is said of a schema that is JSON text.

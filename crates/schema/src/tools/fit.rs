@@ -180,7 +180,7 @@ impl FittedTool {
             Written::AsText => "the schema was JSON text and is read",
             Written::Outside => "the schema stood beside the function and is taken into it",
             Written::AsProperties => "the properties were listed without a schema around them",
-            Written::Null | Written::Not => "there was no schema: the tool takes no arguments",
+            Written::Not => "there was no schema: the tool takes no arguments",
         };
         self.changes.push(note(UNREADABLE, entry.at.clone(), "", Action::Rewritten, detail.to_owned()));
     }
@@ -190,7 +190,8 @@ impl FittedTool {
             Ok(fitted) => {
                 self.schema = fitted.schema.clone();
                 self.strict = fitted.strict();
-                self.changes.extend(placed(&fitted.changes, &entry.at));
+                let changes = placed(&fitted.changes, &entry.at);
+                self.changes.extend(changes.map(|change| Change { at: entry.as_written(&change.at), ..change }));
                 self.fitted = Some(fitted);
             }
             Err(error) => {

@@ -18,6 +18,7 @@ pub use shapes::is_schema;
 pub use shared::SharedEntry;
 
 use crate::ToolShape;
+use crate::keyword::Kw;
 
 /// The tools of a request or of a server, in order.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,17 @@ pub(crate) struct Extra {
     pub(crate) outside: Map<String, Value>,
 }
 
+impl ToolEntry {
+    /// A place in the schema as the caller wrote it, who may have left out what holds its properties.
+    fn as_written(&self, at: &str) -> String {
+        let properties = format!("{}/{}", self.at, Kw::Properties.name());
+        match at.strip_prefix(&properties).filter(|_| self.extra.written == Written::AsProperties) {
+            Some(rest) => format!("{}{rest}", self.at),
+            None => at.to_owned(),
+        }
+    }
+}
+
 /// How the schema of a tool was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Written {
@@ -78,9 +90,7 @@ pub(crate) enum Written {
     Outside,
     /// As its properties alone, by name.
     AsProperties,
-    /// As `null`.
-    Null,
-    /// Not at all.
+    /// Not at all, or as `null`.
     Not,
 }
 

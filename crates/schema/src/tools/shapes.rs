@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Extra, FittedTool, HostedTool, ToolEntry, ToolList, Written};
 use crate::ToolShape;
-use crate::keyword::{Kw, Role};
+use crate::keyword::{Holds, Kw, Role};
 use crate::types::Types;
 
 const NAME: &str = "name";
@@ -259,29 +259,30 @@ impl Layout {
         let name = holder.get(NAME).and_then(Value::as_str).or_else(forgotten)?.to_owned();
         let key = self.schema.iter().find(|key| holder.contains_key(**key)).or(self.schema.first())?;
         let mut schema_at = format!("{holder_at}/{key}");
-        let mut schema = holder.get(*key);
+        let mut schema = holder.get(*key).filter(|own| !own.is_null());
+        let mut written = Written::AsSchema;
+        // Some write it beside what should hold it.
+        if schema.is_none() && self.wrapper.is_some() {
+            schema = map.get(*key).filter(|own| own.is_object());
+            if schema.is_some() {
+                (schema_at, written) = (format!("{at}/{key}"), Written::Outside);
+                outside.remove(*key);
+            }
+        }
         if let Some((inner, within)) = self.inner.and_then(|inner| Some((inner, schema?.get(inner)?))) {
             schema_at = format!("{schema_at}/{inner}");
             schema = Some(within);
         }
-        // Some write it beside what should hold it.
-        let outside_too = map.get(*key).filter(|own| self.wrapper.is_some() && schema.is_none() && own.is_object());
-        let mut arguments = schema.or(outside_too).map_or_else(no_arguments, plain);
-        let written = match schema {
-            None if outside_too.is_some() => {
-                schema_at = format!("{at}/{key}");
-                outside.remove(*key);
-                Written::Outside
-            }
-            None => Written::Not,
-            Some(Value::Null) => Written::Null,
-            Some(Value::String(_)) if !arguments.is_string() => Written::AsText,
-            Some(_) if is_property_map(&arguments) => {
-                arguments = json!({ Kw::Type.name(): "object", Kw::Properties.name(): arguments });
-                Written::AsProperties
-            }
-            Some(_) => Written::AsSchema,
-        };
+        let mut arguments = schema.map_or_else(no_arguments, plain);
+        if schema.is_none() {
+            written = Written::Not;
+        } else if schema.is_some_and(Value::is_string) && !arguments.is_string() {
+            written = Written::AsText;
+        }
+        if is_property_map(&arguments) {
+            arguments = json!({ Kw::Type.name(): "object", Kw::Properties.name(): arguments });
+            written = Written::AsProperties;
+        }
         let set = |key: &&'static str| holder.get(*key).is_some_and(|own| !own.is_null());
         let mut results = self.output.iter().copied().filter(set);
         let output = results.next();
@@ -348,10 +349,12 @@ fn plain(schema: &Value) -> Value {
     }
 }
 
-/// Whether an object is no schema, and all its members are.
+/// Whether an object is no schema, and all its members are. A keyword that may hold anything is one.
 fn is_property_map(value: &Value) -> bool {
     let schema = |value: &Value| value.as_object().is_some_and(is_schema);
-    value.as_object().is_some_and(|map| !map.is_empty() && !is_schema(map) && map.values().all(schema))
+    let says = |key: &String| key.starts_with('$') || Kw::of(key).is_some_and(|kw| kw.row().holds == Holds::Data);
+    let lists = |map: &Map<String, Value>| !map.is_empty() && !is_schema(map) && !map.keys().any(says);
+    value.as_object().is_some_and(|map| lists(map) && map.values().all(schema))
 }
 
 /// Whether keywords say that the object with these members is a schema: one that shapes it, or the name of a JSON type. Such a

@@ -382,6 +382,21 @@ fn what_only_one_shape_knows_stays_in_that_shape_and_is_reported_in_others() {
 }
 
 #[test]
+fn what_is_found_in_listed_properties_has_the_place_that_the_caller_wrote() {
+    let list =
+        read_tools(&json!([{"type": "function", "function": {"name": "f", "parameters": {"n": {"type": "array"}}}}]));
+    let list = list.expect("a tool list");
+    let (found, fitted) =
+        (check_tools(&list, target("openai")), fit_tools(&list, target("openai"), &FitOptions::default()));
+    assert!(found.iter().any(|one| one.at == "/0/function/parameters/n"), "{found:?}");
+    assert!(fitted.tools[0].changes.iter().any(|change| change.at == "/0/function/parameters/n"));
+    let bedrock = json!([{"toolSpec": {"name": "f"}, "inputSchema": {"json": schema()}}]);
+    assert_eq!(read_tools(&bedrock).expect("a tool list").tools[0].schema, schema());
+    let default = json!([{"name": "f", "input_schema": {"default": {"type": "object"}}}]);
+    assert_eq!(read_tools(&default).expect("a tool list").tools[0].schema, json!({"default": {"type": "object"}}));
+}
+
+#[test]
 fn a_schema_that_stands_elsewhere_or_lists_its_properties_is_read() {
     let town = json!({"type": "string", "description": "d"});
     let beside = json!([{"type": "function", "function": {"name": "f"}, "parameters": {"type": "object", "properties": {"town": town}}}]);
@@ -396,13 +411,4 @@ fn a_schema_that_stands_elsewhere_or_lists_its_properties_is_read() {
         assert_eq!(fitted.to_json()[0].get("parameters"), None);
         assert!(fitted.tools[0].changes.iter().any(|change| &*change.code == "READ-TOOL"));
     }
-}
-
-#[test]
-fn null_is_no_schema_of_a_chat_tool() {
-    let list =
-        read_tools(&json!([{"type": "function", "function": {"name": "f", "parameters": null}}])).expect("a list");
-    let found = |id| check_tools(&list, target(id));
-    assert!(found("openai").iter().any(|one| one.code == "READ-TOOL"));
-    assert!(!found("openai-responses").iter().any(|one| one.code == "READ-TOOL"));
 }
