@@ -12,7 +12,7 @@ use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::{Demand, Depth};
 use crate::graph::{ArrayRules, Logic, Node, NodeId, Note, NoteKey, ObjectRules, Rules, Union};
-use crate::json::{Distinct, Json};
+use crate::json::{Distinct, Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::place::Place;
@@ -365,6 +365,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let mut list = list.into_values();
         let lens = self.union_lens(&lenses, about.place);
+        if lens.is_same()
+            && let Some(one) = self.fold_printed(&list, about.place)
+        {
+            list = vec![one];
+        }
         if let [_] = list.as_slice()
             && let Some(only) = list.pop()
         {
@@ -385,6 +390,41 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
         let lowered = Lowered { json: self.sealed(members, about.source), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
+    }
+
+    /// Printed branches that are nothing but values of one type, as one enum, where they have to be: what was a union within the
+    /// union shows only now.
+    fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Json<'d>> {
+        if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
+            return None;
+        }
+        let asks = |(key, _): &Member<'_>| Kw::of(key).is_none_or(|kw| !kw.annotates());
+        let kind = |branch: &Json<'d>| match branch.as_obj()?.iter().filter(|own| asks(own)).collect::<Vec<_>>()[..] {
+            [(first, kind), (second, Json::Arr(values))] => {
+                (*first == Kw::Type.name() && *second == Kw::Enum.name()).then_some((*kind, *values))
+            }
+            _ => None,
+        };
+        let (first, _) = branches.first().and_then(kind)?;
+        let mut values = Distinct::default();
+        let mut said = Vec::new();
+        for branch in branches {
+            let (_, listed) = kind(branch).filter(|(own, _)| *own == first)?;
+            for value in listed {
+                values.add(*value);
+            }
+            let text = branch.get(Kw::Description.name()).and_then(Json::as_str);
+            let names: Vec<String> = listed.iter().map(ToString::to_string).collect();
+            said.extend(text.map(|text| format!("{}: {text}", names.join(", "))));
+        }
+        let code = self.demand_code(Demand::OneEnum);
+        self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
+        let listed = self.arena.arr(&values.into_values());
+        let one = self.arena.obj(&[(Kw::Type.name(), first), (Kw::Enum.name(), listed)]);
+        if said.is_empty() {
+            return Some(one);
+        }
+        Some(described(one, self.arena.str(&format!("({})", said.join("; "))), self.arena))
     }
 
     /// How a value of one of several kinds travels. Nothing is asked of the value where all kinds travel as they are.
