@@ -8,6 +8,7 @@ mod edit;
 mod emit;
 mod entries;
 mod evaluated;
+mod fold;
 mod guard;
 mod ladder;
 mod lower;
