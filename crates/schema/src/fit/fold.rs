@@ -105,39 +105,43 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         Some(folded)
     }
 
-    /// Printed branches that are nothing but values of one type, as one enum, where they have to be: what was a union within the
-    /// union shows only now.
-    pub(super) fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Json<'d>> {
+    /// Printed branches that are nothing but values, one for each type, where values of one type have to be one enum: what was a
+    /// union within the union shows only now.
+    pub(super) fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Vec<Json<'d>>> {
         if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
             return None;
         }
-        let asks = |(key, _): &Member<'_>| Kw::of(key).is_none_or(|kw| !kw.annotates());
-        let kind = |branch: &Json<'d>| match branch.as_obj()?.iter().filter(|own| asks(own)).collect::<Vec<_>>()[..] {
-            [(first, kind), (second, Json::Arr(values))] => {
-                (*first == Kw::Type.name() && *second == Kw::Enum.name()).then_some((*kind, *values))
-            }
-            _ => None,
-        };
-        let (first, _) = branches.first().and_then(kind)?;
-        let mut values = Distinct::default();
-        let mut said = Vec::new();
+        let asks = |(key, _): &&Member<'_>| Kw::of(key).is_none_or(|kw| !kw.annotates());
+        let mut kinds: Vec<(Json<'d>, Distinct<'d>, Vec<String>)> = Vec::new();
         for branch in branches {
-            let (_, listed) = kind(branch).filter(|(own, _)| *own == first)?;
-            for value in listed {
+            let asked: Vec<&Member<'d>> = branch.as_obj()?.iter().filter(asks).collect();
+            let [(first, kind), (second, Json::Arr(listed))] = asked[..] else { return None };
+            if *first != Kw::Type.name() || *second != Kw::Enum.name() {
+                return None;
+            }
+            let place = kinds.iter().position(|(own, ..)| own == kind).unwrap_or(kinds.len());
+            if place == kinds.len() {
+                kinds.push((*kind, Distinct::default(), Vec::new()));
+            }
+            let (_, values, said) = kinds.get_mut(place)?;
+            for value in *listed {
                 values.add(*value);
             }
-            let text = branch.get(Kw::Description.name()).and_then(Json::as_str);
             let names: Vec<String> = listed.iter().map(ToString::to_string).collect();
+            let text = branch.get(Kw::Description.name()).and_then(Json::as_str);
             said.extend(text.map(|text| format!("{}: {text}", names.join(", "))));
+        }
+        if kinds.len() == branches.len() {
+            return None;
         }
         let code = self.demand_code(Demand::OneEnum);
         self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
-        let listed = self.arena.arr(&values.into_values());
-        let one = self.arena.obj(&[(Kw::Type.name(), first), (Kw::Enum.name(), listed)]);
-        if said.is_empty() {
-            return Some(one);
-        }
-        Some(described(one, self.arena.str(&format!("({})", said.join("; "))), self.arena))
+        let arena = self.arena;
+        let folded = |(kind, values, said): (Json<'d>, Distinct<'d>, Vec<String>)| {
+            let one = arena.obj(&[(Kw::Type.name(), kind), (Kw::Enum.name(), arena.arr(&values.into_values()))]);
+            if said.is_empty() { one } else { described(one, arena.str(&format!("({})", said.join("; "))), arena) }
+        };
+        Some(kinds.into_iter().map(folded).collect())
     }
 
     /// Which keys each branch requires beside what all do, where one schema stands for all of them and cannot say it.

@@ -271,7 +271,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut properties = Vec::with_capacity(a.properties.len() + b.properties.len());
         for (key, id) in a.properties {
             let id = match in_b.get(key) {
-                Some(other) => self.both(*id, *other),
+                Some(other) => {
+                    let id = self.both(*id, *other);
+                    self.declared_by_both(id, key, [a, b])
+                }
                 None => self.undeclared(*id, key, b),
             };
             properties.push((*key, id));
@@ -326,6 +329,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             unevaluated: a.unevaluated.or(b.unevaluated),
             rare: rare.kept(self.nodes),
         }
+    }
+
+    /// A property that both sides declare: a pattern of one side that the other leaves no other key for goes, but holds for it.
+    fn declared_by_both(&mut self, mut id: NodeId, key: &str, sides: [&ObjectRules<'g, 'd>; 2]) -> NodeId {
+        let [a, b] = sides;
+        for (own, other) in [(a, b), (b, a)] {
+            let shut = other.rare.patterns.is_empty() && other.additional.is_some_and(|rest| self.is_never(rest));
+            if shut && let Some(asked) = self.matched(key, own) {
+                id = self.both(id, asked);
+            }
+        }
+        id
     }
 
     /// A property under rules that do not declare it: their patterns and their `additionalProperties` hold for it too.

@@ -272,9 +272,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut list = list.into_values();
         let lens = self.union_lens(&lenses, about.place);
         if lens.is_same()
-            && let Some(one) = self.fold_printed(&list, about.place)
+            && let Some(folded) = self.fold_printed(&list, about.place)
         {
-            list = vec![one];
+            list = folded;
         }
         if let [_] = list.as_slice()
             && let Some(only) = list.pop()
