@@ -490,9 +490,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else if !self.all_keep_values(&lenses) {
                 self.parts = Wanting::Several;
             }
-            if lenses.iter().all(|(_, lens)| lens.is_same())
-                && let Some(folded) = self.fold_printed(&list, node.place)
-            {
+            if let Some(folded) = self.fold_printed(&list, node.place) {
                 list = folded;
             }
             let branches = self.arena.arr_like(&list, node.written(kw));

@@ -106,7 +106,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Printed branches that are nothing but values, one for each type, where values of one type have to be one enum: what was a
-    /// union within the union shows only now.
+    /// union within the union shows only now. The same values are on the wire, in whatever shape they travel.
     pub(super) fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Vec<Json<'d>>> {
         if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
             return None;

@@ -271,9 +271,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let mut list = list.into_values();
         let lens = self.union_lens(&lenses, about.place);
-        if lens.is_same()
-            && let Some(folded) = self.fold_printed(&list, about.place)
-        {
+        if let Some(folded) = self.fold_printed(&list, about.place) {
             list = folded;
         }
         if let [_] = list.as_slice()
