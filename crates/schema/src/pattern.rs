@@ -15,7 +15,7 @@ use regex::{Regex, RegexBuilder};
 
 use read::{Parsed, scan};
 pub(crate) use spell::spelled_out;
-use token::{Group, Mode, One, Spot, Token};
+use token::{Group, Mode, One, Spot, Token, set_letters};
 
 /// Something a pattern uses that not every engine takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,12 +174,12 @@ pub(crate) enum Lines {
 
 /// Whether a pattern takes every text, as far as its spelling shows: generators write that in few ways.
 pub(crate) fn every_text(pattern: &str) -> Option<Lines> {
-    let (start, rest) = pattern.strip_prefix('^').map_or(("", pattern), |rest| ("^", rest));
-    let (end, mut rest) = rest.strip_suffix('$').map_or(("", rest), |rest| ("$", rest));
+    let (starts, rest) = pattern.strip_prefix('^').map_or((false, pattern), |rest| (true, rest));
+    let (ends, mut rest) = rest.strip_suffix('$').map_or((false, rest), |rest| (true, rest));
     while let Some(inner) = rest.strip_prefix("(?:").or(rest.strip_prefix('(')).and_then(|own| own.strip_suffix(')')) {
         rest = inner;
     }
-    let whole = !start.is_empty() && !end.is_empty();
+    let whole = starts && ends;
     match rest {
         "" if !whole => Some(Lines::Any),
         ".*" | ".*?" => Some(if whole { Lines::One } else { Lines::Any }),
@@ -268,15 +268,10 @@ fn write_one(one: &One<'_>, out: &mut String) -> Option<()> {
             write!(out, r"\x{{{:X}}}", u32::from(*char)).ok()?;
         }
         One::Char(char) => out.push(*char),
-        One::Set(letter) => out.push_str(match letter {
-            'd' => "[0-9]",
-            'D' => "[^0-9]",
-            'w' => "[0-9A-Za-z_]",
-            'W' => "[^0-9A-Za-z_]",
-            's' => r"[\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}]",
-            'S' => r"[^\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}]",
-            _ => return None,
-        }),
+        One::Set(letter) => {
+            let not = if letter.is_ascii_uppercase() { "^" } else { "" };
+            write!(out, "[{not}{}]", set_letters(*letter)?).ok()?;
+        }
         One::Property { letter, name } => {
             // The `regex` crate gives other characters a meaning here that ECMA-262 does not.
             if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || "_=".contains(char)) {

@@ -4,10 +4,7 @@
 use std::fmt::Write as _;
 
 use super::read::Parsed;
-use super::token::{Group, Mode, One, Token};
-
-/// The letters of `\s`.
-const SPACES: &str = r" \t\n\r\x0B\x0C\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF";
+use super::token::{Group, Mode, One, Token, set_letters};
 
 /// The same pattern, spelled so; `None` where that cannot be done.
 pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
@@ -60,12 +57,7 @@ fn push_class(negated: bool, items: &[(One<'_>, Option<One<'_>>)], out: &mut Str
                 out.push('-');
                 push_member(*high, out);
             }
-            (One::Set('d'), None) => out.push_str("0-9"),
-            (One::Set('w'), None) => out.push_str("0-9A-Za-z_"),
-            (One::Set('s'), None) => out.push_str(SPACES),
-            (One::Set('D'), None) if turned => out.push_str("0-9"),
-            (One::Set('W'), None) if turned => out.push_str("0-9A-Za-z_"),
-            (One::Set('S'), None) if turned => out.push_str(SPACES),
+            (One::Set(letter), None) if turned || letter.is_ascii_lowercase() => out.push_str(set_letters(*letter)?),
             (One::Char(_) | One::Set(_) | One::Property { .. }, _) => return None,
         }
     }

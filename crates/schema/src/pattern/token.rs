@@ -42,6 +42,16 @@ pub(super) enum One<'p> {
     },
 }
 
+/// The letters of a set, or those that it leaves out where its own letter is a capital, as they stand in a class.
+pub(super) fn set_letters(letter: char) -> Option<&'static str> {
+    match letter {
+        'd' | 'D' => Some("0-9"),
+        'w' | 'W' => Some("0-9A-Za-z_"),
+        's' | 'S' => Some(r" \t\n\r\x0B\x0C\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF"),
+        _ => None,
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group<'p> {
     Capture,

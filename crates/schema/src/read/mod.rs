@@ -249,8 +249,10 @@ impl<'g, 'd> Reader<'g, 'd> {
 
     /// The schema that a text holds, as some send one within another. A text may stand in a text, so each is small.
     fn schema_in(&self, text: &'d str) -> Option<&'d Json<'d>> {
-        let bounds = Limits::default().with_depth(DEEPEST_TEXT).bounds();
-        let json = Json::from_text(Some(text).filter(|text| text.len() <= LONGEST_TEXT)?, bounds, self.texts).ok()?;
+        if text.len() > LONGEST_TEXT {
+            return None;
+        }
+        let json = Json::from_text(text, Limits::default().with_depth(DEEPEST_TEXT).bounds(), self.texts).ok()?;
         matches!(json, Json::Obj(_)).then(|| self.texts.keep(json))
     }
 
