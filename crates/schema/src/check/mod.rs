@@ -218,7 +218,7 @@ impl<'p> Spot<'p> {
 }
 
 /// Whether a schema is nothing but the type `null`.
-fn is_null(json: &Json<'_>) -> bool {
+pub(crate) fn is_null(json: &Json<'_>) -> bool {
     json.get(Kw::Type.name()).and_then(Json::as_str) == Some("null")
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Lowerer;
 use super::emit::described;
+use crate::check::is_null;
 use crate::dialect::{Demand, Depth};
 use crate::graph::{Node, NodeId, Note, NoteKey, Union};
 use crate::json::{Distinct, Json, Member};
@@ -111,37 +112,50 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
             return None;
         }
-        let asks = |(key, _): &&Member<'_>| Kw::of(key).is_none_or(|kw| !kw.annotates());
-        let mut kinds: Vec<(Json<'d>, Distinct<'d>, Vec<String>)> = Vec::new();
-        for branch in branches {
-            let asked: Vec<&Member<'d>> = branch.as_obj()?.iter().filter(asks).collect();
-            let [(first, kind), (second, Json::Arr(listed))] = asked[..] else { return None };
-            if *first != Kw::Type.name() || *second != Kw::Enum.name() {
-                return None;
+        let (nulls, listed): (Vec<Json<'d>>, Vec<Json<'d>>) = branches.iter().partition(|branch| is_null(branch));
+        let mut kinds: Vec<Listed<'d>> = Vec::new();
+        for branch in &listed {
+            let listed = Listed::of(branch)?;
+            match kinds.iter_mut().find(|own| own.types.meets(listed.types)) {
+                Some(own) => own.join(listed),
+                None => kinds.push(listed),
             }
-            let place = kinds.iter().position(|(own, ..)| own == kind).unwrap_or(kinds.len());
-            if place == kinds.len() {
-                kinds.push((*kind, Distinct::default(), Vec::new()));
-            }
-            let (_, values, said) = kinds.get_mut(place)?;
-            for value in *listed {
-                values.add(*value);
-            }
-            let names: Vec<String> = listed.iter().map(ToString::to_string).collect();
-            let text = branch.get(Kw::Description.name()).and_then(Json::as_str);
-            said.extend(text.map(|text| format!("{}: {text}", names.join(", "))));
         }
-        if kinds.len() == branches.len() {
+        if kinds.len() == listed.len() {
             return None;
         }
         let code = self.demand_code(Demand::OneEnum);
         self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
+        Some(kinds.into_iter().map(|kind| self.put_listed(kind, place, &code)).chain(nulls).collect())
+    }
+
+    /// One enum for branches that were printed apart, with what they said of their values.
+    fn put_listed(&mut self, kind: Listed<'d>, place: Option<Place>, code: &Arc<str>) -> Json<'d> {
+        let mut said: Vec<String> = Vec::new();
+        let mut room = if self.spills() { LONGEST_LEGEND } else { 0 };
+        for (values, (key, note)) in &kind.notes {
+            let Some(kw) = Kw::of(key) else {
+                self.drop_unknown(place, key);
+                continue;
+            };
+            let text = note.as_str().filter(|_| kw == Kw::Description);
+            let told = text.map(|text| format!("{}: {text}", names_of(values)));
+            let left = told.as_ref().and_then(|told| room.checked_sub(told.len() + 2));
+            if let (Some(told), Some(left)) = (told, left) {
+                room = left;
+                said.push(told);
+            } else {
+                self.change(code, place, kw, Action::Dropped, Effect::Note, "a value of an enum has none");
+            }
+        }
         let arena = self.arena;
-        let folded = |(kind, values, said): (Json<'d>, Distinct<'d>, Vec<String>)| {
-            let one = arena.obj(&[(Kw::Type.name(), kind), (Kw::Enum.name(), arena.arr(&values.into_values()))]);
-            if said.is_empty() { one } else { described(one, arena.str(&format!("({})", said.join("; "))), arena) }
-        };
-        Some(kinds.into_iter().map(folded).collect())
+        let name = Json::Str(kind.types.name().unwrap_or_default());
+        let mut members = vec![(Kw::Type.name(), name), (Kw::Enum.name(), arena.arr(&kind.values.into_values()))];
+        if kind.null {
+            members.push((Kw::Nullable.name(), Json::Bool(true)));
+        }
+        let one = arena.obj(&members);
+        if said.is_empty() { one } else { described(one, arena.str(&format!("({})", said.join("; "))), arena) }
     }
 
     /// Which keys each branch requires beside what all do, where one schema stands for all of them and cannot say it.
@@ -196,6 +210,48 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if said.is_empty() { Vec::new() } else { vec![format!("({})", said.join("; "))] }
     }
+}
+
+/// A printed schema that is nothing but values of one type, or several of them in one.
+struct Listed<'d> {
+    types: Types,
+    values: Distinct<'d>,
+    /// Whether it says that `null` is taken too.
+    null: bool,
+    /// Annotations, each with the values that it speaks of.
+    notes: Vec<(&'d [Json<'d>], &'d Member<'d>)>,
+}
+
+impl<'d> Listed<'d> {
+    fn of(branch: &Json<'d>) -> Option<Self> {
+        let members = branch.as_obj()?;
+        let listed = branch.get(Kw::Enum.name())?.as_arr()?;
+        let types = Types::stated(branch.get(Kw::Type.name())?).filter(|types| types.name().is_some())?;
+        let mut null = false;
+        let mut notes = Vec::new();
+        for member in members {
+            match (Kw::of(member.0), member.1) {
+                (Some(Kw::Type | Kw::Enum), _) | (Some(Kw::Nullable), Json::Bool(false)) => {}
+                (Some(Kw::Nullable), Json::Bool(true)) => null = true,
+                (Some(kw), _) if !kw.annotates() => return None,
+                (Some(_) | None, _) => notes.push((listed, member)),
+            }
+        }
+        let mut values = Distinct::default();
+        listed.iter().for_each(|value| _ = values.add(*value));
+        Some(Self { types, values, null, notes })
+    }
+
+    fn join(&mut self, other: Self) {
+        self.types = self.types.or(other.types);
+        self.null |= other.null;
+        other.values.into_values().into_iter().for_each(|value| _ = self.values.add(value));
+        self.notes.extend(other.notes);
+    }
+}
+
+fn names_of(values: &[Json<'_>]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// What a branch says of itself.
