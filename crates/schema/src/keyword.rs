@@ -200,6 +200,30 @@ impl Kw {
         self.row().name
     }
 
+    /// Whether the meta-schema of draft 2020-12 says what the keyword holds; others are passed over by its validators.
+    pub(crate) fn is_of_2020(self) -> bool {
+        const OTHERS: KwSet = KwSet::NONE
+            .with(Kw::LegacyId)
+            .with(Kw::OpenRef)
+            .with(Kw::OpenDefs)
+            .with(Kw::Nullable)
+            .with(Kw::DivisibleBy)
+            .with(Kw::AdditionalItems)
+            .with(Kw::Extends)
+            .with(Kw::Disallow)
+            .with(Kw::PropertyOrdering)
+            .with(Kw::Discriminator)
+            .with(Kw::Example)
+            .with(Kw::Xml)
+            .with(Kw::ExternalDocs);
+        !OTHERS.has(self)
+    }
+
+    /// Whether the keyword asks nothing of a value where it stands beside a reference: it is the reference, or holds others' targets.
+    pub(crate) fn is_silent_beside_ref(self) -> bool {
+        matches!(self, Self::Ref | Self::Defs | Self::Definitions | Self::OpenDefs)
+    }
+
     /// Whether the keyword only annotates and never constrains a value.
     pub(crate) fn annotates(self) -> bool {
         matches!(self.row().role, Role::Hint | Role::Remark)

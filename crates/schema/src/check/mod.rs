@@ -20,6 +20,7 @@ pub(crate) use budget::{Counts, LONG_ENUM, counts, counts_of, enum_chars, option
 pub(crate) use keys::Keys;
 pub(crate) use node::takes_objects;
 pub(crate) use text::{Part, Subject};
+pub(crate) use well_formed::Misfit;
 
 use crate::arena::Arena;
 use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot, Words};
@@ -311,7 +312,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             self.judge_other(json, spot, stand);
             return;
         };
-        let seen = Seen::new(members, self.lenience, self.unheard);
+        let seen = Seen::new(members, self.lenience_at(stand), self.unheard);
         self.judge(&seen, spot, stand);
         if self.done() {
             return;
@@ -325,8 +326,11 @@ impl<'c, 'j> Checker<'c, 'j> {
                     // Only `null` is known to be taken as a way out of a loop.
                     let way_out = kw != Kw::AllOf && items.iter().any(is_null);
                     let below = Stand { way: if way_out { Way::Soft } else { stand.way }, ..below };
+                    // What a list need not be long enough to have may be missing.
+                    let needed = if kw == Kw::PrefixItems { seen.min_items() } else { u64::MAX };
                     for (index, item) in items.iter().enumerate() {
-                        self.schema(item, &at.index(index), below);
+                        let way = if (index as u64) < needed { below.way } else { Way::Soft };
+                        self.schema(item, &at.index(index), Stand { way, ..below });
                     }
                 }
                 (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {

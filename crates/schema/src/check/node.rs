@@ -2,7 +2,7 @@
 
 use super::budget::LONG_ENUM;
 use super::text::Blanks;
-use super::well_formed::{Lenience, fits};
+use super::well_formed::{Lenience, Misfit, fits, no_schema};
 use super::{Checker, Depth, Spot, Stand, is_null};
 use crate::dialect::{Caps, Demand, RuleRow};
 use crate::json::{Json, Member};
@@ -135,7 +135,8 @@ impl<'j> Seen<'j> {
 
     /// Whether the node speaks of objects.
     pub(super) fn is_object(&self) -> bool {
-        self.keywords.has(Kw::Properties) || self.types.is_some_and(|types| types.has(Types::OBJECT))
+        let declares = || matches!(self.get(Kw::Properties), Some(Json::Obj(_)));
+        self.types.is_some_and(|types| types.has(Types::OBJECT)) || declares()
     }
 
     /// The names that are required.
@@ -202,7 +203,7 @@ impl<'j> Checker<'_, 'j> {
         if seen.keywords.has(Kw::PatternProperties) && self.caps.accepts(Kw::PatternProperties) {
             self.judge_pattern_keys(members, spot);
         }
-        if let Some(lenience) = self.lenience.filter(|_| seen.form == Form::Bad) {
+        if let Some(lenience) = self.lenience_at(stand).filter(|_| seen.form == Form::Bad) {
             self.judge_form(members, spot, lenience);
         }
         let may_break = may_break(seen, stand, self);
@@ -220,19 +221,26 @@ impl<'j> Checker<'_, 'j> {
                     break;
                 }
                 let Named { key, kind, value, nth } = names_in(row, seen);
+                let named = kind.map_or_else(|| "null".to_owned(), ToString::to_string);
                 let count = if row.demand == Demand::MaxDepth {
                     stand.depth + 1
                 } else {
                     super::budget::enum_chars(seen.get(Kw::Enum).and_then(Json::as_arr).unwrap_or_default())
                 };
                 let reference = seen.reference().unwrap_or_default();
-                let blanks = Blanks { key: &key, kind: &kind, value, count, nth, reference, ..Blanks::default() };
+                let blanks =
+                    Blanks { key: &key, kind: &named, types: kind, value, count, nth, reference, ..Blanks::default() };
                 self.violate(row, spot, &keyword_of(row, seen), &blanks);
                 if self.done() {
                     break;
                 }
             }
         }
+    }
+
+    /// What is taken of the form where a node stands.
+    pub(super) fn lenience_at(&self, stand: Stand) -> Option<Lenience> {
+        if stand.root { self.lenience } else { self.lenience.map(Lenience::below) }
     }
 
     fn breaks_a_rule(&self, seen: &Seen<'j>, stand: Stand) -> bool {
@@ -260,10 +268,12 @@ impl<'j> Checker<'_, 'j> {
                 );
             }
         }
-        for row in self.rows(Demand::WellFormed).filter(|_| !boolean) {
-            // As it stands between quotes.
-            let blanks = Blanks { value: Some(json), kind: "object', 'boolean", ..Blanks::default() };
-            self.violate(row, spot, stand.under.map_or("", Kw::name), &blanks);
+        if !boolean {
+            let wrong = no_schema(json);
+            for row in self.rows_about(Misfit::Schema) {
+                let blanks = Blanks { value: Some(json), wrong: &wrong, ..Blanks::default() };
+                self.violate(row, spot, stand.under.map_or("", Kw::name), &blanks);
+            }
         }
         for row in self.rows(Demand::RootObject).filter(|_| stand.root) {
             self.violate(row, spot, Kw::Type.name(), &Blanks { kind: "null", ..Blanks::default() });
@@ -280,7 +290,8 @@ impl<'j> Checker<'_, 'j> {
                 None => self.dialect.refusal_of_unknown(self.slot),
             };
             if let Some(row) = row {
-                let kind = members.iter().find(|(own, _)| *own == Kw::Type.name()).and_then(|(_, kind)| kind.as_str());
+                let kind =
+                    members.iter().find(|(own, _)| *own == Kw::Type.name()).and_then(|(_, kind)| first_type(kind));
                 self.refuse(row, spot, key, value, kind.unwrap_or_default());
             }
         }
@@ -312,6 +323,12 @@ impl<'j> Checker<'_, 'j> {
             }
         }
     }
+}
+
+/// The type that a keyword is said to be of: the first one but `null`.
+fn first_type<'j>(kind: &Json<'j>) -> Option<&'j str> {
+    let mut listed = kind.as_arr().unwrap_or_default().iter().filter_map(Json::as_str);
+    kind.as_str().or_else(|| listed.find(|name| *name != "null"))
 }
 
 /// Whether a node may break a rule. Most nodes are plain: a scalar type, a list of strings, an array with items, an object with
@@ -415,7 +432,13 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
             let mut own = keys.iter().filter(|(code, _)| *code == row.code);
             here && own.any(|(_, keys)| seen.properties().iter().any(|(key, _)| !keys.is_match(key)))
         }
-        Demand::Closed => seen.is_object() && seen.get(Kw::AdditionalProperties).and_then(Json::as_bool) != Some(false),
+        Demand::Closed => {
+            let extra = seen.get(Kw::AdditionalProperties);
+            let of_a_kind = matches!(extra, Some(Json::Obj(_)));
+            let spoken_of = |names: &[String]| names.iter().any(|name| name == "schema");
+            let told_apart = if of_a_kind { spoken_of(&row.allow) } else { spoken_of(&row.refuse) };
+            seen.is_object() && extra.and_then(Json::as_bool) != Some(false) && !told_apart
+        }
         Demand::SaysOpen => seen.is_object() && !has(Kw::AdditionalProperties) && !has(Kw::UnevaluatedProperties),
         Demand::AllRequired => missing_required(seen).is_some(),
         Demand::HasProperties => {
@@ -452,7 +475,9 @@ fn breaks(row: &RuleRow, seen: &Seen<'_>, stand: Stand, checker: &Checker<'_, '_
         Demand::EnumFits => {
             let list =
                 matches!(seen.get(Kw::Type), Some(Json::Arr(_))) && row.refuse.iter().any(|name| name == "type-list");
+            let exempt = |types: Types| types.name().is_some_and(|own| row.allow.iter().any(|name| name == own));
             seen.has_values()
+                && !seen.types.is_some_and(exempt)
                 && (list
                     || seen.types.is_some_and(|types| {
                         seen.values()
@@ -671,20 +696,14 @@ fn keyword_of(row: &RuleRow, seen: &Seen<'_>) -> String {
 /// What a broken demand's text may name.
 struct Named<'j> {
     key: String,
-    kind: String,
+    kind: Option<&'j Json<'j>>,
     value: Option<&'j Json<'j>>,
     /// Which of the values or required names it is.
     nth: usize,
 }
 
 fn names_in<'j>(row: &RuleRow, seen: &Seen<'j>) -> Named<'j> {
-    let kind = seen.get(Kw::Type).map_or_else(
-        || "null".to_owned(),
-        |kind| match kind {
-            Json::Str(name) => format!("\"{name}\""),
-            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => kind.to_string(),
-        },
-    );
+    let kind = seen.get(Kw::Type);
     let beside = |own: Kw| {
         let allowed = |key: &str| key == own.name() || row.allow.iter().any(|name| name == key);
         seen.members.iter().map(|(key, _)| key.as_ref()).find(|key| !allowed(key))

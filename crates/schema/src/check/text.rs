@@ -37,12 +37,16 @@ pub(super) struct Blanks<'b> {
     pub(super) value: Option<&'b Json<'b>>,
     pub(super) key: &'b str,
     pub(super) kind: &'b str,
+    /// What the schema's own `type` says.
+    pub(super) types: Option<&'b Json<'b>>,
     pub(super) limit: Option<u64>,
     pub(super) count: u64,
     /// Which of several the value or key is.
     pub(super) nth: usize,
     /// What the schema refers to.
     pub(super) reference: &'b str,
+    /// What is wrong with the value, as a validator says it.
+    pub(super) wrong: &'b str,
 }
 
 /// A broken rule, as far as its text goes.
@@ -112,6 +116,10 @@ impl Broken<'_, '_> {
             "limit" => blanks.limit.map_or_else(String::new, |limit| limit.to_string()),
             "count" => blanks.count.to_string(),
             "nth" => blanks.nth.to_string(),
+            "wrong" => blanks.wrong.to_owned(),
+            "python-type" => blanks.types.map_or_else(|| python(&Json::Null), python),
+            "plain-type" => blanks.types.map_or_else(|| python(&Json::Null), in_python),
+            "plain" => blanks.value.map_or_else(String::new, |value| cut(in_python(value), LONGEST_VALUE)),
             "value" => blanks.value.map_or_else(String::new, |value| shortened(value)),
             "python" => blanks.value.map_or_else(String::new, |value| cut(python(value), LONGEST_VALUE)),
             _ => return None,
@@ -203,15 +211,20 @@ fn snake_case(word: &str) -> String {
 }
 
 /// A value is shown with so many letters.
-const LONGEST_VALUE: usize = 80;
+pub(super) const LONGEST_VALUE: usize = 80;
 
 fn shortened(value: &Json<'_>) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     cut(text, LONGEST_VALUE)
 }
 
+/// A value as Python puts it into a text: only what stands within it is quoted.
+fn in_python(value: &Json<'_>) -> String {
+    value.as_str().map_or_else(|| python(value), str::to_owned)
+}
+
 /// A value as Python prints it.
-fn python(value: &Json<'_>) -> String {
+pub(super) fn python(value: &Json<'_>) -> String {
     match value {
         Json::Null => "None".to_owned(),
         Json::Bool(true) => "True".to_owned(),

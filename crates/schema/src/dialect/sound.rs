@@ -4,6 +4,7 @@ use regex::Regex;
 
 use super::rows::{Demand, File, RuleRow};
 use super::{DialectError, is_built_in};
+use crate::check::Misfit;
 use crate::keyword::Kw;
 use crate::pattern::Feature;
 
@@ -78,6 +79,11 @@ pub(super) fn rows(file: &File) -> Result<(), DialectError> {
         for name in row.refuse.iter().filter(|_| row.demand == Demand::Patterns) {
             if Feature::named(name).is_none() {
                 return fail(format!("rule {}: `{name}` is not a feature of a pattern", row.code));
+            }
+        }
+        for name in row.refuse.iter().filter(|_| row.demand == Demand::WellFormed) {
+            if !Misfit::NAMED.iter().any(|misfit| misfit.name() == name) {
+                return fail(format!("rule {}: `{name}` is nothing that may be wrong with a value", row.code));
             }
         }
     }

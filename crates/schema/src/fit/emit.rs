@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::{Lowered, Lowerer, Pos, SPARE_ROOM, SoFar, Spill, Trust, Wanting};
 use crate::arena::Arena;
-use crate::dialect::Demand;
-use crate::graph::{Bound, Logic, Node, NoteKey, Side};
+use crate::dialect::{Demand, RuleRow};
+use crate::graph::{Bound, Logic, Node, NodeId, NoteKey, Side};
 use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
-use crate::pattern::{self, Feature};
+use crate::pattern::{self, Feature, Features};
 use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;
@@ -157,16 +157,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for note in node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) => {}
-                NoteKey::Kw(kw) => {
-                    // A sample of a value that travels in another shape would mislead there.
-                    let sample = matches!(kw, Kw::Default | Kw::Example | Kw::Examples) && !lens.is_same();
-                    // The embedded schema is a document of its own.
-                    if self.caps.accepts(kw) && !sample {
-                        members.push((kw.name(), *note.value));
-                    } else {
-                        self.spill(kw, note.value, node.place, Effect::Note, facts);
-                    }
+                NoteKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
+                    members.push((kw.name(), *note.value));
                 }
+                NoteKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
                 NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
                 NoteKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
@@ -191,8 +185,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Puts the annotations that may stand beside a union or reference; what the others say goes into the description, where
     /// that one may.
-    pub(super) fn notes_beside(&mut self, node: &'g Node<'g, 'd>, beside: KwSet, members: &mut Vec<Member<'d>>) {
-        if let Some(description) = self.notes_and_description(node, beside, members) {
+    pub(super) fn notes_beside(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        lens: LensId,
+        beside: KwSet,
+        members: &mut Vec<Member<'d>>,
+    ) {
+        if let Some(description) = self.notes_and_description(node, lens, beside, members) {
             members.push((Kw::Description.name(), description));
         }
     }
@@ -202,6 +202,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn notes_and_description(
         &mut self,
         node: &'g Node<'g, 'd>,
+        lens: LensId,
         beside: KwSet,
         members: &mut Vec<Member<'d>>,
     ) -> Option<Json<'d>> {
@@ -210,7 +211,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for note in node.notes {
             match note.key {
                 NoteKey::Kw(Kw::Description) if describes => {}
-                NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) => {
+                NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
                 NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
@@ -330,14 +331,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
                 if let Some((pattern, how)) = self.pattern_in_other_words(text) {
                     stated = true;
-                    let code = self.demand_code(Demand::Patterns);
+                    let code = self.pattern_code(features);
                     self.change(&code, node.place, Kw::Pattern, Action::Rewritten, Effect::Same, how);
                     sheet.put(Kw::Pattern, self.arena.str(&pattern));
                     continue;
                 }
             }
             let code = if self.caps.accepts(Kw::Pattern) {
-                self.demand_code(Demand::Patterns)
+                self.pattern_code(features)
             } else {
                 self.refusal_code(Kw::Pattern)
             };
@@ -375,6 +376,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
             }
         }
+    }
+
+    /// The code of the row that refuses a pattern with these features.
+    fn pattern_code(&self, features: Features) -> Arc<str> {
+        let refuses = |row: &&RuleRow| {
+            row.demand == Demand::Patterns
+                && row.refuse.iter().filter_map(|name| Feature::named(name)).any(|feature| features.has(feature))
+        };
+        let row = self.dialect.rule_rows(self.slot).iter().find(refuses);
+        row.map_or_else(|| self.demand_code(Demand::Patterns), |row| Arc::clone(&row.code))
     }
 
     /// A pattern with the same meaning that the dialect takes, and what was done to it.
@@ -469,8 +480,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let mut list = Vec::with_capacity(union.branches.len());
             for (index, id) in union.branches.iter().enumerate() {
                 // One branch is left in any case.
-                if self.is_never(*id) && index + 1 < union.branches.len() + list.len() {
+                let others = index + 1 < union.branches.len() + list.len();
+                if others && self.is_never(*id) {
                     self.drop_never(node.place);
+                    continue;
+                }
+                if others && self.leads_back(*id, node) {
+                    let detail = "a branch that is the union itself adds nothing";
+                    self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Same, detail);
                     continue;
                 }
                 let lowered = self.lower_branch((index, *id), union.branches, node.place);
@@ -542,6 +559,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
+    /// Whether a branch is nothing but a reference to the schema that it stands in.
+    fn leads_back(&mut self, branch: NodeId, node: &Node<'g, 'd>) -> bool {
+        let Some(target) = self.follow(branch).filter(|_| self.graph[branch].is_alias()) else { return false };
+        let own = self.graph[target].source.zip(node.source);
+        own.is_some_and(|(target, node)| std::ptr::eq(target, node))
+    }
+
     /// What a value must not be; it is said of values that travel as they are.
     fn put_nots(&mut self, node: &'g Node<'g, 'd>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
@@ -573,13 +597,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    fn all_keep_values(&mut self, lenses: &[(crate::graph::NodeId, LensId)]) -> bool {
+    fn all_keep_values(&mut self, lenses: &[(NodeId, LensId)]) -> bool {
         lenses.iter().all(|(_, lens)| self.keeps_values(*lens))
     }
 
     /// A subschema that says what a value must not be, or when more is asked of it: what lets more through there lets less
     /// through on the whole, so that it is said exactly or not at all.
-    pub(super) fn lower_exactly(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+    pub(super) fn lower_exactly(&mut self, id: NodeId) -> Option<Json<'d>> {
         let mark = self.mark();
         let lowered = self.lower(id, Pos::Other);
         let printed = std::slice::from_ref(&lowered.json);
@@ -612,7 +636,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A subschema that asks more of a value whose shape is decided elsewhere: it is said where values travel as they are by it.
-    pub(super) fn lower_beside(&mut self, id: crate::graph::NodeId) -> Option<Json<'d>> {
+    pub(super) fn lower_beside(&mut self, id: NodeId) -> Option<Json<'d>> {
         let mark = self.mark();
         let lowered = self.lower(id, Pos::Other);
         let lowered = self.null_here(lowered);
@@ -624,7 +648,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A subschema that must say `null` itself.
-    pub(super) fn lower_here(&mut self, id: crate::graph::NodeId) -> Json<'d> {
+    pub(super) fn lower_here(&mut self, id: NodeId) -> Json<'d> {
         let lowered = self.lower(id, Pos::Other);
         self.null_here(lowered).json
     }

@@ -15,7 +15,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::lens::Lens;
 use crate::place::Places;
-use crate::read::{Read, ReadOptions, Unresolved, read, remote_references};
+use crate::read::{Read, ReadOptions, Unresolved, has_forgotten_siblings, read, remote_references};
 use crate::report::{Action, Change, Effect};
 use crate::zod;
 
@@ -61,7 +61,8 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    if is_clean(&json, rung, options.slot) {
+    let reads_otherwise = has_forgotten_siblings(&json, options.draft);
+    if !reads_otherwise && is_clean(&json, rung, options.slot) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let nodes = Arena::for_graph_of(arena);
@@ -97,7 +98,7 @@ pub(super) fn fit_json<'d, T>(
         };
         fell.push(fall(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, way) = (false, next, Way::default());
-        if is_clean(&json, rung, options.slot) {
+        if !reads_otherwise && is_clean(&json, rung, options.slot) {
             break;
         }
     }
@@ -122,6 +123,7 @@ fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &
 #[derive(Default)]
 pub(super) struct Way {
     pub(super) trust: Trust,
+    pub(super) samples: Trust,
     pub(super) boxes: Boxes,
     /// What has to be required, because too much may be left out.
     pub(super) trade: Trade,
@@ -161,8 +163,7 @@ fn attempt<'d>(
     let apart = lowerer.tells_apart(&lens);
     if !(holds && apart) {
         // What looks alike goes into objects of its own.
-        let trust = if holds { lowerer.trust } else { Trust::Nothing };
-        *way = Way { trust, boxes: lowerer.boxes, trade: lowerer.trade };
+        *way = Way { trust: lowerer.trust, samples: lowerer.samples, boxes: lowerer.boxes, trade: lowerer.trade };
         return None;
     }
     if let Some((demand, count)) = lowerer.hopeless() {
@@ -181,7 +182,7 @@ fn attempt<'d>(
         && lowerer.trade == Trade::default()
         && let Some(trade) = Trade::for_budget(&json, lowerer.printed.tradable, lowerer.caps)
     {
-        *way = Way { trust: lowerer.trust, boxes: lowerer.boxes, trade };
+        *way = Way { trust: lowerer.trust, samples: lowerer.samples, boxes: lowerer.boxes, trade };
         return None;
     }
     // What budgets changed is known by where it was printed.

@@ -46,7 +46,7 @@ impl<'d> Mender<'d, '_> {
         mends.applied(json, self.caps, self.arena)
     }
 
-    /// Gives every loop of required properties a way out, by making one of them optional, or the values of a map nullable.
+    /// Gives every loop of required properties a way out, by making one of them optional, or else something on the way nullable.
     fn soften_loops(&mut self, mut json: Json<'d>) -> Json<'d> {
         // What is left of loops that have edges in common shows when these are broken.
         for _ in 0..MOST_ROUNDS {
@@ -61,7 +61,7 @@ impl<'d> Mender<'d, '_> {
                 }
                 let Some(WayOut { place, way, mend }) = way_out(whole, &tokens, &mut known) else { continue };
                 let (kw, detail) = match mend {
-                    Mend::NullValues => (Kw::Type, "`null` is let by, so that the loop has a way out"),
+                    Mend::NullValues | Mend::OrNull => (Kw::Type, "`null` is let by, so that the loop has a way out"),
                     Mend::Optional(_) | Mend::Empty | Mend::Unbounded => {
                         (Kw::Required, "made optional, so that the loop has a way out")
                     }
@@ -117,6 +117,8 @@ enum Mend {
     Empty,
     /// The values of a map may be `null`.
     NullValues,
+    /// The value may be `null`.
+    OrNull,
     /// A list has no greatest length.
     Unbounded,
 }
@@ -158,6 +160,7 @@ impl Mends {
                     Some(values) => arena.with(json, Kw::AdditionalProperties.name(), or_null(*values, arena)),
                     None => json,
                 },
+                Mend::OrNull => or_null(json, arena),
                 Mend::Unbounded => unbounded(json, caps, arena).unwrap_or(json),
             };
         }
@@ -194,7 +197,8 @@ struct WayOut<'t> {
     mend: Mend,
 }
 
-/// The nearest list or property on the way to a reference that can be made optional, or map with values that can be let be `null`.
+/// The nearest list or property on the way to a reference that can be made optional, or map with values that can be let be `null`;
+/// where there is none, what is referred to is let be.
 fn way_out<'d, 't>(whole: &'d Json<'d>, tokens: &'t [String], known: &mut Known<'d>) -> Option<WayOut<'t>> {
     let mut nodes = vec![whole];
     for token in tokens {
@@ -219,5 +223,7 @@ fn way_out<'d, 't>(whole: &'d Json<'d>, tokens: &'t [String], known: &mut Known<
             return out(end, Mend::NullValues);
         }
     }
-    None
+    // A branch of a union has `null` beside it.
+    let union = tokens.len().checked_sub(2).filter(|end| keywords.get(*end) == Some(&Some(Kw::AnyOf)));
+    Some(WayOut { place: tokens.get(..union.unwrap_or(tokens.len()))?, way: tokens, mend: Mend::OrNull })
 }

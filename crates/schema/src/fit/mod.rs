@@ -19,6 +19,7 @@ mod null;
 mod object;
 mod options;
 mod reference;
+mod required;
 mod root;
 mod tell;
 mod trade;
@@ -232,6 +233,8 @@ enum Trust {
 struct Relied<'d> {
     /// Shapes in which values are to travel as they are.
     shapes: Vec<LensId>,
+    /// Those in which samples of values are to, which stand in the schema.
+    samples: Vec<LensId>,
     /// Pointers to what is to accept exactly what the caller's schema does.
     meanings: Vec<&'d str>,
     /// Whether some of it is known not to hold: nothing that is printed counts.
@@ -258,6 +261,7 @@ struct Mark {
     so_far: SoFar,
     definitions: usize,
     shapes: usize,
+    samples: usize,
     meanings: usize,
     unions: usize,
     inlined: usize,
@@ -360,6 +364,8 @@ struct Lowerer<'g, 'd, 'c> {
     steps_left: usize,
     root_in_place: bool,
     trust: Trust,
+    /// The same of definitions whose values have samples.
+    samples: Trust,
     trade: Trade,
     parts: Wanting,
     /// Nodes that were found to hold parts which want the value in different shapes.
@@ -463,6 +469,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             steps_left: nodes_limit * 2,
             root_in_place: false,
             trust: way.trust,
+            samples: way.samples,
             trade: way.trade,
             parts: Wanting::OneShape,
             torn: HashSet::default(),
@@ -476,13 +483,14 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     }
 
     /// Prints the whole schema. What was taken for granted of definitions may turn out not to hold; then it has to be printed
-    /// again, without trust.
+    /// again, without the trust that is gone by then.
     fn run(&mut self) -> (Json<'d>, Lens, bool) {
         let lowered = self.lower_root();
         let facts = self.told_of_root(lowered.lens);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
         if self.relied.mistaken {
+            self.trust = Trust::Nothing;
             return (lowered.json, Lens::identity(), false);
         }
         let understood = !self.misunderstood();
@@ -497,8 +505,15 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
         let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
-        let kept = self.relied.shapes.iter().all(|shape| lens.keeps(*shape));
-        (json, lens, understood && kept)
+        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.keeps(*shape));
+        let (meant, shown) = (understood && kept(&self.relied.shapes), kept(&self.relied.samples));
+        if !meant {
+            self.trust = Trust::Nothing;
+        }
+        if !shown {
+            self.samples = Trust::Nothing;
+        }
+        (json, lens, meant && shown)
     }
 
     /// Everything that was changed.
@@ -517,6 +532,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             so_far: self.so_far(),
             definitions: self.definitions.len(),
             shapes: self.relied.shapes.len(),
+            samples: self.relied.samples.len(),
             meanings: self.relied.meanings.len(),
             unions: self.unions.len(),
             inlined: self.repeatable.len(),
@@ -532,6 +548,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn take_back(&mut self, mark: Mark) {
         self.changes.truncate(mark.so_far.changes);
         self.relied.shapes.truncate(mark.shapes);
+        self.relied.samples.truncate(mark.samples);
         self.relied.meanings.truncate(mark.meanings);
         self.unions.truncate(mark.unions);
         (self.printed, self.deepest, self.repeated) = (mark.printed, mark.deepest, mark.repeated);
@@ -558,6 +575,18 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             self.relied.shapes.push(lens);
         }
         defined
+    }
+
+    /// Whether an annotation may stand beside what travels in a shape: a sample of a value that travels otherwise would mislead.
+    fn shows(&mut self, kw: Kw, lens: LensId) -> bool {
+        if lens.is_same() || !matches!(kw, Kw::Default | Kw::Example | Kw::Examples) {
+            return true;
+        }
+        let kept = self.samples == Trust::Definitions && !self.lens.surely_changes(lens);
+        if kept {
+            self.relied.samples.push(lens);
+        }
+        kept
     }
 
     /// Says a node that is not in the graph.

@@ -3,6 +3,7 @@
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
+use super::required::Wanted;
 use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, Depth};
@@ -133,6 +134,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(node, rules);
+        let rules = self.with_required_declared(node, rules, extra);
         if rules.additional.is_none() && rules.unevaluated.is_some() && !node.evaluates_beside() {
             let code = self.refusal_code(Kw::UnevaluatedProperties);
             let detail = "nothing else evaluates: said by `additionalProperties`";
@@ -513,32 +515,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         })
     }
 
-    /// Names that are required but not declared.
-    fn put_unknown_required(
-        &mut self,
-        node: &'g Node<'g, 'd>,
-        rules: &ObjectRules<'g, 'd>,
-        carried: bool,
-        wanted: &Wanted<'_>,
-        gone: &[&str],
-        required: &mut Vec<Json<'d>>,
-    ) {
-        if wanted.is_empty() {
-            return;
-        }
-        let declared = Wanted::of_keys(rules.properties);
-        let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
-        let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
-        if unknown.peek().is_some() && prune {
-            let names: Vec<&str> = unknown.map(AsRef::as_ref).collect();
-            let code = self.demand_code(Demand::RequiredKnown);
-            let detail = format!("required but not declared: {}", names.join(", "));
-            self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
-        } else {
-            required.extend(unknown.filter(|name| !gone.contains(*name)).map(|name| Json::Str(name)));
-        }
-    }
-
     /// What is asked of an object beside its properties: of its keys as a whole, of what depends on one, and of the rest.
     fn put_object_rules(
         &mut self,
@@ -726,45 +702,5 @@ impl RestOut<'_> {
     /// Whether undeclared properties travel as they are.
     fn keeps_values(&self) -> bool {
         self.carried.is_none() && self.matching.is_empty() && self.others.is_same()
-    }
-}
-
-/// A set of names: a short list is scanned, a long one hashed.
-pub(super) enum Wanted<'n> {
-    Few(&'n [&'n str]),
-    FewKeys(&'n [(&'n str, NodeId)]),
-    Many(foldhash::HashSet<&'n str>),
-}
-
-/// So many names are scanned.
-const FEW: usize = 16;
-
-impl<'n> Wanted<'n> {
-    pub(super) fn new(names: &'n [&'n str]) -> Self {
-        if names.len() < FEW { Self::Few(names) } else { Self::Many(names.iter().copied().collect()) }
-    }
-
-    fn of_keys(properties: &'n [(&'n str, NodeId)]) -> Self {
-        if properties.len() < FEW {
-            Self::FewKeys(properties)
-        } else {
-            Self::Many(properties.iter().map(|(key, _)| *key).collect())
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        match self {
-            Self::Few(names) => names.contains(&name),
-            Self::FewKeys(properties) => properties.iter().any(|(key, _)| *key == name),
-            Self::Many(names) => names.contains(name),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Few(names) => names.is_empty(),
-            Self::FewKeys(properties) => properties.is_empty(),
-            Self::Many(names) => names.is_empty(),
-        }
     }
 }

@@ -7,9 +7,9 @@ use super::edit::Edit;
 use super::emit::described;
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
-use crate::graph::{Node, NodeId, NoteKey};
+use crate::graph::{Node, NodeId, Note, NoteKey};
 use crate::json::{Json, Member};
-use crate::keyword::{Kw, root_definition};
+use crate::keyword::{Kw, Role, root_definition};
 use crate::lens::LensId;
 use crate::report::{Action, Effect};
 use crate::walk::look_at_subschemas;
@@ -44,9 +44,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.inline(id, node, target, pos);
         }
         let notes_fit = node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => {
-                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == crate::keyword::Role::Remark
-            }
+            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark,
             NoteKey::Unknown(_) => !self.caps.unknown,
         });
         if bare && notes_fit {
@@ -64,20 +62,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return referred;
         }
         if bare && (self.is_recursive(target) || self.may_not_repeat()) {
-            let wrap = self.caps.accepts(Kw::AnyOf) && self.caps.beside_union.has(Kw::Description);
+            let beside = self.caps.beside_union;
+            let wrap = self.caps.accepts(Kw::AnyOf) && beside.has(Kw::Description);
             let referred = self.refer(target, None);
-            if wrap && let Some(description) = node.note(Kw::Description) {
+            let hints = |note: &Note<'d>| matches!(note.key, NoteKey::Kw(kw) if kw.row().role == Role::Hint);
+            if wrap && node.notes.iter().any(hints) {
+                let mut members = self.sheet().members;
+                self.notes_beside(node, referred.lens, beside, &mut members);
+                if members.is_empty() {
+                    return referred;
+                }
                 let code = self.demand_code(Demand::RefAlone);
                 let detail = "a reference stands alone: in a union of one, beside its description";
                 self.change(&code, node.place, Kw::Ref, Action::Rewritten, Effect::Same, detail);
-                for note in node.notes.iter().filter(|note| note.key != NoteKey::Kw(Kw::Description)) {
-                    self.drop_note(node.place, note.key, "a reference stands alone");
-                }
-                let json = self.arena.obj(&[
-                    (Kw::Description.name(), *description),
-                    (Kw::AnyOf.name(), self.arena.arr(&[referred.json])),
-                ]);
-                return Lowered { json, ..referred };
+                members.push((Kw::AnyOf.name(), self.arena.arr(&[referred.json])));
+                return Lowered { json: self.sealed(members, None), ..referred };
             }
             for note in node.notes {
                 self.drop_note(node.place, note.key, "a reference stands alone");
@@ -135,7 +134,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         sheet.put(self.words.reference, Json::Str(pointer));
         if let Some(node) = beside {
             self.note_reference(node, pointer);
-            self.notes_beside(node, self.caps.beside_ref, &mut sheet.members);
+            self.notes_beside(node, lens, self.caps.beside_ref, &mut sheet.members);
         }
         // It is an object of its own each time, as loops are found by where their references lie.
         Lowered { json: self.sealed(sheet.members, None), lens, null: false }

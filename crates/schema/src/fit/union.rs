@@ -284,8 +284,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let beside = self.caps.beside_union;
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if !pushed {
-            self.notes_beside(about, beside, &mut members);
-        } else if let Some(description) = self.notes_and_description(about, beside.with(Kw::Description), &mut members)
+            self.notes_beside(about, lens, beside, &mut members);
+        } else if let Some(description) =
+            self.notes_and_description(about, lens, beside.with(Kw::Description), &mut members)
         {
             for json in &mut list {
                 *json = self.describe(*json, description);

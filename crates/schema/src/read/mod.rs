@@ -23,6 +23,7 @@ use crate::keyword::{Kw, KwSet};
 use crate::place::{Place, Places, ROOT, Spelled, Step};
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
+use crate::walk::look_at_subschemas;
 use resolve::{Found, Index, Scope};
 
 /// The draft in which a schema is written.
@@ -139,7 +140,6 @@ pub(crate) fn read<'g, 'd>(
     remote: &'d [(String, Json<'d>)],
     options: &ReadOptions,
 ) -> Result<Read<'g, 'd>, ReadError> {
-    let stated = document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named);
     let nodes = (texts.len() / JSON_PER_NODE).max(LEAST_NODES);
     let mut reader = Reader {
         arena,
@@ -150,7 +150,7 @@ pub(crate) fn read<'g, 'd>(
         spelled: Spelled::default(),
         document,
         remote,
-        draft: options.draft.or(stated),
+        draft: options.draft.or_else(|| stated_draft(document)),
         unresolved: options.unresolved,
         known: HashMap::with_capacity_and_hasher(nodes, FixedState::default()),
         waiting: Vec::new(),
@@ -172,6 +172,29 @@ pub(crate) fn read<'g, 'd>(
     }
     let Reader { graph, shared, places, changes, .. } = reader;
     Ok(Read { graph, shared, places, root, changes })
+}
+
+/// The draft that a document names.
+fn stated_draft(document: &Json<'_>) -> Option<Draft> {
+    document.get(Kw::Schema.name()).and_then(Json::as_str).and_then(Draft::named)
+}
+
+/// Whether something stands beside a reference that means nothing in the document's own draft, but something to whoever reads it as
+/// one of today.
+pub(crate) fn has_forgotten_siblings(document: &Json<'_>, draft: Option<Draft>) -> bool {
+    let draft = draft.or_else(|| stated_draft(document));
+    draft.is_some_and(|draft| draft < Draft::Draft2019) && siblings_assert(document)
+}
+
+fn siblings_assert(json: &Json<'_>) -> bool {
+    let asserts = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates() && !kw.is_silent_beside_ref());
+    let refers = json.get(Kw::Ref.name()).and_then(Json::as_str).is_some();
+    if refers && json.as_obj().unwrap_or_default().iter().any(asserts) {
+        return true;
+    }
+    let mut found = false;
+    look_at_subschemas(json, &mut |_, inner| found = found || siblings_assert(inner));
+    found
 }
 
 /// A schema takes about as many bytes of JSON in the arena.

@@ -8,8 +8,8 @@ use foldhash::fast::FixedState;
 use super::keywords::Sketch;
 use super::{Draft, Reader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
-use crate::json::{Json, Member, pointer_tokens};
-use crate::keyword::{Holds, Kw};
+use crate::json::{Json, Member, pointer_tokens, unescaped};
+use crate::keyword::{Holds, Kw, keywords_along};
 use crate::place::{Place, ROOT, Step};
 use crate::report::{Action, Effect};
 
@@ -189,9 +189,9 @@ impl<'g, 'd> Reader<'g, 'd> {
         let found = if kw == Kw::RecursiveRef {
             Some(self.recursive(scope))
         } else if kw == Kw::DynamicRef {
-            self.dynamic(reference, scope)
+            self.dynamic(reference, scope, place)
         } else {
-            self.find(reference, scope)
+            self.find(reference, scope, place)
         };
         // A caller who refuses what leads nowhere does not want it guessed either.
         let taken = |target: &Target<'_>| target.by == By::Word || self.unresolved == Unresolved::Any;
@@ -241,8 +241,8 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     /// What `$dynamicRef` leads to: what any reference would, or the schema of the whole document that may be put in its place.
-    fn dynamic(&mut self, reference: &'d str, scope: Scope<'d>) -> Found<'d> {
-        let found = self.find(reference, scope)?;
+    fn dynamic(&mut self, reference: &'d str, scope: Scope<'d>, from: Place) -> Found<'d> {
+        let found = self.find(reference, scope, from)?;
         let name = |json: &'d Json<'d>| json.get(Kw::DynamicAnchor.name()).and_then(Json::as_str);
         let Some(own) = name(found.json).filter(|name| reference.rsplit_once('#').is_some_and(|(_, own)| own == *name))
         else {
@@ -260,18 +260,20 @@ impl<'g, 'd> Reader<'g, 'd> {
         self.enter(document, ROOT, Scope::around(document, base))
     }
 
-    /// What a reference leads to. Most are said many times.
-    fn find(&mut self, reference: &'d str, scope: Scope<'d>) -> Found<'d> {
+    /// What a reference leads to. Most are said many times; what is guessed depends on where it is said.
+    fn find(&mut self, reference: &'d str, scope: Scope<'d>, from: Place) -> Found<'d> {
         let said = (reference, std::ptr::from_ref(scope.resource) as usize, scope.base);
         if let Some(found) = self.found.get(&said) {
             return *found;
         }
-        let found = self.look_for(reference, scope);
-        self.found.insert(said, found);
+        let found = self.look_for(reference, scope, from);
+        if found.is_none_or(|target| target.by == By::Word) {
+            self.found.insert(said, found);
+        }
         found
     }
 
-    fn look_for(&mut self, reference: &str, scope: Scope<'d>) -> Found<'d> {
+    fn look_for(&mut self, reference: &str, scope: Scope<'d>, from: Place) -> Found<'d> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if uri.starts_with('/') && fragment.is_empty() {
             let named = if self.base(scope).is_empty() { None } else { self.resource(uri, scope) };
@@ -279,7 +281,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 return Some(Target::new(scope.resource, scope.place, scope));
             }
             // Some generators forget the `#` before a pointer.
-            return self.look_for(&format!("#{uri}"), scope).map(Target::guessed);
+            return self.look_for(&format!("#{uri}"), scope, from).map(Target::guessed);
         }
         let scope = if uri.is_empty() { scope.at_home() } else { self.resource(uri, scope)? };
         if fragment.is_empty() {
@@ -292,28 +294,30 @@ impl<'g, 'd> Reader<'g, 'd> {
             return Some(found);
         }
         let whole = self.inside(scope.document);
-        self.point(whole, fragment).or_else(|| self.nearby(fragment, whole)).map(Target::guessed)
+        self.point(whole, fragment).or_else(|| self.nearby(fragment, whole, from)).map(Target::guessed)
     }
 
     fn point(&mut self, from: Scope<'d>, pointer: &str) -> Found<'d> {
-        let mut at = Target::new(from.resource, from.place, from);
-        for token in pointer_tokens(pointer) {
-            // What the pointer passes may begin a resource of its own.
-            let scope = self.enter(at.json, at.place, at.scope);
-            let (json, step) = match at.json {
-                Json::Obj(members) => {
-                    let (key, value) = members.get(self.position(members, &token)?)?;
-                    (value, Step::Key(key))
-                }
-                Json::Arr(items) => {
-                    let index = token.parse().ok()?;
-                    (items.get(index)?, Step::Index(index))
-                }
-                Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
-            };
-            at = Target::new(json, self.places.step(at.place, step), scope);
-        }
-        Some(at)
+        let start = Target::new(from.resource, from.place, from);
+        pointer_tokens(pointer).try_fold(start, |at, token| self.step_into(at, &token))
+    }
+
+    /// What a token of a pointer leads to from a place.
+    fn step_into(&mut self, at: Target<'d>, token: &str) -> Found<'d> {
+        // What the pointer passes may begin a resource of its own.
+        let scope = self.enter(at.json, at.place, at.scope);
+        let (json, step) = match at.json {
+            Json::Obj(members) => {
+                let (key, value) = members.get(self.position(members, token)?)?;
+                (value, Step::Key(key))
+            }
+            Json::Arr(items) => {
+                let index = token.parse().ok()?;
+                (items.get(index)?, Step::Index(index))
+            }
+            Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
+        };
+        Some(Target::new(json, self.places.step(at.place, step), scope))
     }
 
     /// The schema with an anchor: in the resource, or else anywhere in the document.
@@ -338,14 +342,34 @@ impl<'g, 'd> Reader<'g, 'd> {
         table.get(token).copied()
     }
 
-    /// A definition of that name anywhere in the document: `$defs` that stand deeper than the reference believes.
-    fn nearby(&mut self, pointer: &str, whole: Scope<'d>) -> Found<'d> {
+    /// A definition of that name in `$defs` that stand deeper than the reference believes: in the nearest schema around it that has
+    /// one, or else anywhere in the document.
+    fn nearby(&mut self, pointer: &str, whole: Scope<'d>, from: Place) -> Found<'d> {
         let mut tokens: Vec<_> = pointer_tokens(pointer).collect();
         let name = tokens.pop()?;
         let map = tokens.pop()?;
         matches!(Kw::of(&map), Some(Kw::Defs | Kw::Definitions)).then_some(())?;
         let document = std::ptr::from_ref(whole.document) as usize;
-        self.index().definitions.get(&(document, name.as_ref())).copied()
+        self.around(&map, &name, whole, from).or_else(|| self.index().definitions.get(&(document, &*name)).copied())
+    }
+
+    /// A definition in the nearest schema around a place.
+    fn around(&mut self, map: &str, name: &str, whole: Scope<'d>, from: Place) -> Found<'d> {
+        let way = self.spelled.pointer(from, &self.places);
+        let tokens: Vec<String> = way.split('/').skip(1).map(|token| unescaped(token).into_owned()).collect();
+        let mut at = Target::new(whole.resource, whole.place, whole);
+        let mut found = None;
+        let mut schema = true;
+        for (token, kw) in tokens.iter().zip(keywords_along(&tokens)) {
+            at = self.step_into(at, token)?;
+            // A list of schemas or a map of them stands between two schemas.
+            let holds_schema = !schema || kw.is_some_and(|kw| kw.row().holds == Holds::Schema);
+            schema = holds_schema && matches!(at.json, Json::Obj(_));
+            if schema && let Some(held) = self.step_into(at, map).and_then(|held| self.step_into(held, name)) {
+                found = Some(held);
+            }
+        }
+        found
     }
 
     /// The scope inside the resource that a URI names: a part of a document that has it for its id, or a document that was fetched.

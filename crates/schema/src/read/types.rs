@@ -23,7 +23,10 @@ const OTHER_TYPE_NAMES: &[(&str, Types)] = &[
     ("text", Types::STRING),
     ("dict", Types::OBJECT),
     ("list", Types::ARRAY),
+    ("none", Types::NULL),
     ("any", Types::ANY),
+    ("mixed", Types::ANY),
+    ("unknown", Types::ANY),
 ];
 
 /// Names of types that are formats of strings.
@@ -100,7 +103,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 types = Types::ANY;
                 (Effect::Wider, "any value is accepted")
             } else {
-                (Effect::Note, "the others stand")
+                (Effect::Narrower, "the others stand")
             };
             let detail = format!("`{name}` is not a type; {what}");
             self.change("READ-TYPE", place, Kw::Type.name(), Action::Dropped, effect, detail);

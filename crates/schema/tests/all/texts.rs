@@ -109,7 +109,7 @@ fn what_a_text_quotes_is_not_filled_in_again() {
     let schema = tool(object(json!({"a": {"type": "{name}"}})));
     assert_eq!(
         told("openai", &schema, "OAI-NS-07"),
-        ["Invalid schema for function 'do_it': '{name}' is not of type 'string'."]
+        ["Invalid schema for function 'do_it': '{name}' is not valid under any of the given schemas."]
     );
 }
 
@@ -150,4 +150,22 @@ fn google_reads_its_words_in_snake_case_too() {
     // What stands there twice, or has no such word, is still a finding.
     let twice = tool(object(json!({"a": {"type": "string", "min_length": 1, "minLength": 1, "one_of": []}})));
     assert_eq!(found("gemini-openapi", &twice).len(), 2);
+}
+
+#[test]
+fn what_is_wrong_with_a_value_is_told_as_the_validator_of_openai_does() {
+    for (node, wrong) in [
+        (json!({"required": ["a", "a"]}), "['a', 'a'] has non-unique elements"),
+        (json!({"required": ["a", 1]}), "1 is not of type 'string'"),
+        (json!({"anyOf": []}), "[] should be non-empty"),
+        (json!({"minLength": -1}), "-1 is less than the minimum of 0"),
+        (json!({"minLength": "1"}), "'1' is not of type 'integer'"),
+        (json!({"multipleOf": 0}), "0 is less than or equal to the minimum of 0"),
+        (json!({"dependentRequired": {"a": "b"}}), "'b' is not of type 'array'"),
+        (json!({"items": [{}]}), "[{}] is not of type 'object', 'boolean'"),
+        (json!({"title": 5}), "5 is not of type 'string'"),
+    ] {
+        let schema = tool(object(json!({"a": node})));
+        assert_eq!(told("openai", &schema, "OAI-NS-07"), [format!("Invalid schema for function 'do_it': {wrong}.")]);
+    }
 }
