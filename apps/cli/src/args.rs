@@ -56,7 +56,7 @@ impl Patience {
 /// How to fit.
 #[derive(Args)]
 pub(crate) struct FitArgs {
-    /// Objects that do not say whether they are open: close them, or carry unknown keys along
+    /// Objects that let any other key by, whether they say so or not: close them, or carry unknown keys along
     #[arg(long, value_enum, default_value_t = OpenArg::Close)]
     open: OpenArg,
     /// The provider's strict flag: where it can be kept, always, or never (`POLYWIRE_NO_STRICT=1` means never)

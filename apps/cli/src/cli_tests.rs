@@ -111,6 +111,15 @@ fn fit_sends_sample_values_there_and_back() {
 }
 
 #[test]
+fn a_pattern_that_the_judge_cannot_read_does_not_silence_it() {
+    let schema = r#"{"type":"object","properties":{"p":{"type":"string","pattern":"a{1000000}"},"q":{"type":"string","pattern":"^b"}}}"#;
+    let file = Scratch::new("unread-pattern.json", schema);
+    let values = Scratch::new("unread-pattern-values.jsonl", "{\"p\":\"a\"}\n{\"p\":1}\n{\"q\":\"a\"}\n");
+    let text = findings(&["fit", file.path(), "--to", "openai", "--values", values.path()]);
+    assert!(text.contains("values (1 of 3 go through)"), "{text}");
+}
+
+#[test]
 fn fit_takes_sample_values_of_a_tool_list_as_calls() {
     let file = Scratch::new("called.json", TOOLS);
     let calls = r#"{"name": "get.weather", "arguments": {"tags": ["a"]}} {"name": "none", "arguments": {}}"#;

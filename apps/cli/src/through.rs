@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use polywire::answer::{Formats, Judge};
+use polywire::answer::Judge;
 use polywire::schema::{FittedTools, Lens, ToolShape, as_json_schema};
 use serde_json::{Value, json};
 
 use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
-use crate::values::equal;
+use crate::values::{equal, judge_by};
 
 /// What is said of a file that holds no values.
 const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";
@@ -43,7 +43,7 @@ pub(crate) struct Trip {
 impl<'f> Road<'f> {
     pub(crate) fn of(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
         let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema.clone()) } else { schema.clone() };
-        Self { lens, judge: Judge::new(&schema, Formats::Asserted).ok() }
+        Self { lens, judge: judge_by(schema) }
     }
 
     pub(crate) fn trip(&self, value: Value) -> Trip {

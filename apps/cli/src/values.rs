@@ -61,7 +61,6 @@ pub(crate) struct Fates {
 pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instances: &[Instance]) -> Fates {
     let mut fates = Fates::default();
     let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return fates };
-    let build = |schema: &Value| Judge::new(schema, Formats::Asserted).ok();
     let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
     let caller = serde_json::from_str::<Value>(asked).ok();
     // A schema that states no draft may be meant as the `OpenAPI` slots mean it.
@@ -72,8 +71,8 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
     let root = Root::of(asked);
     let court = Court {
         fitted,
-        wire: build(&schema),
-        caller: caller.and_then(|schema| build(&schema)),
+        wire: judge_by(schema.clone()),
+        caller: caller.and_then(judge_by),
         narrower: Cover::of(&fitted.changes, Effect::Narrower, root),
         wider: Cover::of(&fitted.changes, Effect::Wider, root),
     };
@@ -109,6 +108,27 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
     }
     fates
 }
+
+/// A judge by a schema. What the judge cannot read of it as a regular expression is passed over, and nothing else.
+pub(crate) fn judge_by(mut schema: Value) -> Option<Judge> {
+    for _ in 0..MOST_UNREAD {
+        let error = match Judge::new(&schema, Formats::Asserted) {
+            Ok(judge) => return Some(judge),
+            Err(error) => error,
+        };
+        let (holder, key) = error.at().rsplit_once('/')?;
+        let key = key.replace("~1", "/").replace("~0", "~");
+        let holds_patterns = holder.ends_with("/patternProperties");
+        let members = schema.pointer_mut(holder)?.as_object_mut()?;
+        let taken = members.get(&key).filter(|value| holds_patterns || (key == "pattern" && value.is_string()));
+        taken?;
+        members.shift_remove(&key);
+    }
+    None
+}
+
+/// Of schemas with more patterns that cannot be read nothing is judged.
+const MOST_UNREAD: usize = 64;
 
 impl Fates {
     fn tell(&mut self, loss: Option<&str>, value: &Value) {
