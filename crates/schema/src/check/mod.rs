@@ -250,7 +250,8 @@ struct Checker<'c, 'j> {
     dialect: &'c Dialect,
     caps: &'c Caps,
     rules: &'c [RuleRow],
-    lenience: Option<well_formed::Lenience>,
+    /// What is taken of the form of the root, and below it.
+    lenience: [Option<well_formed::Lenience>; 2],
     /// Words that refer to nothing here: without its dollar sign one does only where it is taken.
     unheard: KwSet,
     slot: Slot,
@@ -266,11 +267,12 @@ struct Checker<'c, 'j> {
 impl<'c, 'j> Checker<'c, 'j> {
     fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, depth: Depth) -> Self {
         let rules = dialect.rule_rows(slot);
+        let lenience = well_formed::lenience_of(rules, depth);
         Self {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            lenience: well_formed::lenience_of(rules, depth),
+            lenience: [lenience, lenience.map(well_formed::Lenience::below)],
             unheard: [Kw::OpenRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
             rules,
             slot,

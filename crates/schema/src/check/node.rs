@@ -240,7 +240,8 @@ impl<'j> Checker<'_, 'j> {
 
     /// What is taken of the form where a node stands.
     pub(super) fn lenience_at(&self, stand: Stand) -> Option<Lenience> {
-        if stand.root { self.lenience } else { self.lenience.map(Lenience::below) }
+        let [root, below] = self.lenience;
+        if stand.root { root } else { below }
     }
 
     fn breaks_a_rule(&self, seen: &Seen<'j>, stand: Stand) -> bool {

@@ -24,9 +24,9 @@ impl<'c> Checker<'c, '_> {
 
     /// The rows about a misfit: those that name it, or else those that name none.
     pub(super) fn rows_about(&self, misfit: Misfit) -> impl Iterator<Item = &'c RuleRow> + use<'c> {
-        let names = move |row: &RuleRow| row.refuse.iter().any(|name| name == misfit.name());
-        let named = self.rows(Demand::WellFormed).any(names);
-        self.rows(Demand::WellFormed).filter(move |row| if named { names(row) } else { row.refuse.is_empty() })
+        let speaks = move |row: &RuleRow| row.refuse.iter().any(|name| name == misfit.name());
+        let known = self.rows(Demand::WellFormed).any(speaks);
+        self.rows(Demand::WellFormed).filter(move |row| if known { speaks(row) } else { row.refuse.is_empty() })
     }
 }
 
@@ -82,6 +82,13 @@ pub(super) struct Lenience {
 }
 
 impl Lenience {
+    /// Whether what a keyword should not hold is not looked at.
+    fn lets_by(self, kw: Kw, value: &Json<'_>) -> bool {
+        let passed_over = self.other_drafts == Taken::Yes && !kw.is_of_2020();
+        let nothing = matches!(value, Json::Null) && matches!(kw, Kw::Properties | Kw::Required);
+        passed_over || (self.root_nulls == Taken::Yes && nothing)
+    }
+
     /// The same below the root.
     pub(super) fn below(self) -> Self {
         Self { root_nulls: Taken::No, ..self }
@@ -114,11 +121,11 @@ pub(super) fn lenience_of(rules: &[RuleRow], depth: Depth) -> Option<Lenience> {
 
 /// Whether a keyword holds what it should.
 pub(super) fn fits(kw: Kw, value: &Json<'_>, lenience: Lenience) -> bool {
-    let passed_over = lenience.other_drafts == Taken::Yes && !kw.is_of_2020();
-    let nothing = || matches!(value, Json::Null) && matches!(kw, Kw::Properties | Kw::Required);
-    if passed_over || (lenience.root_nulls == Taken::Yes && nothing()) {
-        return true;
-    }
+    holds_it(kw, value, lenience) || lenience.lets_by(kw, value)
+}
+
+/// Whether a keyword holds what its draft says.
+fn holds_it(kw: Kw, value: &Json<'_>, lenience: Lenience) -> bool {
     match kw.row().holds {
         // Values that are schemas themselves are judged as such when the walk reaches them.
         Holds::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),

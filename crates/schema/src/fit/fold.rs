@@ -238,14 +238,18 @@ impl<'d> Listed<'d> {
             }
         }
         let mut values = Distinct::default();
-        listed.iter().for_each(|value| _ = values.add(*value));
+        for value in listed {
+            values.add(*value);
+        }
         Some(Self { types, values, null, notes })
     }
 
     fn join(&mut self, other: Self) {
         self.types = self.types.or(other.types);
         self.null |= other.null;
-        other.values.into_values().into_iter().for_each(|value| _ = self.values.add(value));
+        for value in other.values.into_values() {
+            self.values.add(value);
+        }
         self.notes.extend(other.notes);
     }
 }

@@ -61,8 +61,8 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    let reads_otherwise = has_forgotten_siblings(&json, options.draft);
-    if !reads_otherwise && is_clean(&json, rung, options.slot) {
+    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_forgotten_siblings(&json, options.draft);
+    if stays(rung) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let nodes = Arena::for_graph_of(arena);
@@ -98,7 +98,7 @@ pub(super) fn fit_json<'d, T>(
         };
         fell.push(fall(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, way) = (false, next, Way::default());
-        if !reads_otherwise && is_clean(&json, rung, options.slot) {
+        if stays(rung) {
             break;
         }
     }

@@ -3,7 +3,7 @@
 use super::emit::{Sheet, described};
 use super::names::Names;
 use super::null::accepts_null;
-use super::required::Wanted;
+use super::required::{Wanted, undeclared};
 use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, Depth};
@@ -134,7 +134,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let rules = self.object_rules(node);
         self.tell_of_lines(node, rules);
         let extra = self.extra(node, rules);
-        let rules = self.with_required_declared(node, rules, extra);
+        let mut unknown = undeclared(rules);
+        let rules = self.with_required_declared(node, rules, extra, &mut unknown);
         if rules.additional.is_none() && rules.unevaluated.is_some() && !node.evaluates_beside() {
             let code = self.refusal_code(Kw::UnevaluatedProperties);
             let detail = "nothing else evaluates: said by `additionalProperties`";
@@ -175,7 +176,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, sheet));
         self.objects -= 1;
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
-        self.put_unknown_required(node, rules, carried, &wanted, &gone, &mut own.required);
+        self.put_unknown_required(node, carried, &unknown, &gone, &mut own.required);
         let demanded = self.caps.must(Demand::HasProperties);
         let unsaid = node.written(Kw::Properties).is_none();
         if demanded && own.properties.is_empty() && rules.properties.is_empty() && unsaid {

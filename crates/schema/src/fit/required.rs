@@ -16,50 +16,48 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &'g ObjectRules<'g, 'd>,
         extra: Extra,
+        unknown: &mut Vec<&'d str>,
     ) -> &'g ObjectRules<'g, 'd> {
         let closed = extra == Extra::Open && self.open == Open::Close && self.caps.must(Demand::Closed);
-        if !closed || rules.required.is_empty() || !rules.rare.patterns.is_empty() {
-            return rules;
-        }
-        let declared = Wanted::of_keys(rules.properties);
-        let unknown: Vec<&'d str> = rules.required.iter().copied().filter(|name| !declared.has(name)).collect();
-        if unknown.is_empty() {
+        if !closed || unknown.is_empty() || !rules.rare.patterns.is_empty() {
             return rules;
         }
         let code = self.demand_code(Demand::Closed);
         let detail = format!("required but not declared: {}; each may be any value", unknown.join(", "));
         self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, detail);
         let any = self.graph.add(Node { place: node.place, ..Node::default() });
-        let unknown: Vec<(&'d str, NodeId)> = unknown.into_iter().map(|name| (name, any)).collect();
-        let properties = self.nodes.extended(rules.properties, &unknown);
+        let more: Vec<(&'d str, NodeId)> = unknown.drain(..).map(|name| (name, any)).collect();
+        let properties = self.nodes.extended(rules.properties, &more);
         self.nodes.keep(ObjectRules { properties, ..*rules })
     }
 
-    /// Names that are required but not declared.
+    /// Names that are required and not declared.
     pub(super) fn put_unknown_required(
         &mut self,
         node: &'g Node<'g, 'd>,
-        rules: &ObjectRules<'g, 'd>,
         carried: bool,
-        wanted: &Wanted<'_>,
+        unknown: &[&'d str],
         gone: &[&str],
         required: &mut Vec<Json<'d>>,
     ) {
-        if wanted.is_empty() {
-            return;
-        }
-        let declared = Wanted::of_keys(rules.properties);
-        let mut unknown = rules.required.iter().filter(|name| !declared.has(name)).peekable();
         let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
-        if unknown.peek().is_some() && prune {
-            let names: Vec<&str> = unknown.map(AsRef::as_ref).collect();
+        if prune && !unknown.is_empty() {
             let code = self.demand_code(Demand::RequiredKnown);
-            let detail = format!("required but not declared: {}", names.join(", "));
+            let detail = format!("required but not declared: {}", unknown.join(", "));
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Wider, detail);
         } else {
-            required.extend(unknown.filter(|name| !gone.contains(*name)).map(|name| Json::Str(name)));
+            required.extend(unknown.iter().filter(|name| !gone.contains(*name)).map(|name| Json::Str(name)));
         }
     }
+}
+
+/// The names that an object requires and does not declare.
+pub(super) fn undeclared<'d>(rules: &ObjectRules<'_, 'd>) -> Vec<&'d str> {
+    if rules.required.is_empty() {
+        return Vec::new();
+    }
+    let declared = Wanted::of_keys(rules.properties);
+    rules.required.iter().copied().filter(|name| !declared.has(name)).collect()
 }
 
 /// A set of names: a short list is scanned, a long one hashed.
@@ -90,14 +88,6 @@ impl<'n> Wanted<'n> {
             Self::Few(names) => names.contains(&name),
             Self::FewKeys(properties) => properties.iter().any(|(key, _)| *key == name),
             Self::Many(names) => names.contains(name),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Few(names) => names.is_empty(),
-            Self::FewKeys(properties) => properties.is_empty(),
-            Self::Many(names) => names.is_empty(),
         }
     }
 }
