@@ -109,7 +109,8 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
     fates
 }
 
-/// A judge by a schema. What the judge cannot read of it as a regular expression is passed over, and nothing else.
+/// A judge by a schema. What the judge cannot read of it as a regular expression is passed over; which other keys an object may have
+/// cannot be judged without it.
 pub(crate) fn judge_by(mut schema: Value) -> Option<Judge> {
     for _ in 0..MOST_UNREAD {
         let error = match Judge::new(&schema, Formats::Asserted) {
@@ -118,11 +119,15 @@ pub(crate) fn judge_by(mut schema: Value) -> Option<Judge> {
         };
         let (holder, key) = error.at().rsplit_once('/')?;
         let key = key.replace("~1", "/").replace("~0", "~");
-        let holds_patterns = holder.ends_with("/patternProperties");
+        let around = holder.strip_suffix("/patternProperties");
         let members = schema.pointer_mut(holder)?.as_object_mut()?;
-        let taken = members.get(&key).filter(|value| holds_patterns || (key == "pattern" && value.is_string()));
+        let taken = members.get(&key).filter(|value| around.is_some() || (key == "pattern" && value.is_string()));
         taken?;
         members.shift_remove(&key);
+        if let Some(object) = around.and_then(|around| schema.pointer_mut(around)).and_then(Value::as_object_mut) {
+            object.shift_remove("additionalProperties");
+            object.shift_remove("unevaluatedProperties");
+        }
     }
     None
 }

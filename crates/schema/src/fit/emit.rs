@@ -485,7 +485,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     self.drop_never(node.place);
                     continue;
                 }
-                if others && self.leads_back(*id, node) {
+                if others && kw == Kw::AnyOf && self.leads_back(*id, node) {
                     let detail = "a branch that is the union itself adds nothing";
                     self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Same, detail);
                     continue;

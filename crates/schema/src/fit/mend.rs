@@ -198,7 +198,7 @@ struct WayOut<'t> {
 }
 
 /// The nearest list or property on the way to a reference that can be made optional, or map with values that can be let be `null`;
-/// where there is none, what is referred to is let be.
+/// where there is none, what is referred to may be `null`.
 fn way_out<'d, 't>(whole: &'d Json<'d>, tokens: &'t [String], known: &mut Known<'d>) -> Option<WayOut<'t>> {
     let mut nodes = vec![whole];
     for token in tokens {

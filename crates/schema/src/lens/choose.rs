@@ -9,6 +9,9 @@ use super::{Absent, Branch, Guard, GuardId, Lens, LensId, ObjectShape, Shape, Un
 /// Shapes within shapes beyond this depth are taken to fit.
 const DEEPEST: usize = 32;
 
+/// So many shapes are looked at to find whether one leads back.
+const MOST_STEPS: usize = 64;
+
 impl Passage<'_> {
     /// The caller's value, by the first branch that accepts it. The whole value is looked at once: within a branch that was
     /// chosen so, the outside of a value is enough where only one branch looks right.
@@ -18,7 +21,7 @@ impl Passage<'_> {
         let right = match only(branches.iter().filter(near)) {
             Only::One(branch) if vouched => Some(branch),
             Only::None => None,
-            Only::One(_) | Only::Several => lens.right_one(branches, |branch| branch.guard, &value),
+            Only::One(_) | Only::Several => lens.right_branch(branches, &value),
         };
         let Some(branch) = right else { return fail("no branch of the union fits") };
         self.vouched = true;
@@ -159,6 +162,42 @@ impl Lens {
             }
         }
         best.1
+    }
+
+    /// The same of a union. A branch that leads back to the union without a step into the value says no more than the others do:
+    /// one of these is taken where it surely accepts the value.
+    fn right_branch<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
+        let right = self.right_one(branches, |branch| branch.guard, value)?;
+        if !self.leads_back(right.lens, branches) {
+            return Some(right);
+        }
+        let sure = |branch: &&Branch| self.verdict(branch.guard, value) == Verdict::Yes;
+        let mut others = branches.iter().filter(|branch| !self.leads_back(branch.lens, branches));
+        others.find(sure).or(Some(right))
+    }
+
+    /// Whether a shape may be a union again that stands around it, for the same value.
+    fn leads_back(&self, id: LensId, union: &[Branch]) -> bool {
+        let (mut open, mut left) = (vec![id], MOST_STEPS);
+        while let Some(id) = open.pop().filter(|_| left > 0) {
+            left -= 1;
+            match self.shape(id) {
+                Shape::Union(own) if std::ptr::eq(own.as_slice(), union) => return true,
+                Shape::Union(own) => open.extend(own.iter().map(|branch| branch.lens)),
+                Shape::Link(inner) | Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => open.push(*inner),
+                Shape::Same
+                | Shape::Object(_)
+                | Shape::Array { .. }
+                | Shape::Tuple { .. }
+                | Shape::Entries(_)
+                | Shape::Wrapped(..)
+                | Shape::AtMostOne(_)
+                | Shape::Text
+                | Shape::Labels(_)
+                | Shape::Choice { .. } => {}
+            }
+        }
+        false
     }
 
     fn chance_of(&self, id: LensId, depth: usize) -> Chance {

@@ -353,23 +353,26 @@ impl<'g, 'd> Reader<'g, 'd> {
         self.around(&map, &name, whole, from).or_else(|| self.index().definitions.get(&(document, &*name)).copied())
     }
 
-    /// A definition in the nearest schema around a place.
+    /// A definition in the nearest schema around a place, in a map of either name.
     fn around(&mut self, map: &str, name: &str, whole: Scope<'d>, from: Place) -> Found<'d> {
         let way = self.spelled.pointer(from, &self.places);
         let tokens: Vec<String> = way.split('/').skip(1).map(|token| unescaped(token).into_owned()).collect();
         let mut at = Target::new(whole.resource, whole.place, whole);
-        let mut found = None;
-        let mut schema = true;
+        let mut found = self.defined_in(at, map, name);
         for (token, kw) in tokens.iter().zip(keywords_along(&tokens)) {
             at = self.step_into(at, token)?;
-            // A list of schemas or a map of them stands between two schemas.
-            let holds_schema = !schema || kw.is_some_and(|kw| kw.row().holds == Holds::Schema);
-            schema = holds_schema && matches!(at.json, Json::Obj(_));
-            if schema && let Some(held) = self.step_into(at, map).and_then(|held| self.step_into(held, name)) {
-                found = Some(held);
+            // What stands in a map of schemas has their names for keys.
+            let names = kw.is_some_and(|kw| matches!(kw.row().holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
+            if !names {
+                found = self.defined_in(at, map, name).or(found);
             }
         }
         found
+    }
+
+    fn defined_in(&mut self, at: Target<'d>, map: &str, name: &str) -> Found<'d> {
+        let maps = [map, Kw::Defs.name(), Kw::Definitions.name()];
+        maps.into_iter().find_map(|map| self.step_into(at, map).and_then(|held| self.step_into(held, name)))
     }
 
     /// The scope inside the resource that a URI names: a part of a document that has it for its id, or a document that was fetched.

@@ -276,3 +276,29 @@ fn what_the_wire_leaves_open_is_in_the_image() {
         assert_image(schema, id, &held, &others);
     }
 }
+
+#[test]
+fn unions_that_lead_back_to_each_other_are_passed_without_going_round() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"b": {"$ref": "#/$defs/B"}},
+        "required": ["b"],
+        "additionalProperties": false,
+        "$defs": {
+            "B": {"anyOf": [
+                {"type": "object", "properties": {"k": {"type": "object", "additionalProperties": {"type": "integer"}}},
+                    "additionalProperties": false},
+                {"$ref": "#/$defs/C"},
+                {"type": "string"}
+            ]},
+            "C": {"anyOf": [{"$ref": "#/$defs/B"}, {"type": "number"}]}
+        }
+    });
+    for id in ["openai-strict", "groq-strict", "gemini", "anthropic"] {
+        let fitted = fit(&schema, dialect(id).unwrap(), &FitOptions::default()).unwrap();
+        for value in [json!({"b": "q"}), json!({"b": 1.5}), json!({"b": {"k": {"z": 1}}})] {
+            let wire = fitted.encode(value.clone()).unwrap();
+            assert_eq!(fitted.decode(wire).unwrap(), value, "{id}");
+        }
+    }
+}
