@@ -360,7 +360,8 @@ impl<'g, 'd> Reader<'g, 'd> {
         let mut at = Target::new(whole.resource, whole.place, whole);
         let mut found = self.defined_in(at, map, name);
         for (token, kw) in tokens.iter().zip(keywords_along(&tokens)) {
-            at = self.step_into(at, token)?;
+            let Some(inner) = self.step_into(at, token) else { break };
+            at = inner;
             // What stands in a map of schemas has their names for keys.
             let names = kw.is_some_and(|kw| matches!(kw.row().holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
             if !names {
