@@ -41,6 +41,11 @@ pub(crate) fn token(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// The key that a token of a pointer names.
+pub(crate) fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
 /// Steps over JSON text. It trusts the text to be JSON: a wrong text gives a wrong line, nothing worse.
 struct Scanner<'a, 'p> {
     text: &'a str,

@@ -43,7 +43,7 @@ pub(crate) struct Trip {
 impl<'f> Road<'f> {
     pub(crate) fn of(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
         let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema.clone()) } else { schema.clone() };
-        Self { lens, judge: judge_by(schema) }
+        Self { lens, judge: judge_by(&schema) }
     }
 
     pub(crate) fn trip(&self, value: Value) -> Trip {

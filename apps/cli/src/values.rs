@@ -1,10 +1,14 @@
 //! What becomes of the instances of a schema: sent through the lens, judged by the fitted schema, and brought back. The judge is
 //! the `jsonschema` crate, never our own code.
 
+use std::borrow::Cow;
+
 use polywire::answer::{Formats, Judge};
 use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, as_json_schema, sample};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::locate::unescaped;
 
 /// An instance of the corpus.
 pub(crate) struct Instance {
@@ -71,8 +75,8 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
     let root = Root::of(asked);
     let court = Court {
         fitted,
-        wire: judge_by(schema.clone()),
-        caller: caller.and_then(judge_by),
+        wire: judge_by(&schema),
+        caller: caller.as_ref().and_then(judge_by),
         narrower: Cover::of(&fitted.changes, Effect::Narrower, root),
         wider: Cover::of(&fitted.changes, Effect::Wider, root),
     };
@@ -111,15 +115,17 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
 
 /// A judge by a schema. What the judge cannot read of it as a regular expression is passed over; which other keys an object may have
 /// cannot be judged without it.
-pub(crate) fn judge_by(mut schema: Value) -> Option<Judge> {
+pub(crate) fn judge_by(schema: &Value) -> Option<Judge> {
+    let mut schema = Cow::Borrowed(schema);
     for _ in 0..MOST_UNREAD {
         let error = match Judge::new(&schema, Formats::Asserted) {
             Ok(judge) => return Some(judge),
             Err(error) => error,
         };
         let (holder, key) = error.at().rsplit_once('/')?;
-        let key = key.replace("~1", "/").replace("~0", "~");
+        let key = unescaped(key);
         let around = holder.strip_suffix("/patternProperties");
+        let schema = schema.to_mut();
         let members = schema.pointer_mut(holder)?.as_object_mut()?;
         let taken = members.get(&key).filter(|value| around.is_some() || (key == "pattern" && value.is_string()));
         taken?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::merge::{DEFINITIONS, Merger, NUMBER, is_silent};
 use super::plain::each_schema;
+use crate::locate::unescaped;
 
 /// How many intersections within intersections are said in one piece.
 const MOST_WITHIN: usize = 4;
@@ -219,10 +220,6 @@ pub(super) fn with_definitions(schema: &Value, root: &Value) -> Value {
 
 fn definition<'s>(root: &'s Value, word: &str, name: &str) -> Option<&'s Value> {
     DEFINITIONS.contains(&word).then(|| root.get(word)?.get(unescaped(name))).flatten()
-}
-
-fn unescaped(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// Visits the references in a schema, wherever they stand.
