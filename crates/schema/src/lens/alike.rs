@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::apply::Way;
 use super::frame::Frame;
 use super::guard::{Reach, same};
+use super::wire_types::WireTypes;
 use super::{Branch, Guard, GuardId, Lens, LensId, Shape, Sized};
 use crate::types::Types;
 
@@ -19,9 +20,6 @@ const DEEPEST: usize = 48;
 
 /// How many pairs of shapes are compared for the unions that are asked about together.
 const MOST_STEPS: usize = 100_000;
-
-/// Types within unions of unions beyond this depth may be any.
-pub(super) const DEEPEST_TYPES: usize = 8;
 
 /// More listed values than this are not looked at one by one.
 const MOST_VALUES: usize = 256;
@@ -137,6 +135,7 @@ pub(super) struct Comparer<'l> {
     leans: usize,
     /// The objects that shapes make on the wire.
     pub(super) framed: HashMap<Side, Rc<Frame<'l>>>,
+    pub(super) wire_types: WireTypes,
     pub(super) steps_left: usize,
     depth: usize,
 }
@@ -172,6 +171,7 @@ impl<'l> Comparer<'l> {
             trail: Vec::new(),
             leans: SURE,
             framed: HashMap::default(),
+            wire_types: WireTypes::default(),
             steps_left: MOST_STEPS,
             depth: 0,
         }
@@ -248,7 +248,7 @@ impl<'l> Comparer<'l> {
     }
 
     /// The shape that a link leads to.
-    fn settled(&self, side: Side) -> Side {
+    pub(super) fn settled(&self, side: Side) -> Side {
         let Side::Of(mut id, guard) = side else { return side };
         for _ in 0..super::DEEPEST_LINKS {
             let Shape::Link(inner) = self.lens.shape(id) else { break };
@@ -277,7 +277,7 @@ impl<'l> Comparer<'l> {
                 return self.most(parts.into_iter().map(|part| (part, other)));
             }
         }
-        let shared = self.types(a, DEEPEST_TYPES).and(self.types(b, DEEPEST_TYPES));
+        let shared = self.types(a).and(self.types(b));
         if shared.is_none() {
             return Meeting::Never;
         }
@@ -321,7 +321,7 @@ impl<'l> Comparer<'l> {
     }
 
     /// The shapes of which a shape is one.
-    fn parts(&self, side: Side) -> Option<Vec<Side>> {
+    pub(super) fn parts(&self, side: Side) -> Option<Vec<Side>> {
         let Side::Of(id, guard) = side else { return None };
         let shape = self.lens.shape(id);
         if let Shape::Union(branches) = shape {
@@ -329,44 +329,6 @@ impl<'l> Comparer<'l> {
         }
         let (Shape::Nullable(inner) | Shape::NullIsAbsent(inner)) = shape else { return None };
         Some(vec![Side::Null, Side::Of(*inner, guard)])
-    }
-
-    /// The types that values of a shape have on the wire.
-    pub(super) fn types(&self, side: Side, depth: usize) -> Types {
-        let (id, guard) = match self.settled(side) {
-            Side::Null => return Types::NULL,
-            Side::Entries(..) => return Types::ARRAY,
-            Side::Of(id, guard) => (id, guard),
-        };
-        let Some(depth) = depth.checked_sub(1) else { return Types::ANY };
-        let asked = |missing: Types| guard.map_or(missing, |guard| self.asked_types(guard, depth));
-        match self.lens.shape(id) {
-            Shape::Same | Shape::Link(_) => asked(Types::ANY),
-            // What is no object, or no list, travels as it is.
-            Shape::Object(_) => asked(Types::OBJECT),
-            Shape::Array { .. } => asked(Types::ARRAY),
-            Shape::Tuple { .. } | Shape::Wrapped(..) | Shape::Choice { .. } => Types::OBJECT,
-            Shape::Entries(_) | Shape::AtMostOne(_) => Types::ARRAY,
-            Shape::Text | Shape::Labels(_) => Types::STRING,
-            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
-                self.types(Side::Of(*inner, guard), depth).or(Types::NULL)
-            }
-            Shape::Union(branches) => branches
-                .iter()
-                .fold(Types::NONE, |all, own| all.or(self.types(Side::Of(own.lens, Some(own.guard)), depth))),
-        }
-    }
-
-    fn asked_types(&self, id: GuardId, depth: usize) -> Types {
-        let (Some(guard), Some(depth)) = (self.lens.guard(id), depth.checked_sub(1)) else { return Types::ANY };
-        let mut types = guard.types.unwrap_or(Types::ANY);
-        if let Some(values) = &guard.values {
-            types = types.and(values.iter().fold(Types::NONE, |all, value| all.or(Types::of_value(value))));
-        }
-        for union in guard.all_unions() {
-            types = types.and(union.iter().fold(Types::NONE, |all, own| all.or(self.asked_types(*own, depth))));
-        }
-        types
     }
 
     /// The few values that are listed for what travels as it is, where they are.
@@ -525,7 +487,8 @@ impl<'l> Comparer<'l> {
     fn items_and_entries(&mut self, items: (Side, &[LensId], LensId), entries: Side) -> Meeting {
         let least = self.sizes(items.0, Sized::Array).0.max(self.sizes(entries, Sized::Object).0);
         // An empty list has no items that could tell.
-        let objects = self.types(self.item(items, 0), DEEPEST_TYPES).meets(Types::OBJECT);
+        let first = self.item(items, 0);
+        let objects = self.types(first).meets(Types::OBJECT);
         if least == 0 || objects { Meeting::Clash } else { Meeting::Never }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::alike::{Comparer, DEEPEST_TYPES, Meeting, Side};
+use super::alike::{Comparer, Meeting, Side};
 use super::choose::property_of;
 use super::{Absent, Guard, GuardId, LensId, ObjectShape, Shape, Undeclared};
 use crate::types::Types;
@@ -274,7 +274,7 @@ impl<'l> Comparer<'l> {
                     Form::EmptyList(_) | Form::ListOf(_) => Types::ARRAY,
                     Form::Missing(_) | Form::Value(_) => return Meeting::Never,
                 };
-                if self.types(side, DEEPEST_TYPES).meets(kind) { Meeting::Clash } else { Meeting::Never }
+                if self.types(side).meets(kind) { Meeting::Clash } else { Meeting::Never }
             }
             _ => Meeting::Never,
         }

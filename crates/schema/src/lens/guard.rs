@@ -240,6 +240,13 @@ impl Guard {
         self.types.is_none_or(|types| types.meets(Types::of_value(value)))
     }
 
+    /// The types that are stated, or that the listed values have.
+    pub(super) fn stated_types(&self) -> Types {
+        let types = self.types.unwrap_or(Types::ANY);
+        let Some(values) = &self.values else { return types };
+        types.and(values.iter().fold(Types::NONE, |all, value| all.or(Types::of_value(value))))
+    }
+
     /// Lists of which one must hold, whatever else.
     pub(super) fn all_unions(&self) -> impl Iterator<Item = &Vec<GuardId>> {
         self.unions.iter().chain(&self.one_of)

@@ -10,6 +10,7 @@ mod frame;
 mod guard;
 mod image;
 mod place;
+mod wire_types;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
