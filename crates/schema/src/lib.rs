@@ -55,6 +55,7 @@ pub mod targets;
 mod tools;
 mod types;
 mod walk;
+mod work;
 mod zod;
 
 pub use cache::{FitCache, ToolRef};

@@ -33,8 +33,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if node.asks_only_types() {
             return self.guard_of_types(node.types);
         }
-        let Some(depth) = depth.checked_sub(1) else {
-            return self.lens.add_guard(Guard { unasked: Some(Types::ANY), ..Guard::default() });
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.work.spend(1)) else {
+            let lens = &mut self.lens;
+            let unasked = || lens.add_guard(Guard { unasked: Some(Types::ANY), ..Guard::default() });
+            return *self.cut_guards.entry(flat).or_insert_with(unasked);
         };
         let guard = self.lens.add_guard(Guard::default());
         self.guards.insert(id, guard);

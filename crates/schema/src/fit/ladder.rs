@@ -17,6 +17,7 @@ use crate::lens::Lens;
 use crate::place::Places;
 use crate::read::{Read, ReadOptions, Unresolved, has_forgotten_siblings, read, remote_references};
 use crate::report::{Action, Change, Effect};
+use crate::work::Work;
 use crate::zod;
 
 /// What is said of a fitted schema beside the schema.
@@ -68,9 +69,10 @@ pub(super) fn fit_json<'d, T>(
     let nodes = Arena::for_graph_of(arena);
     let read = read(&json, arena, &nodes, &remote, &reading)?;
     let mut way = Way::default();
+    let work = Work::for_nodes(read.graph.len());
     loop {
         let arena = Arena::for_nodes(read.graph.len());
-        let Some(mut tried) = attempt(&read, &arena, rung, options, &mut way) else { continue };
+        let Some(mut tried) = attempt(&read, &arena, rung, options, &mut way, &work) else { continue };
         let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
         let next = next.filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&tried.stuck, next) else {
@@ -92,7 +94,7 @@ pub(super) fn fit_json<'d, T>(
                 tried = Tried { json, lens, ..tried };
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
-                return Ok(again_strictly(tried, fell, &arena, dialect, options, print));
+                return Ok(again_strictly(tried, fell, (&arena, &work), dialect, options, print));
             }
             return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
         };
@@ -157,8 +159,9 @@ fn attempt<'d>(
     rung: &Dialect,
     options: &FitOptions,
     way: &mut Way,
+    work: &Work,
 ) -> Option<Tried<'d>> {
-    let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(way));
+    let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(way), work);
     let (json, lens, holds) = lowerer.run();
     let apart = lowerer.tells_apart(&lens);
     if !(holds && apart) {
@@ -198,7 +201,7 @@ fn attempt<'d>(
 fn again_strictly<T>(
     first: Tried<'_>,
     mut changes: Vec<Change>,
-    arena: &Arena,
+    (arena, work): (&Arena, &Work),
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
@@ -216,7 +219,7 @@ fn again_strictly<T>(
     let mut way = Way::default();
     while let Some(read) = &read {
         let arena = Arena::for_nodes(read.graph.len());
-        let Some(mut second) = attempt(read, &arena, dialect, options, &mut way) else { continue };
+        let Some(mut second) = attempt(read, &arena, dialect, options, &mut way, work) else { continue };
         if second.stuck.is_some() {
             break;
         }

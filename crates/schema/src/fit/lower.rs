@@ -31,7 +31,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.depth += 1;
         let around = self.here;
         self.here = self.graph[id].place.or(around);
-        let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0;
+        let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0 || !self.work.spend(1);
         let lowered = if exhausted && !self.graph[id].is_any() {
             let code = self.demand_code(Demand::MaxDepth);
             self.as_text(id, &code, "nested too deeply")
@@ -449,7 +449,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if types.meets(Types::NULL) && self.may_exclude_null(node) {
             let guard = self.guard(flat);
-            if self.lens.verdict(guard, &serde_json::Value::Null) == Verdict::No {
+            if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == Verdict::No {
                 types = types.without(Types::NULL);
             }
         }

@@ -157,9 +157,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return *id;
         }
         let place = self.graph[a].place;
-        if self.graph.len() > self.nodes_limit {
+        if self.graph.len() > self.nodes_limit || !self.work.spend(1) {
             // Recursive schemas merged with each other can go on for ever.
-            self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
+            if self.unmerged.insert(place) {
+                self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
+            }
+            self.loosened += 1;
             return a;
         }
         let logic = Logic { all: self.nodes.list(&[a, b]), ..Logic::default() };

@@ -45,6 +45,7 @@ use crate::place::Place;
 use crate::read::Read;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
+use crate::work::Work;
 use edit::Edit;
 use ladder::{Way, fit_json};
 use names::Names;
@@ -325,6 +326,8 @@ struct Lowerer<'g, 'd, 'c> {
     ends: HashMap<NodeId, Option<NodeId>>,
     /// What merging could not keep.
     merges: Vec<Edit<'d>>,
+    /// Places of which not everything was merged, as that would have been too much.
+    unmerged: HashSet<Option<Place>>,
     /// Nodes of which merging did not keep everything.
     loose: HashSet<NodeId>,
     /// How often such a node was made or used, or something inexact printed again whose changes are on record already.
@@ -339,6 +342,8 @@ struct Lowerer<'g, 'd, 'c> {
     /// The last search that came by each node, and how many there were.
     searched: (NodeMap<u32>, u32),
     guards: HashMap<NodeId, GuardId>,
+    /// Guards of what is too deep to be asked.
+    cut_guards: HashMap<NodeId, GuardId>,
     type_guards: HashMap<Option<Types>, GuardId>,
     /// Unions whose branches travel in different shapes.
     unions: Vec<Told>,
@@ -362,6 +367,8 @@ struct Lowerer<'g, 'd, 'c> {
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
     steps_left: usize,
+    /// What may still be done for this schema, in all attempts together.
+    work: &'c Work,
     root_in_place: bool,
     trust: Trust,
     /// The same of definitions whose values have samples.
@@ -394,7 +401,14 @@ const SPARE_ROOM: usize = 1024;
 const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
-    fn new(read: &'c Read<'g, 'd>, arena: &'d Arena, dialect: &'c Dialect, options: &FitOptions, way: Way) -> Self {
+    fn new(
+        read: &'c Read<'g, 'd>,
+        arena: &'d Arena,
+        dialect: &'c Dialect,
+        options: &FitOptions,
+        way: Way,
+        work: &'c Work,
+    ) -> Self {
         let caps = dialect.caps(options.slot);
         let typed = |kw: Kw| !caps.must(Demand::Typed) || caps.typed_by.has(kw);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs) && typed(Kw::Ref);
@@ -443,6 +457,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             flat: HashMap::default(),
             ends: HashMap::default(),
             merges: Vec::new(),
+            unmerged: HashSet::default(),
             loose: HashSet::default(),
             loosened: 0,
             flattening: Vec::new(),
@@ -454,6 +469,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             recursive: HashMap::default(),
             searched: (NodeMap::default(), 0),
             guards: HashMap::default(),
+            cut_guards: HashMap::default(),
             type_guards: HashMap::default(),
             unions: Vec::new(),
             boxes: way.boxes,
@@ -467,6 +483,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { budget::ENDLESS },
             nodes_limit,
             steps_left: nodes_limit * 2,
+            work,
             root_in_place: false,
             trust: way.trust,
             samples: way.samples,

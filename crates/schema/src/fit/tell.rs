@@ -40,7 +40,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
             return true;
         }
         let unions: Vec<LensId> = self.unions.iter().map(|union| union.lens).collect();
-        let Found { pairs, all } = lens.lookalikes(&unions);
+        let Found { pairs, undecided } = lens.lookalikes(&unions, self.work);
         let mut stuck = Vec::new();
         let mut fresh = HashSet::default();
         for pair in pairs {
@@ -51,7 +51,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
             }
             match keys.into_iter().find(|key| !self.boxes.branches.contains(key)) {
                 Some(key) if self.boxes.rounds < MOST_ROUNDS => _ = fresh.insert(key),
-                _ => stuck.extend(pair.branches.first().and_then(|index| union.branches.get(*index))),
+                _ => stuck.extend(pair.branches.first().and_then(|index| union.branches.get(*index)).map(|id| self.graph[*id].place)),
             }
         }
         if !fresh.is_empty() {
@@ -59,11 +59,8 @@ impl<'d> Lowerer<'_, 'd, '_> {
             self.boxes.rounds += 1;
             return false;
         }
-        if !all {
-            stuck.extend(self.unions.first().and_then(|union| union.branches.first()));
-        }
-        for branch in stuck {
-            let place = self.graph[branch].place;
+        stuck.extend(undecided.into_iter().filter_map(|index| Some(self.unions.get(index)?.place)));
+        for place in stuck {
             for effect in [Effect::Narrower, Effect::Wider] {
                 let detail = "may be taken for another branch on the wire";
                 self.change(&own_code(), place, Kw::AnyOf, Action::Carried, effect, detail);
@@ -76,7 +73,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
     /// Records the branches whose values may be sent as another one's, as only a validator could tell them apart.
     fn note_guesses(&mut self, lens: &Lens) {
         let unions = std::mem::take(&mut self.unions);
-        let mut guesses = Guesses::new(lens);
+        let mut guesses = Guesses::new(lens, self.work);
         for Told { lens: union, branches, .. } in &unions {
             for branch in guesses.within(*union).into_iter().filter_map(|index| branches.get(index)) {
                 let place = self.graph[*branch].place;

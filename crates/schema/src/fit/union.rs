@@ -208,7 +208,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return true;
         }
         let (place, guard) = (node.place, self.guard(id));
-        let verdict = self.lens.verdict(guard, &serde_json::Value::Null);
+        let verdict = self.lens.verdict_within(guard, &serde_json::Value::Null, self.work);
         if !matches!(verdict, Verdict::Yes | Verdict::No) {
             let detail = "whether `null` is excluded cannot be told";
             self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);

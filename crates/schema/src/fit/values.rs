@@ -215,7 +215,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let guard = self.rules_guard(node);
         let mut sure = true;
         let meets = |value: &&'d Json<'d>| {
-            let verdict = self.lens.verdict(guard, &value.to_value());
+            let verdict = self.lens.verdict_within(guard, &value.to_value(), self.work);
             sure &= matches!(verdict, Verdict::Yes | Verdict::No);
             verdict != Verdict::No
         };

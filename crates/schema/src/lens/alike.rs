@@ -14,6 +14,7 @@ use super::guard::{Reach, same};
 use super::wire_types::WireTypes;
 use super::{Branch, Guard, GuardId, Lens, LensId, Shape, Sized};
 use crate::types::Types;
+use crate::work::Work;
 
 /// Shapes within shapes beyond this depth are not compared.
 const DEEPEST: usize = 48;
@@ -75,15 +76,15 @@ pub(crate) struct Lookalikes {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) pairs: Vec<Lookalikes>,
-    /// Whether everything was compared.
-    pub(crate) all: bool,
+    /// The numbers of the unions whose branches were not all compared, because that would have been too much.
+    pub(crate) undecided: Vec<usize>,
 }
 
 impl Lens {
     /// The branches of these unions that can be taken for each other, as far as the unions are in use.
-    pub(crate) fn lookalikes(&self, unions: &[LensId]) -> Found {
-        let mut comparer = Comparer::new(self);
-        let mut pairs = Vec::new();
+    pub(crate) fn lookalikes(&self, unions: &[LensId], work: &Work) -> Found {
+        let mut comparer = Comparer::new(self, work);
+        let (mut pairs, mut undecided) = (Vec::new(), Vec::new());
         for (union, id) in unions.iter().enumerate() {
             let Shape::Union(branches) = self.shape(*id) else { continue };
             for (second, own) in branches.iter().enumerate() {
@@ -96,14 +97,16 @@ impl Lens {
                     }
                 }
             }
+            if comparer.steps_left == 0 || work.is_spent() {
+                undecided.push(union);
+            }
         }
-        let all = comparer.steps_left > 0;
         if !pairs.is_empty() {
             let used = self.used();
             let is_used = |id: &LensId| used.get(id.0 as usize).copied().unwrap_or(false);
             pairs.retain(|pair| unions.get(pair.union).is_some_and(is_used));
         }
-        Found { pairs, all }
+        Found { pairs, undecided }
     }
 
     /// Whether a branch travels as it is and takes objects of any kind: whatever another branch becomes could be one.
@@ -137,6 +140,7 @@ pub(super) struct Comparer<'l> {
     pub(super) framed: HashMap<Side, Rc<Frame<'l>>>,
     pub(super) wire_types: WireTypes,
     pub(super) steps_left: usize,
+    pub(super) work: &'l Work,
     depth: usize,
 }
 
@@ -164,7 +168,7 @@ enum List<'l> {
 }
 
 impl<'l> Comparer<'l> {
-    pub(super) fn new(lens: &'l Lens) -> Self {
+    pub(super) fn new(lens: &'l Lens, work: &'l Work) -> Self {
         Self {
             lens,
             known: HashMap::default(),
@@ -173,6 +177,7 @@ impl<'l> Comparer<'l> {
             framed: HashMap::default(),
             wire_types: WireTypes::default(),
             steps_left: MOST_STEPS,
+            work,
             depth: 0,
         }
     }
@@ -187,7 +192,7 @@ impl<'l> Comparer<'l> {
         if self.stated_types(a).and(self.stated_types(b)).is_none() {
             return Meeting::Never;
         }
-        if a == b {
+        if a == b || !self.work.spend(1) {
             return Meeting::Alike;
         }
         let pair = if a < b { (a, b) } else { (b, a) };
@@ -355,7 +360,9 @@ impl<'l> Comparer<'l> {
     }
 
     fn by_value(&mut self, listed: &[(Value, Value)], other: Side) -> Meeting {
-        self.steps_left = self.steps_left.saturating_sub(listed.len() / 8);
+        let steps = listed.len() / 8;
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        self.work.spend(steps);
         let mut most = Meeting::Never;
         for (wire, own) in listed {
             let Some(back) = self.read_as(other, wire) else { continue };
@@ -499,6 +506,7 @@ mod tests {
 
     use super::{Comparer, Guard, GuardId, Lens, LensId, Meeting, Side};
     use crate::types::Types;
+    use crate::work::Work;
 
     fn object(properties: &[(&str, GuardId)]) -> Guard {
         Guard {
@@ -524,7 +532,8 @@ mod tests {
             lens.set_guard(id, guard);
         }
         let side = |id| Side::Of(LensId::SAME, Some(id));
-        let mut comparer = Comparer::new(&lens);
+        let work = Work::for_nodes(0);
+        let mut comparer = Comparer::new(&lens, &work);
         assert_eq!(comparer.meet(side(a), side(b)), Meeting::Never);
         // On the way there it was compared as if the pair around it could meet.
         assert_eq!(comparer.meet(side(c), side(d)), Meeting::Never);
@@ -542,7 +551,8 @@ mod tests {
             let any = objects.map(|(object_id, _)| object_id).to_vec();
             lens.set_guard(child, Guard { unions: vec![any], ..Guard::default() });
         }
-        let mut comparer = Comparer::new(&lens);
+        let work = Work::for_nodes(0);
+        let mut comparer = Comparer::new(&lens, &work);
         let before = comparer.steps_left;
         for (a, _) in objects {
             for (b, _) in objects.into_iter().filter(|(b, _)| *b != a) {

@@ -10,6 +10,7 @@ use foldhash::{HashMap, HashSet};
 use super::alike::{Comparer, Meeting, Side};
 use super::guard::{Guard, GuardId, More};
 use super::{Lens, LensId, Shape, Uses, format};
+use crate::work::Work;
 
 /// How many guards are looked at in one branch.
 const MOST_GUARDS: usize = 2_000;
@@ -99,11 +100,13 @@ pub(crate) struct Guesses<'l> {
     /// What guards ask that cannot be told.
     doubts: HashMap<GuardId, Rc<HashSet<Doubt<'l>>>>,
     comparer: Comparer<'l>,
+    work: &'l Work,
 }
 
 impl<'l> Guesses<'l> {
-    pub(crate) fn new(lens: &'l Lens) -> Self {
-        Self { lens, doubtful: Doubtful::of(lens), doubts: HashMap::default(), comparer: Comparer::new(lens) }
+    pub(crate) fn new(lens: &'l Lens, work: &'l Work) -> Self {
+        let comparer = Comparer::new(lens, work);
+        Self { lens, doubtful: Doubtful::of(lens), doubts: HashMap::default(), comparer, work }
     }
 
     /// The branches of a union that may be taken for a value that only a later one accepts, by their numbers.
@@ -154,10 +157,10 @@ impl<'l> Guesses<'l> {
     }
 
     fn doubts(&mut self, guard: GuardId) -> Rc<HashSet<Doubt<'l>>> {
-        let (lens, doubtful) = (self.lens, &self.doubtful);
+        let (lens, doubtful, work) = (self.lens, &self.doubtful, self.work);
         let known = self.doubts.entry(guard).or_insert_with(|| {
             let (seen, found) = (HashSet::default(), HashSet::default());
-            let mut search = Search { lens, doubtful, seen, left: MOST_GUARDS, found };
+            let mut search = Search { lens, doubtful, seen, left: MOST_GUARDS, work, found };
             search.look(guard, Way::START);
             Rc::new(search.found)
         });
@@ -170,6 +173,7 @@ struct Search<'l, 's> {
     doubtful: &'s Doubtful,
     seen: HashSet<GuardId>,
     left: usize,
+    work: &'s Work,
     found: HashSet<Doubt<'l>>,
 }
 
@@ -180,7 +184,7 @@ impl<'l> Search<'l, '_> {
 
     fn look(&mut self, id: GuardId, at: Way) {
         let Some(guard) = self.lens.guard(id).filter(|_| self.doubtful.has(id)) else { return };
-        let Some(left) = self.left.checked_sub(1) else { return self.add(at, What::Unasked(id)) };
+        let Some(left) = self.left.checked_sub(1).filter(|_| self.work.spend(1)) else { return self.add(at, What::Unasked(id)) };
         self.left = left;
         if !self.seen.insert(id) {
             return self.add(at, What::Again(id));

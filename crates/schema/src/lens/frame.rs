@@ -208,7 +208,9 @@ impl<'l> Comparer<'l> {
 
     /// How two objects meet on the wire: key by key.
     pub(super) fn frames(&mut self, a: &Frame<'l>, b: &Frame<'l>) -> Meeting {
-        self.steps_left = self.steps_left.saturating_sub((a.keys.len() + b.keys.len()) / 4);
+        let steps = (a.keys.len() + b.keys.len()) / 4;
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        self.work.spend(steps);
         let mut most = Meeting::Alike;
         for (index, key) in a.keys.iter().enumerate() {
             let own = self.key_meets(key, b.key(index, key.wire), &b.others);

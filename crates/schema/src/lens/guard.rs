@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 
 use super::{Lens, format};
 use crate::types::Types;
+use crate::work::Work;
 
 /// A guard of a [`Lens`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -279,8 +280,14 @@ impl Lens {
     }
 
     /// Whether a value is what a guard asks for.
-    pub(crate) fn verdict(&self, id: GuardId, value: &Value) -> Verdict {
+    pub(super) fn verdict(&self, id: GuardId, value: &Value) -> Verdict {
         Look::new(self, value, Reach::Far).verdict(id, value, Reach::Far.depth())
+    }
+
+    /// The same while a schema is fitted, as far as the work that is left reaches.
+    pub(crate) fn verdict_within(&self, id: GuardId, value: &Value, work: &Work) -> Verdict {
+        let look = Look { work: Some(work), ..Look::new(self, value, Reach::Far) };
+        look.verdict(id, value, Reach::Far.depth())
     }
 }
 
@@ -297,11 +304,13 @@ struct Look<'l, 'v> {
     reach: Reach,
     left: Cell<usize>,
     counted: Cell<bool>,
+    /// The budget of the fit that asks; none where a value travels.
+    work: Option<&'l Work>,
 }
 
 impl<'l, 'v> Look<'l, 'v> {
     fn new(lens: &'l Lens, value: &'v Value, reach: Reach) -> Self {
-        Self { lens, value, reach, left: Cell::new(FIRST_QUESTIONS), counted: Cell::new(false) }
+        Self { lens, value, reach, left: Cell::new(FIRST_QUESTIONS), counted: Cell::new(false), work: None }
     }
 
     /// Whether something more may be asked.
@@ -311,7 +320,7 @@ impl<'l, 'v> Look<'l, 'v> {
         }
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
-        left > 0
+        left > 0 && self.work.is_none_or(|work| work.spend(1))
     }
 
     fn verdict(&self, id: GuardId, value: &Value, depth: usize) -> Verdict {
