@@ -378,6 +378,21 @@ impl<'g, 'd> Node<'g, 'd> {
         self.target.is_none() && self.rules.logic().is_none() && self.has_no_rules()
     }
 
+    /// How many things the node holds: about what it costs to copy or merge it.
+    pub(crate) fn weight(&self) -> usize {
+        let values = self.rules.values().map_or(0, |values| values.len() / 8);
+        let object = self.rules.object().map_or(0, |rules| {
+            let rare = rules.rare;
+            rules.properties.len() + rules.required.len() / 4 + rare.patterns.len() + rare.dependents.len()
+        });
+        let array = self.rules.array().map_or(0, |rules| rules.prefix.len() + rules.contains.len());
+        let logic = self.rules.logic().map_or(0, |logic| {
+            let branches: usize = logic.unions.iter().map(|union| union.branches.len() + 1).sum();
+            logic.all.len() + branches + logic.nots.len() + logic.conditions.len()
+        });
+        1 + values + object + array + logic
+    }
+
     /// Whether the node holds nothing but annotations beside its reference or logic.
     pub(crate) fn is_bare(&self) -> bool {
         self.types.is_none() && self.has_no_rules()

@@ -7,7 +7,7 @@ use std::cell::Cell;
 const BASE: u64 = 500_000;
 
 /// Steps for each node of the schema, so that large schemas are fitted in time linear in their size.
-const PER_NODE: u64 = 16;
+const PER_NODE: u64 = 64;
 
 /// How many more steps may be taken.
 #[derive(Debug)]

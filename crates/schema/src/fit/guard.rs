@@ -67,6 +67,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     fn fill(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> Guard {
+        self.work.spend(node.weight());
         let mut guard = Guard {
             types: node.types,
             values: node.rules.values().map(|values| values.iter().map(|value| value.to_value()).collect()),

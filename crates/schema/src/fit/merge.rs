@@ -193,6 +193,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     fn meet(&mut self, mut a: Node<'g, 'd>, b: Node<'g, 'd>) -> Node<'g, 'd> {
+        self.work.spend(a.weight() + b.weight());
         a.types = match (a.types, b.types) {
             (Some(x), Some(y)) => Some(x.and(y)),
             (x, y) => x.or(y),

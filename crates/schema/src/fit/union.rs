@@ -1,6 +1,8 @@
 //! Unions: `oneOf` as `anyOf`, flattened, `null` folded, distributed over what stands beside them; and in dialects without
 //! unions merged into one schema or carried as a choice.
 
+use std::borrow::Cow;
+
 use super::disjoint::Apart;
 use super::emit::described;
 use super::lower::LONGEST_FACT;
@@ -51,7 +53,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None => self.graph.add(base),
         };
         self.bases.insert(id, base);
+        self.work.spend(unions.iter().map(|union| union.branches.len()).sum());
         let mut branches = vec![base];
+        let mut left_out = 0;
         for union in unions {
             let product = branches.len() * union.branches.len();
             // A union with nothing beside it is not multiplied by anything.
@@ -64,9 +68,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 product * weight > MAX_WEIGHT
             };
             if product > MAX_PRODUCT.max(unions.first().map_or(0, |first| first.branches.len())) || too_heavy {
-                let code = self.refusal_code(Kw::AllOf);
-                let detail = "too many combinations: one of the unions is left out";
-                self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
+                left_out += 1;
                 continue;
             }
             self.note_one_of(node, union);
@@ -84,6 +86,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
             }
             branches = next;
+        }
+        if left_out > 0 {
+            let code = self.refusal_code(Kw::AllOf);
+            let detail = match left_out {
+                1 => Cow::Borrowed("too many combinations: one of the unions is left out"),
+                count => Cow::Owned(format!("too many combinations: {count} of the unions are left out")),
+            };
+            self.change(&code, node.place, Kw::AnyOf, Action::Dropped, Effect::Wider, detail);
         }
         if !silent && branches != [base] {
             let code = self.demand_code(Demand::UnionAlone);

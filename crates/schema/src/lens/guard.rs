@@ -323,6 +323,11 @@ impl<'l, 'v> Look<'l, 'v> {
         left > 0 && self.work.is_none_or(|work| work.spend(1))
     }
 
+    /// Whether nothing more may be asked: what is left is not worth looking at either.
+    fn is_exhausted(&self) -> bool {
+        self.left.get() == 0 && self.counted.get() || self.work.is_some_and(Work::is_spent)
+    }
+
     fn verdict(&self, id: GuardId, value: &Value, depth: usize) -> Verdict {
         let (Some(guard), Some(depth)) = (self.lens.guard(id), depth.checked_sub(1)) else { return Verdict::Perhaps };
         if !self.may_ask() {
@@ -348,7 +353,9 @@ impl<'l, 'v> Look<'l, 'v> {
         let one_of = guard.one_of.iter().map(|union| Verdict::one(union.iter().map(below)));
         let nots = guard.nots.iter().map(|not| below(not).not());
         let more = guard.more.iter().map(|more| self.more_verdict(more, value, depth));
-        inside.min(Verdict::all(unions.chain(one_of).chain(nots).chain(more)))
+        let asked = unions.chain(one_of).chain(nots).chain(more);
+        let whole = inside.min(Verdict::all(asked.take_while(|_| !self.is_exhausted())));
+        if self.is_exhausted() { whole.min(Verdict::Perhaps) } else { whole }
     }
 
     fn parts_verdict(&self, guard: &Guard, value: &Value, depth: usize) -> Verdict {
