@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Severity, Slot, Violation, check_output, check_text, check_tools};
+use polywire::schema::{Dialect, Severity, Slot, ToolList, Violation, check_output, check_text, check_tools};
 use serde::Serialize;
 
 use crate::Verdict;
@@ -102,9 +102,10 @@ impl Check {
         let text = body.map_or(&input.text, |body| &body.text);
         let lines = Lines::find(text, violations.iter().map(|violation| violation.at.as_str()));
         let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();
+        let places = tools.map(ToolList::by_place);
         let told = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
             dialect: dialect.id().to_owned(),
-            tool: tools.and_then(|list| list.tool_at(&violation.at)).map(|entry| entry.name.clone()),
+            tool: places.as_ref().and_then(|places| places.at(&violation.at)).map(|entry| entry.name.clone()),
             line,
             violation,
         });

@@ -44,6 +44,7 @@ mod graph;
 mod json;
 mod keyword;
 mod lens;
+mod names;
 mod openapi;
 mod pattern;
 mod place;
@@ -75,7 +76,7 @@ pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
 pub use sample::sample;
 pub use tools::{
-    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, check_output, check_tools, fit_tools,
+    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, ToolsByPlace, check_output, check_tools, fit_tools,
     is_schema, read_output, read_tools,
 };
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use super::Printed;
-use super::names::Names;
 use super::trade::room_for_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
@@ -14,6 +13,7 @@ use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
+use crate::names::Names;
 use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::walk::{look_at_subschemas, with_subschemas};

@@ -1,7 +1,6 @@
 //! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
 
 use super::emit::{Sheet, described};
-use super::names::Names;
 use super::null::accepts_null;
 use super::required::{Wanted, undeclared};
 use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
@@ -11,6 +10,7 @@ use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
+use crate::names::Names;
 use crate::pattern::{self, Lines};
 use crate::place::Place;
 use crate::report::{Action, Effect};

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use super::disjoint::Apart;
 use super::emit::described;
 use super::lower::LONGEST_FACT;
-use super::names::Names;
 use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
@@ -15,6 +14,7 @@ use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules,
 use crate::json::{Distinct, Json};
 use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
+use crate::names::Names;
 use crate::place::Place;
 use crate::report::{Action, Effect};
 use crate::types::Types;

@@ -1,13 +1,13 @@
 //! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
 
 use super::emit::Sheet;
-use super::names::Names;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
 use crate::graph::{Node, Rules};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{Shape, Verdict};
+use crate::names::Names;
 use crate::report::{Action, Effect};
 use crate::types::Types;
 

@@ -8,6 +8,8 @@ mod output;
 mod shapes;
 mod shared;
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 pub use check::{check_output, check_tools};
@@ -132,6 +134,18 @@ impl ToolEntry {
     }
 }
 
+/// The tools of a list by their places in the document.
+#[derive(Clone, Debug)]
+pub struct ToolsByPlace<'l>(HashMap<&'l str, &'l ToolEntry>);
+
+impl<'l> ToolsByPlace<'l> {
+    /// The tool that a place belongs to, by its JSON Pointer.
+    pub fn at(&self, pointer: &str) -> Option<&'l ToolEntry> {
+        let mut around = std::iter::successors(Some(pointer), |at| Some(at.rsplit_once('/')?.0));
+        around.find_map(|at| self.0.get(at).copied())
+    }
+}
+
 impl FromIterator<ToolEntry> for ToolList {
     fn from_iter<I: IntoIterator<Item = ToolEntry>>(tools: I) -> Self {
         Self { tools: tools.into_iter().collect(), hosted: Vec::new() }
@@ -139,12 +153,10 @@ impl FromIterator<ToolEntry> for ToolList {
 }
 
 impl ToolList {
-    /// The tool to which a place in the document belongs.
-    pub fn tool_at(&self, pointer: &str) -> Option<&ToolEntry> {
-        let holds = |entry: &&ToolEntry| {
-            pointer.strip_prefix(entry.holder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.tools.iter().find(holds)
+    /// The tools by their places in the document.
+    pub fn by_place(&self) -> ToolsByPlace<'_> {
+        // Of two tools at one place the first counts.
+        ToolsByPlace(self.tools.iter().rev().map(|entry| (entry.holder.as_str(), entry)).collect())
     }
 
     /// The shape in which the list was written, as far as its tools agree.

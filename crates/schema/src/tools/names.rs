@@ -1,11 +1,12 @@
 //! Names of tools that a provider accepts, each once.
 
-use std::collections::HashSet;
+use std::cell::LazyCell;
 
 use regex::Regex;
 
 use super::ToolList;
 use crate::dialect::{Demand, RuleRow};
+use crate::names::Names;
 use crate::spelling::Spelling;
 use crate::{Action, Change, Dialect, Effect};
 
@@ -14,20 +15,17 @@ use crate::{Action, Change, Dialect, Effect};
 /// A name that is fine as it stands is taken first, so that no repaired name ever displaces it.
 pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<Change>)> {
     let rule = NameRule::of(dialect);
-    let mut taken: HashSet<String> = list
-        .hosted
-        .iter()
-        .filter_map(|hosted| hosted.value.get("name").and_then(serde_json::Value::as_str))
-        .map(str::to_owned)
-        .collect();
+    let hosted = list.hosted.iter().filter_map(|hosted| hosted.value.get("name").and_then(serde_json::Value::as_str));
+    let mut taken = Names::of(hosted.map(str::to_owned));
     let kept: Vec<bool> = list
         .tools
         .iter()
-        .map(|entry| rule.accepts(&entry.name) && (taken.insert(entry.name.clone()) || rule.unique.is_none()))
+        .map(|entry| rule.accepts(&entry.name) && (taken.take(&entry.name) || rule.unique.is_none()))
         .collect();
     let mut names = Vec::with_capacity(kept.len());
+    let limit = LazyCell::new(|| Spelling(&|name| rule.accepts(name)).limit());
     for (entry, kept) in list.tools.iter().zip(kept) {
-        let repaired = if kept { entry.name.clone() } else { rule.free_name(&entry.name, &mut taken) };
+        let repaired = if kept { entry.name.clone() } else { rule.free_name(&entry.name, *limit, &mut taken) };
         let change = (repaired != entry.name).then(|| {
             let row = rule.rows.first().filter(|_| !rule.accepts(&entry.name)).map(|(row, _)| *row).or(rule.unique);
             Change {
@@ -65,23 +63,8 @@ impl<'a> NameRule<'a> {
     }
 
     /// A name that is accepted and not taken, close to the given one.
-    fn free_name(&self, name: &str, taken: &mut HashSet<String>) -> String {
-        let accepts = |name: &str| self.accepts(name);
-        let spelling = Spelling(&accepts);
-        let limit = spelling.limit();
-        let stem = spelling.respelled(name, "tool", limit);
-        if taken.insert(stem.clone()) {
-            return stem;
-        }
-        let mut number = 2_usize;
-        loop {
-            let suffix = format!("_{number}");
-            let numbered: String =
-                stem.chars().take(limit.saturating_sub(suffix.len())).chain(suffix.chars()).collect();
-            if taken.insert(numbered.clone()) {
-                return numbered;
-            }
-            number += 1;
-        }
+    fn free_name(&self, name: &str, limit: usize, taken: &mut Names) -> String {
+        let stem = Spelling(&|name| self.accepts(name)).respelled(name, "tool", limit);
+        taken.unique_within(stem, limit)
     }
 }

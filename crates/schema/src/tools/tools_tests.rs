@@ -302,7 +302,7 @@ fn a_list_is_checked_as_a_whole() {
     let found = check_tools(&list, &made("mcp", &rules));
     let places: Vec<&str> = found.iter().map(|violation| violation.at.as_str()).collect();
     assert_eq!(places, ["/tools/0/name", "/tools/0/description", "/tools/1/description", "/tools/2/name", ""]);
-    assert_eq!(list.tool_at("/tools/2/name").map(|tool| tool.at.as_str()), Some("/tools/2/inputSchema"));
+    assert_eq!(list.by_place().at("/tools/2/name").map(|tool| tool.at.as_str()), Some("/tools/2/inputSchema"));
 }
 
 #[test]
