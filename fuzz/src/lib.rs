@@ -4,6 +4,10 @@
 mod answer;
 #[path = "../../crates/schema/tests/all/chance.rs"]
 mod chance;
+mod cost;
+#[path = "../../crates/schema/tests/all/families.rs"]
+mod families;
+mod meter;
 mod mutate;
 #[path = "../../crates/schema/tests/all/oracle.rs"]
 #[expect(dead_code, reason = "the tests ask more of it")]
@@ -24,6 +28,7 @@ use oracle::Court;
 use plain::is_plain;
 
 pub use answer::answer;
+pub use cost::{cost, families};
 pub use mutate::{Mutator, seeds};
 pub use shrink::shrink;
 

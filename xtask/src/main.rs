@@ -1,11 +1,13 @@
 //! The build system of the workspace: `cargo xtask ci` is the one command that passes all tests, `cargo xtask gen` rewrites
 //! what is generated.
 
+mod dist;
 mod generated;
 mod interop;
 mod layering;
 mod steps;
 mod tidy;
+mod tools;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,7 +18,8 @@ const USAGE: &str = "\
 usage:
   cargo xtask ci           run every step below, stop at the first that fails
   cargo xtask ci STEP...   run only these
-  cargo xtask gen          rewrite generated files";
+  cargo xtask gen          rewrite generated files
+  cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +37,7 @@ fn run(arguments: &[String]) -> Result<()> {
     match arguments.as_slice() {
         ["ci", only @ ..] => steps::run(only),
         ["gen"] => generated::write(),
+        ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();
             bail!("no such task\n{USAGE}\nsteps: {}", names.join(", "))

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::tools::cargo_tool;
 use crate::{generated, interop, layering, say, tidy};
 
 /// One thing that must hold.
@@ -97,20 +98,25 @@ fn document() -> Result<()> {
     )
 }
 
-/// Licences, duplicate and foreign dependencies. Advisories are left out: they change without the repository.
+/// Licences, duplicate and foreign dependencies, and advisories where a database of them is on this machine: it changes without the
+/// repository, and cannot be fetched everywhere.
 fn deny() -> Result<()> {
-    let tools = root().join("target/tools");
-    let installed = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
-    let on_path = Command::new("cargo-deny").arg("--version").output().is_ok_and(|output| output.status.success());
-    let program = if on_path { PathBuf::from("cargo-deny") } else { installed };
-    if !on_path && !program.exists() {
-        say("    cargo-deny is missing; installing it into target/tools, once");
-        let mut install = cargo_command();
-        install.args(["install", "cargo-deny", "--locked", "--quiet", "--root"]).arg(&tools);
-        if let Err(error) = succeed(&mut install) {
-            say(&format!("    skipped: cargo-deny cannot be installed ({error:#})"));
-            return Ok(());
+    let program = cargo_tool("cargo-deny")?;
+    let check = |what: &[&str]| succeed(Command::new(&program).current_dir(root()).arg("check").args(what));
+    check(&["licenses", "bans", "sources"])?;
+    match advisory_database() {
+        Some(_) => check(&["--disable-fetch", "advisories"]),
+        None => {
+            say("    advisories were not checked: there is no advisory database here; `cargo deny fetch` gets one");
+            Ok(())
         }
     }
-    succeed(Command::new(program).current_dir(root()).args(["check", "licenses", "bans", "sources"]))
+}
+
+/// The folder with the databases of advisories that `cargo deny fetch` makes.
+fn advisory_database() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))?;
+    let folders = ["advisory-dbs", "advisory-db"].map(|name| home.join(name));
+    folders.into_iter().find(|folder| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()))
 }

@@ -1,13 +1,11 @@
-//! How the cost of a fit grows with schemas that are known to be costly: for each family and dialect the processor time and the
-//! peak memory at doubling sizes. `cargo bench -p polywire-schema --bench growth -- [FAMILY] [DIALECT] [MAX_BYTES]`.
+//! How the cost of a fit and a check grows with schemas that are known to be costly: for each family and dialect the processor
+//! time, the peak memory and the size of the fitted schema at growing sizes.
+//! `cargo bench -p polywire-schema --bench growth -- [FAMILY|all] [DIALECT|all] [MAX_BYTES]`.
 //!
-//! Each figure is of a process of its own, which is ended after a minute.
+//! Each figure is of a process of its own, which is ended after twenty seconds. Processor time and memory are told by Linux.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
 
-mod material;
-
 #[path = "../tests/all/families.rs"]
-#[allow(unreachable_pub, reason = "shared with tests")]
 mod families;
 
 use std::fs;
@@ -15,10 +13,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use polywire_schema::{FitOptions, dialects, fit_text};
+use polywire_schema::{FitOptions, Slot, check_text, dialect, dialects, fit_text};
 
 use families::{FAMILIES, Family, largest};
-use material::named;
 
 /// The sizes that are measured, in bytes.
 const SIZES: [usize; 6] = [500, 2_000, 8_000, 25_000, 50_000, 100_000];
@@ -44,9 +41,9 @@ fn main() {
 /// Fits the schema on standard input, and prints processor time in milliseconds, peak memory in kilobytes, what came out in bytes.
 fn one(id: &str) {
     let text = std::io::read_to_string(std::io::stdin()).expect("a schema");
-    let fitted = fit_text(&text, named(id), &FitOptions::default()).expect("a fit");
-    let bytes = fitted.schema.len();
-    drop(fitted);
+    let dialect = dialect(id).expect("a built-in dialect");
+    let bytes = fit_text(&text, dialect, &FitOptions::default()).expect("a fit").schema.len();
+    drop(check_text(&text, dialect, Slot::Tool));
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap_or_default();

@@ -76,8 +76,8 @@ pub use read::{Draft, Limits, Resolver, Unresolved};
 pub use report::{Action, Change, Effect};
 pub use sample::sample;
 pub use tools::{
-    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, ToolsByPlace, check_output, check_tools, fit_tools,
-    is_schema, read_output, read_tools,
+    FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, ToolsByPlace, check_output, check_tools,
+    fit_tools, is_schema, read_output, read_tools,
 };
 
 /// What is shared between threads by callers.

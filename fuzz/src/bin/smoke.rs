@@ -1,4 +1,5 @@
-//! The smoke run: mutated seeds through every fuzz target for a while, on a stable toolchain.
+//! The smoke run: families of costly inputs by their bounds, then mutated seeds through every fuzz target for a while, on a stable
+//! toolchain.
 //!
 //! `cargo run --release --manifest-path fuzz/Cargo.toml --bin smoke -- --seconds 15 [--number N]`
 //!
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use polywire_fuzz::{Mutator, answer, fit, read, seeds, shrink, values, wire};
+use polywire_fuzz::{Mutator, answer, cost, families, fit, read, seeds, shrink, values, wire};
 use serde_json::Value;
 
 type Target = fn(&[u8]) -> Result<(), String>;
@@ -26,7 +27,7 @@ struct Group {
 }
 
 const GROUPS: [Group; 3] = [
-    Group { folder: "../corpus/schema", field: "schema", targets: &[("read", read), ("fit", fit), ("values", values)] },
+    Group { folder: "../corpus/schema", field: "schema", targets: &[("read", read), ("fit", fit), ("cost", cost), ("values", values)] },
     Group {
         folder: "../corpus/wire",
         field: "body",
@@ -57,6 +58,10 @@ fn main() -> ExitCode {
     }
     // A panic is told with its input; its own text would come before anybody knows which input it was.
     panic::set_hook(Box::new(|_| {}));
+    if let Err(fault) = families() {
+        println!("a family of costly schemas is above the bounds: {fault}");
+        return ExitCode::FAILURE;
+    }
     let last = std::env::var_os("POLYWIRE_LAST").map(PathBuf::from);
     let start = Instant::now();
     let mut count = 0_u64;

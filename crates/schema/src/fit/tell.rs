@@ -51,7 +51,9 @@ impl<'d> Lowerer<'_, 'd, '_> {
             }
             match keys.into_iter().find(|key| !self.boxes.branches.contains(key)) {
                 Some(key) if self.boxes.rounds < MOST_ROUNDS => _ = fresh.insert(key),
-                _ => stuck.extend(pair.branches.first().and_then(|index| union.branches.get(*index)).map(|id| self.graph[*id].place)),
+                _ => stuck.extend(
+                    pair.branches.first().and_then(|index| union.branches.get(*index)).map(|id| self.graph[*id].place),
+                ),
             }
         }
         if !fresh.is_empty() {

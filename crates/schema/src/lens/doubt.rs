@@ -184,7 +184,9 @@ impl<'l> Search<'l, '_> {
 
     fn look(&mut self, id: GuardId, at: Way) {
         let Some(guard) = self.lens.guard(id).filter(|_| self.doubtful.has(id)) else { return };
-        let Some(left) = self.left.checked_sub(1).filter(|_| self.work.spend(1)) else { return self.add(at, What::Unasked(id)) };
+        let Some(left) = self.left.checked_sub(1).filter(|_| self.work.spend(1)) else {
+            return self.add(at, What::Unasked(id));
+        };
         self.left = left;
         if !self.seen.insert(id) {
             return self.add(at, What::Again(id));

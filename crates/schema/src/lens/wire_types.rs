@@ -87,7 +87,8 @@ impl Comparer<'_> {
 /// The types that each guard of a lens takes.
 fn guard_types(lens: &Lens) -> Vec<Types> {
     let mut known: Vec<Types> = lens.guards.iter().map(|guard| guard.stated_types()).collect();
-    let unions: Vec<_> = lens.guards.iter().enumerate().filter(|(_, guard)| guard.all_unions().next().is_some()).collect();
+    let unions: Vec<_> =
+        lens.guards.iter().enumerate().filter(|(_, guard)| guard.all_unions().next().is_some()).collect();
     for _ in 0..MAX_ROUNDS {
         let mut changed = false;
         for (index, guard) in unions.iter().rev() {

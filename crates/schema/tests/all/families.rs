@@ -4,15 +4,15 @@
 use serde_json::{Map, Value, json};
 
 /// Schemas that differ in size alone.
-pub struct Family {
+pub(crate) struct Family {
     /// What makes it costly.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The member of a size.
-    pub of: fn(usize) -> Value,
+    pub(crate) of: fn(usize) -> Value,
 }
 
 /// Every family.
-pub const FAMILIES: &[Family] = &[
+pub(crate) const FAMILIES: &[Family] = &[
     Family { name: "mutual-unions", of: mutual_unions },
     Family { name: "self-in-unions", of: self_in_unions },
     Family { name: "self-in-one-of", of: self_in_one_of },
@@ -52,7 +52,7 @@ pub const FAMILIES: &[Family] = &[
 ];
 
 /// The largest member of a family of at most so many bytes, and its number.
-pub fn largest(family: &Family, bytes: usize) -> (usize, Value) {
+pub(crate) fn largest(family: &Family, bytes: usize) -> (usize, Value) {
     let mut best = (1, (family.of)(1));
     let mut number = 2;
     while let next = (family.of)(number)
@@ -159,9 +159,7 @@ fn all_of_any_of(count: usize) -> Value {
 
 fn all_of_closed_unions(count: usize) -> Value {
     let union = |index: usize| {
-        let object = |name: &str| {
-            json!({"type": "object", "properties": {"kind": {"const": name}, format!("{name}{index}"): reference("d0")}, "additionalProperties": false})
-        };
+        let object = |name: &str| json!({"type": "object", "properties": {"kind": {"const": name}, format!("{name}{index}"): reference("d0")}, "additionalProperties": false});
         json!({"oneOf": [object("a"), object("b"), {"type": "null"}]})
     };
     let all: Vec<Value> = (0..count).map(union).collect();
@@ -190,7 +188,8 @@ fn enums_in_all_of(count: usize) -> Value {
 
 fn tagged_branches(count: usize) -> Value {
     let branch = |index: usize| {
-        let properties = json!({"kind": {"const": format!("k{index}")}, "value": {"type": "string"}, "next": reference("d0")});
+        let properties =
+            json!({"kind": {"const": format!("k{index}")}, "value": {"type": "string"}, "next": reference("d0")});
         json!({"type": "object", "properties": properties, "required": ["kind"]})
     };
     let branches: Vec<Value> = (0..count).map(branch).collect();
@@ -210,7 +209,9 @@ fn alike_branches(count: usize) -> Value {
 fn maps_in_a_union(count: usize) -> Value {
     let branch = |index: usize| match index % 3 {
         0 => json!({"type": "object", "additionalProperties": {"type": "integer", "minimum": index}}),
-        1 => json!({"type": "object", "properties": {format!("k{index}"): reference("d0")}, "additionalProperties": reference("d0")}),
+        1 => {
+            json!({"type": "object", "properties": {format!("k{index}"): reference("d0")}, "additionalProperties": reference("d0")})
+        }
         _ => json!({"type": "array", "items": reference("d0"), "minItems": index}),
     };
     let branches: Vec<Value> = (0..count).map(branch).collect();
@@ -245,7 +246,8 @@ fn conditions(count: usize) -> Value {
 }
 
 fn exclusions(count: usize) -> Value {
-    let all: Vec<Value> = (0..count).map(|index| json!({"not": {"anyOf": [reference("d0"), {"const": index}]}})).collect();
+    let all: Vec<Value> =
+        (0..count).map(|index| json!({"not": {"anyOf": [reference("d0"), {"const": index}]}})).collect();
     let whole = json!({"type": ["integer", "object"], "properties": {"x": reference("d0")}, "allOf": all});
     rooted([("d0".to_owned(), whole)].into_iter().collect())
 }
@@ -255,7 +257,8 @@ fn nested_objects(count: usize) -> Value {
     for _ in 0..count.min(100) {
         schema = json!({"type": "object", "properties": {"a": schema, "b": {"type": "string"}}});
     }
-    let wide: Map<String, Value> = (0..count.div_ceil(100)).map(|index| (format!("w{index}"), schema.clone())).collect();
+    let wide: Map<String, Value> =
+        (0..count.div_ceil(100)).map(|index| (format!("w{index}"), schema.clone())).collect();
     json!({"type": "object", "properties": wide})
 }
 
@@ -283,15 +286,17 @@ fn complete_graph(count: usize) -> Value {
 /// Objects that each hold intersections of two others.
 fn mutual_intersections(count: usize) -> Value {
     let object = |own: usize| {
-        let both = json!([reference(&format!("d{}", (own + 1) % count)), reference(&format!("d{}", (own * 2 + 1) % count))]);
+        let both =
+            json!([reference(&format!("d{}", (own + 1) % count)), reference(&format!("d{}", (own * 2 + 1) % count))]);
         json!({"type": "object", "properties": {format!("k{own}"): {"type": "string"}, "next": {"allOf": both}}})
     };
     rooted((0..count).map(|own| (format!("d{own}"), object(own))).collect())
 }
 
 fn illegal_keys(count: usize) -> Value {
-    let keys: Map<String, Value> =
-        (0..count).map(|index| (format!("{}ä", " ".repeat(index % 50 + 1)), json!({"type": "string", "minLength": index}))).collect();
+    let keys: Map<String, Value> = (0..count)
+        .map(|index| (format!("{}ä", " ".repeat(index % 50 + 1)), json!({"type": "string", "minLength": index})))
+        .collect();
     let more: Map<String, Value> = (0..count).map(|index| (format!("é{index}.$"), json!({"type": "string"}))).collect();
     json!({"type": "object", "properties": keys.into_iter().chain(more).collect::<Map<_, _>>()})
 }
