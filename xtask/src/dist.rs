@@ -1,5 +1,5 @@
 //! `cargo xtask dist`: what a release ships. The command without symbols, its symbols in a file of their own, and a list of
-//! everything that is in it (a software bill of materials in CycloneDX format).
+//! everything that is in it (a software bill of materials in the format of `CycloneDX`).
 
 use std::fs;
 use std::path::Path;

@@ -104,19 +104,17 @@ fn deny() -> Result<()> {
     let program = cargo_tool("cargo-deny")?;
     let check = |what: &[&str]| succeed(Command::new(&program).current_dir(root()).arg("check").args(what));
     check(&["licenses", "bans", "sources"])?;
-    match advisory_database() {
-        Some(_) => check(&["--disable-fetch", "advisories"]),
-        None => {
-            say("    advisories were not checked: there is no advisory database here; `cargo deny fetch` gets one");
-            Ok(())
-        }
+    if has_advisory_database() {
+        return check(&["--disable-fetch", "advisories"]);
     }
+    say("    advisories were not checked: there is no advisory database here; `cargo deny fetch` gets one");
+    Ok(())
 }
 
-/// The folder with the databases of advisories that `cargo deny fetch` makes.
-fn advisory_database() -> Option<PathBuf> {
+/// Whether `cargo deny fetch` has been here.
+fn has_advisory_database() -> bool {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))?;
-    let folders = ["advisory-dbs", "advisory-db"].map(|name| home.join(name));
-    folders.into_iter().find(|folder| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()))
+    let Some(home) = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))) else { return false };
+    let is_filled = |folder: PathBuf| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    ["advisory-dbs", "advisory-db"].map(|name| home.join(name)).into_iter().any(is_filled)
 }

@@ -63,13 +63,11 @@ fn table(family: &Family, only: &str, most: usize) {
         let mut line = format!("  {:18}", dialect.id());
         for size in SIZES.into_iter().filter(|size| *size <= most) {
             let (_, schema) = largest(family, size);
-            match measured(dialect.id(), &schema.to_string()) {
-                Some(told) => line.push_str(&told),
-                None => {
-                    line.push_str("  gave up");
-                    break;
-                }
-            }
+            let Some(told) = measured(dialect.id(), &schema.to_string()) else {
+                line.push_str("  gave up");
+                break;
+            };
+            line.push_str(&told);
         }
         println!("{line}");
     }

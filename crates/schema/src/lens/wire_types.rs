@@ -4,7 +4,7 @@
 use foldhash::HashMap;
 
 use super::alike::{Comparer, Side};
-use super::guard::GuardId;
+use super::guard::{Guard, GuardId};
 use super::{Lens, Shape};
 use crate::types::Types;
 
@@ -86,7 +86,7 @@ impl Comparer<'_> {
 
 /// The types that each guard of a lens takes.
 fn guard_types(lens: &Lens) -> Vec<Types> {
-    let mut known: Vec<Types> = lens.guards.iter().map(|guard| guard.stated_types()).collect();
+    let mut known: Vec<Types> = lens.guards.iter().map(Guard::stated_types).collect();
     let unions: Vec<_> =
         lens.guards.iter().enumerate().filter(|(_, guard)| guard.all_unions().next().is_some()).collect();
     for _ in 0..MAX_ROUNDS {

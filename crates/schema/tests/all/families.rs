@@ -80,7 +80,8 @@ fn reference(name: &str) -> Value {
 }
 
 /// A root with one property that leads to definition `d0`, of these definitions.
-fn rooted(definitions: Map<String, Value>) -> Value {
+fn rooted(definitions: impl IntoIterator<Item = (String, Value)>) -> Value {
+    let definitions: Map<String, Value> = definitions.into_iter().collect();
     json!({"type": "object", "properties": {"x": reference("d0")}, "required": ["x"], "$defs": definitions})
 }
 
@@ -106,9 +107,7 @@ fn doubled_unevaluated(next: &Value) -> Value {
 }
 
 fn described(next: &Value) -> Value {
-    let mut next = next.clone();
-    next["description"] = json!("One more.");
-    next
+    json!({"$ref": next.get("$ref"), "description": "One more."})
 }
 
 /// Definitions that are each a union of all the others and an object.
@@ -118,7 +117,7 @@ fn mutual_unions(count: usize) -> Value {
         let object = json!({"type": "object", "properties": {format!("k{own}"): {"type": "string"}}});
         json!({"anyOf": others.chain([object]).collect::<Vec<_>>()})
     };
-    rooted((0..count).map(|own| (format!("d{own}"), union(own))).collect())
+    rooted((0..count).map(|own| (format!("d{own}"), union(own))))
 }
 
 /// A schema that is an intersection of unions of itself and an object that holds it.
@@ -126,7 +125,7 @@ fn self_in_unions(count: usize) -> Value {
     let own = || reference("d0");
     let part = |index| json!({"anyOf": [own(), {"type": "object", "properties": {format!("k{index}"): own()}}]});
     let all: Vec<Value> = (0..count).map(part).collect();
-    rooted([("d0".to_owned(), json!({"allOf": all}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"allOf": all}))])
 }
 
 fn self_in_one_of(count: usize) -> Value {
@@ -135,14 +134,14 @@ fn self_in_one_of(count: usize) -> Value {
         json!({"oneOf": [reference("d0"), object]})
     };
     let all: Vec<Value> = (0..count).map(part).collect();
-    rooted([("d0".to_owned(), json!({"allOf": all}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"allOf": all}))])
 }
 
 /// The same member of an `allOf` over and over.
 fn repeated_all_of(count: usize) -> Value {
     let object = json!({"type": "object", "properties": {"x": {"type": "string"}, "next": reference("d0")}});
     let all: Vec<Value> = (0..count).map(|_| json!({"oneOf": [reference("d0"), object]})).collect();
-    rooted([("d0".to_owned(), json!({"allOf": all}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"allOf": all}))])
 }
 
 /// Unions that would have to be multiplied out.
@@ -163,7 +162,7 @@ fn all_of_closed_unions(count: usize) -> Value {
         json!({"oneOf": [object("a"), object("b"), {"type": "null"}]})
     };
     let all: Vec<Value> = (0..count).map(union).collect();
-    rooted([("d0".to_owned(), json!({"allOf": all}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"allOf": all}))])
 }
 
 /// Definitions that lead to each other in one long ring.
@@ -172,7 +171,7 @@ fn ring(count: usize) -> Value {
         let next = reference(&format!("d{}", (index + 1) % count));
         json!({"type": "object", "properties": {"next": next, "name": {"type": "string"}}, "required": ["name"]})
     };
-    rooted((0..count).map(|index| (format!("d{index}"), member(index))).collect())
+    rooted((0..count).map(|index| (format!("d{index}"), member(index))))
 }
 
 fn two_long_enums(count: usize) -> Value {
@@ -193,7 +192,7 @@ fn tagged_branches(count: usize) -> Value {
         json!({"type": "object", "properties": properties, "required": ["kind"]})
     };
     let branches: Vec<Value> = (0..count).map(branch).collect();
-    rooted([("d0".to_owned(), json!({"oneOf": branches}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"oneOf": branches}))])
 }
 
 /// Branches that only a validator could tell apart.
@@ -215,7 +214,7 @@ fn maps_in_a_union(count: usize) -> Value {
         _ => json!({"type": "array", "items": reference("d0"), "minItems": index}),
     };
     let branches: Vec<Value> = (0..count).map(branch).collect();
-    rooted([("d0".to_owned(), json!({"anyOf": branches}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"anyOf": branches}))])
 }
 
 fn patterns_and_keys(count: usize) -> Value {
@@ -242,14 +241,14 @@ fn conditions(count: usize) -> Value {
     };
     let all: Vec<Value> = (0..count).map(condition).collect();
     let whole = json!({"type": "object", "properties": {"kind": {"type": "integer"}}, "allOf": all});
-    rooted([("d0".to_owned(), whole)].into_iter().collect())
+    rooted([("d0".to_owned(), whole)])
 }
 
 fn exclusions(count: usize) -> Value {
     let all: Vec<Value> =
         (0..count).map(|index| json!({"not": {"anyOf": [reference("d0"), {"const": index}]}})).collect();
     let whole = json!({"type": ["integer", "object"], "properties": {"x": reference("d0")}, "allOf": all});
-    rooted([("d0".to_owned(), whole)].into_iter().collect())
+    rooted([("d0".to_owned(), whole)])
 }
 
 fn nested_objects(count: usize) -> Value {
@@ -269,7 +268,7 @@ fn nested_unions(count: usize) -> Value {
         schema = json!({"oneOf": [schema, object, {"type": "array", "items": reference("d0")}]});
     }
     let wide: Vec<Value> = (0..count.div_ceil(60)).map(|_| schema.clone()).collect();
-    rooted([("d0".to_owned(), json!({"anyOf": wide}))].into_iter().collect())
+    rooted([("d0".to_owned(), json!({"anyOf": wide}))])
 }
 
 /// Objects that each have a property for every other.
@@ -280,7 +279,7 @@ fn complete_graph(count: usize) -> Value {
             others.map(|other| (format!("p{other}"), reference(&format!("d{other}")))).collect();
         json!({"type": "object", "properties": properties})
     };
-    rooted((0..count).map(|own| (format!("d{own}"), object(own))).collect())
+    rooted((0..count).map(|own| (format!("d{own}"), object(own))))
 }
 
 /// Objects that each hold intersections of two others.
@@ -290,7 +289,7 @@ fn mutual_intersections(count: usize) -> Value {
             json!([reference(&format!("d{}", (own + 1) % count)), reference(&format!("d{}", (own * 2 + 1) % count))]);
         json!({"type": "object", "properties": {format!("k{own}"): {"type": "string"}, "next": {"allOf": both}}})
     };
-    rooted((0..count).map(|own| (format!("d{own}"), object(own))).collect())
+    rooted((0..count).map(|own| (format!("d{own}"), object(own))))
 }
 
 fn illegal_keys(count: usize) -> Value {
@@ -317,7 +316,7 @@ fn recursive_tuples(count: usize) -> Value {
         let next = |step: usize| reference(&format!("d{}", (own + step) % count));
         json!({"type": "array", "prefixItems": [next(1), {"anyOf": [next(2), {"type": "null"}]}, {"type": "integer"}]})
     };
-    rooted((0..count).map(|own| (format!("d{own}"), tuple(own))).collect())
+    rooted((0..count).map(|own| (format!("d{own}"), tuple(own))))
 }
 
 fn dynamic_references(count: usize) -> Value {
@@ -327,5 +326,5 @@ fn dynamic_references(count: usize) -> Value {
             {"type": "object", "properties": {"x": {"$dynamicRef": format!("#a{}", (index * 2) % count)}}},
         ]})
     };
-    rooted((0..count).map(|index| (format!("d{index}"), member(index))).collect())
+    rooted((0..count).map(|index| (format!("d{index}"), member(index))))
 }
