@@ -31,7 +31,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.depth += 1;
         let around = self.here;
         self.here = self.graph[id].place.or(around);
-        let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0 || !self.work.spend(self.graph[id].weight());
+        let exhausted = self.depth > MAX_DEPTH || self.steps_left == 0 || !self.work.spend(1);
         let lowered = if exhausted && !self.graph[id].is_any() {
             let code = self.demand_code(Demand::MaxDepth);
             self.as_text(id, &code, "nested too deeply")
