@@ -33,13 +33,15 @@
 //! Not here: sending anything, reading files, or knowing which model wrote the text.
 
 mod assert;
+mod budget;
 mod calls;
+mod choices;
 mod coerce;
 mod fold;
 mod judge;
 mod keyword;
-mod metered;
 mod options;
+mod paths;
 mod read;
 mod readings;
 mod repair;
@@ -59,4 +61,4 @@ pub use repair::{CostClass, Repair, RepairKind};
 pub use salvage::{Salvaged, salvage};
 pub use schema::{Schema, SchemaError};
 pub use stream::{Event, OpenText, Stream};
-pub use validate::{Fault, feedback, validate};
+pub use validate::{Fault, TOO_COSTLY, feedback, validate};

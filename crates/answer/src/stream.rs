@@ -49,6 +49,9 @@ enum State {
     TooDeep,
 }
 
+/// Bytes that the places of the events of one call may take.
+const MAX_PLACE_BYTES: usize = 16 << 20;
+
 /// Whether a text that is not complete is part of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenText {
@@ -279,19 +282,26 @@ impl Stream {
         Some((parser, id))
     }
 
-    /// What changed since this was last asked, in order: texts that went on, and values that were completed.
+    /// What changed since this was last asked, in order: texts that went on, and values that were completed. Where the places of all that
+    /// changed would take more than 16 MB, the next call has the rest.
     pub fn events(&mut self) -> Vec<Event> {
         self.sure = self.sure || !self.is_doubtful();
         let Some(parser) = self.parser.as_ref().filter(|_| self.sure) else { return Vec::new() };
         let mut events = Vec::new();
+        let mut place_bytes = 0;
         for id in parser.completed.get(self.told..).unwrap_or_default() {
+            if place_bytes > MAX_PLACE_BYTES {
+                return events;
+            }
             let value = match parser.tree.kind(*id) {
                 Kind::List(_) | Kind::Object(_) => None,
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => Some(parser.tree.value(*id)),
             };
-            events.push(Event::Completed { at: parser.tree.pointer_near(*id, &mut self.above), value });
+            let at = parser.tree.pointer_near(*id, &mut self.above);
+            place_bytes += at.len();
+            events.push(Event::Completed { at, value });
+            self.told += 1;
         }
-        self.told = parser.completed.len();
         if let Some((parent, key, text)) = parser.open_text() {
             let start = parser.open_start();
             let known = if self.told_text.0 == start { self.told_text.1 } else { 0 };

@@ -14,7 +14,7 @@ use crate::repair::RepairKind;
 use crate::tree::{Id, Kind, Notation, Tree};
 
 /// How many values are looked at.
-const MAX_CANDIDATES: usize = 64;
+pub(crate) const MAX_CANDIDATES: usize = 64;
 
 /// Tags around a model's thinking.
 pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
@@ -160,7 +160,9 @@ impl Finder<'_> {
     }
 
     fn try_at(&mut self, place: usize, fence: Whence) -> Option<Candidate> {
-        let block = self.found.thinking.iter().find(|block| block.contains(&place)).cloned();
+        // Blocks follow each other, the last ones behind the place.
+        let next = self.found.thinking.partition_point(|block| block.end <= place);
+        let block = self.found.thinking.get(next).filter(|block| block.contains(&place)).cloned();
         let whence = if block.is_some() { Whence::Draft } else { fence };
         let limit = block.map_or(self.text.len(), |block| block.end);
         let text = self.text.get(..limit)?;
