@@ -2,8 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, read_with, salvage};
+use std::process::Command;
+
+use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, Verdict, read_with, salvage};
 use serde_json::{Value, json};
+
+use crate::families::{FAMILIES, Family};
 
 /// Texts of about a length, each of a kind that costs some reader dearly.
 fn hostile(length: usize) -> Vec<(&'static str, String)> {
@@ -105,5 +109,77 @@ fn hostile_streams_are_read_in_linear_time() {
         let value: Option<Value> = stream.value(OpenText::Show);
         drop(value);
         assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+    }
+}
+
+/// The steps that a family takes at a size, and whether they were enough.
+fn steps(family: &Family, size: usize) -> (u64, bool) {
+    let (schema, text) = family.1(size);
+    let schema = Schema::new(&schema).expect("a schema");
+    let answer = read_with(&text, Some(&schema), &ReadOptions::default());
+    (answer.steps, answer.verdict != Verdict::TooCostly)
+}
+
+#[test]
+fn the_steps_of_every_family_are_bounded() {
+    for family in FAMILIES {
+        let (small, _) = steps(family, 10_000);
+        let (large, is_judged) = steps(family, 40_000);
+        // Where schema and text both grow, the product is bounded by the budget; alone, each grows the steps by as much.
+        let limit = 8_000_000 + 100 * 40_000;
+        assert!(large <= limit, "{}: {small} then {large}", family.0);
+        assert!(!is_judged || large <= 17 * small.max(2_000), "{}: {small} then {large}", family.0);
+    }
+}
+
+#[test]
+fn doubling_schemas_are_judged_and_not_cut_off() {
+    let doubling = FAMILIES.iter().filter(|family| family.0.contains("twice") || family.0.contains("recurs"));
+    for family in doubling {
+        let (small, first) = steps(family, 25_000);
+        let (large, second) = steps(family, 50_000);
+        assert!(first && second && large < 3 * small.max(2_000), "{}: {small} then {large}", family.0);
+    }
+}
+
+#[test]
+fn a_spent_budget_is_never_a_valid_value() {
+    let schema = Schema::new(&json!({"type": "array", "items": {"type": "integer"}})).expect("a schema");
+    for text in ["[1, 2, 3]", "['1', '2', 3]", "Sure: [1, 2, 3]"] {
+        let whole = read_with(text, Some(&schema), &ReadOptions::default());
+        assert_eq!(whole.verdict, Verdict::Valid);
+        for steps in 0..whole.steps {
+            let options = ReadOptions::default().with_max_steps(steps);
+            assert_eq!(read_with(text, Some(&schema), &options).verdict, Verdict::TooCostly, "{text} in {steps} steps");
+        }
+    }
+}
+
+/// The name of the family whose memory is measured in a process of its own.
+const MEASURED: &str = "POLYWIRE_MEASURED_FAMILY";
+
+/// Does nothing unless [`no_family_takes_much_memory`] starts it.
+#[test]
+fn one_family_for_its_memory() {
+    let Some(name) = std::env::var_os(MEASURED) else { return };
+    let family = FAMILIES.iter().find(|family| family.0 == name).expect("a family");
+    steps(family, 100_000);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default());
+}
+
+#[test]
+fn no_family_takes_much_memory() {
+    let program = std::env::current_exe().expect("this program");
+    for (name, _) in FAMILIES {
+        let mut run = Command::new(&program);
+        run.args(["--exact", "hostile::one_family_for_its_memory", "--nocapture"]).env(MEASURED, name);
+        let output = run.output().expect("a run");
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("VmHWM:"));
+        let kilobytes: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        // Only Linux says how much it was.
+        assert!(kilobytes.is_none_or(|kilobytes| kilobytes < 300 * 1024), "{name}: {kilobytes:?} kB");
     }
 }
