@@ -160,7 +160,7 @@ impl Choices {
         };
         let mut found: Vec<&Choice> = Vec::new();
         for near in index.near.iter().filter(may_be_close) {
-            budget.spend(1 + length / 2)?;
+            budget.spend(2 + length * 2)?;
             if distance(&near.folded, folded, limit).is_some() {
                 found.extend(self.all.get(near.choice));
             }

@@ -37,20 +37,23 @@ pub(crate) struct Repairs {
 
 impl Repairs {
     pub(crate) fn push(&mut self, kind: RepairKind, at: &str, span: Option<&Range<usize>>) {
-        let is_full = self.list.len() >= MAX_REPAIRS || self.place_bytes.saturating_add(at.len()) > MAX_PLACE_BYTES;
-        match (is_full, kind) {
-            (true, RepairKind::Truncated) => self.list.push(Repair::new(kind, "", span.cloned())),
-            (true, _) => {}
-            (false, _) => {
-                self.place_bytes += at.len();
-                self.list.push(Repair::new(kind, at, span.cloned()));
-            }
+        self.push_with(kind, || at.to_owned(), span);
+    }
+
+    /// Adds a repair whose place is written out only if it is listed.
+    pub(crate) fn push_with(&mut self, kind: RepairKind, at: impl FnOnce() -> String, span: Option<&Range<usize>>) {
+        if self.list.len() < MAX_REPAIRS && self.place_bytes < MAX_PLACE_BYTES {
+            let at = at();
+            self.place_bytes += at.len();
+            self.list.push(Repair::new(kind, at, span.cloned()));
+        } else if kind == RepairKind::Truncated {
+            self.list.push(Repair::new(kind, "", span.cloned()));
         }
     }
 
     pub(crate) fn extend(&mut self, repairs: impl IntoIterator<Item = Repair>) {
         for repair in repairs {
-            self.push(repair.kind, &repair.at, repair.span.as_ref());
+            self.push_with(repair.kind, || repair.at, repair.span.as_ref());
         }
     }
 

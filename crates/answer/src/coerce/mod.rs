@@ -64,8 +64,8 @@ pub(crate) enum Stage {
 /// How deep values are coerced; what is deeper stays as it is.
 const MAX_DEPTH: usize = 96;
 /// Bytes that all plans may take, and more for each byte of the text.
-const PLAN_BYTES: usize = 36 << 20;
-const PLAN_BYTES_PER_BYTE: usize = 10;
+const PLAN_BYTES: usize = 20 << 20;
+const PLAN_BYTES_PER_BYTE: usize = 6;
 /// About what an entry of the map takes, and what the plan itself does.
 const ENTRY_BYTES: usize = 32;
 const PLAN_SIZE: usize = size_of::<Plan>() + 16;

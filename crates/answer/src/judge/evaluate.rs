@@ -293,7 +293,7 @@ impl Members {
         if !self.patterns.is_empty() {
             let name = Value::String(key.to_owned());
             for (pattern, id) in &self.patterns {
-                if pattern.accepts(&name, budget)? {
+                if pattern.matches(&name, budget)? {
                     is_known = true;
                     visit(*id);
                 }

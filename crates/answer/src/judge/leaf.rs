@@ -23,6 +23,9 @@ const FEW: usize = 16;
 /// How often one pattern may step back on one text. The work of patterns that step back is charged as if they always did.
 const MAX_BACKTRACKS: usize = 100_000;
 const BACKTRACK_STEPS: usize = 2_000;
+/// What one call of the crate costs, and what trying a pattern on a key costs besides.
+const LEAF_STEPS: usize = 3;
+const MATCH_STEPS: usize = 5;
 /// Bytes for compiled patterns: of one, and of all patterns of a schema.
 const MAX_PATTERN_BYTES: usize = 10 << 20;
 const MAX_PATTERNS_BYTES: usize = 32 << 20;
@@ -148,6 +151,12 @@ impl Leaf {
         Ok(self.lists(value) && !(self.is_unique && has_twins(value)))
     }
 
+    /// Whether a key matches the pattern that the leaf is made of.
+    pub(super) fn matches(&self, key: &Value, budget: &Budget) -> Result<bool, Exhausted> {
+        budget.spend(MATCH_STEPS)?;
+        self.accepts(key, budget)
+    }
+
     /// What is wrong with a value, by the crate's own words.
     pub(super) fn errors<'v>(
         &'v self,
@@ -160,17 +169,16 @@ impl Leaf {
     }
 
     fn charge(&self, value: &Value, budget: &Budget) -> Result<(), Exhausted> {
-        match value {
-            Value::String(text) if self.reading == Reading::Backtracking => {
-                budget.spend(BACKTRACK_STEPS + text.len() / 16)
-            }
-            Value::String(text) if self.reading == Reading::Once => budget.spend(1 + text.len() / 64),
-            Value::Array(items) if self.is_unique || self.listed.is_some() => budget.spend(1 + items.len()),
-            Value::Object(members) if self.listed.is_some() => budget.spend(1 + members.len()),
+        let steps = match value {
+            Value::String(text) if self.reading == Reading::Backtracking => BACKTRACK_STEPS + text.len() / 16,
+            Value::String(text) if self.reading == Reading::Once => text.len() / 64,
+            Value::Array(items) if self.is_unique || self.listed.is_some() => items.len(),
+            Value::Object(members) if self.listed.is_some() => members.len(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                budget.spend(1)
+                0
             }
-        }
+        };
+        budget.spend(LEAF_STEPS + steps)
     }
 
     fn lists(&self, value: &Value) -> bool {

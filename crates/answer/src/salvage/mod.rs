@@ -137,12 +137,12 @@ pub(crate) fn repairs_of(mended: &Mended) -> Vec<Repair> {
 pub(crate) fn repairs_in(tree: &Tree, noted: &[Noted]) -> Vec<Repair> {
     let mut repairs = Repairs::default();
     for noted in noted {
-        let at = noted.node.map(|node| tree.pointer(node)).unwrap_or_default();
-        repairs.push(noted.kind, &at, Some(&noted.span));
+        let at = || noted.node.map(|node| tree.pointer(node)).unwrap_or_default();
+        repairs.push_with(noted.kind, at, Some(&noted.span));
     }
     for node in tree.repeated(MAX_REPAIRS) {
         let span = tree.get(node).map(|node| &node.span);
-        repairs.push(RepairKind::DuplicateKey, &tree.pointer(node), span);
+        repairs.push_with(RepairKind::DuplicateKey, || tree.pointer(node), span);
     }
     repairs.into_list()
 }

@@ -1,11 +1,10 @@
-//! Inputs that make readers crash or crawl: everything ends, and twice the input takes about twice the time.
-
-use std::time::{Duration, Instant};
+//! Inputs that make readers crash or crawl: everything ends, within its steps and its memory. How long it takes is printed by
+//! `benches/growth.rs`.
 
 use std::process::Command;
 
 use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, Verdict, read_with, salvage};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::families::{FAMILIES, Family};
 
@@ -51,37 +50,19 @@ fn hostile(length: usize) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// The best of three runs: others use the machine, too.
-fn time(work: impl Fn()) -> Duration {
-    let run = |_| {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    (0..3).map(run).min().unwrap_or_default()
-}
-
 #[test]
-fn hostile_texts_are_read_in_linear_time() {
+fn hostile_texts_are_read_within_their_steps() {
     let schema = json!({"$ref": "#/$defs/Any", "$defs": {"Any": {"anyOf": [
         {"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/Any"}},
         {"type": "object", "additionalProperties": {"$ref": "#/$defs/Any"}}
     ]}}});
     let schema = Schema::new(&schema).expect("a schema");
-    for (small, large) in hostile(4_000).into_iter().zip(hostile(32_000)) {
-        let read = |text: &str| {
-            salvage(text, &Options::default());
-            salvage(text, &Options::partial());
-            read_with(text, Some(&schema), &ReadOptions::default());
-        };
-        let slow = time(|| read(&large.1));
-        // Eight times the text takes about eight times the time, more when caches overflow; quadratic would be 64 times.
-        if slow > Duration::from_millis(100) {
-            let quick = time(|| read(&small.1)).max(Duration::from_millis(1));
-            let ratio = slow.as_secs_f64() / quick.as_secs_f64();
-            let start: String = large.1.chars().take(30).collect();
-            assert!(ratio < 30.0, "{} {start:?}: {quick:?} then {slow:?}", large.0);
-        }
+    for (name, text) in hostile(32_000) {
+        salvage(&text, &Options::default());
+        salvage(&text, &Options::partial());
+        let answer = read_with(&text, Some(&schema), &ReadOptions::default());
+        let start: String = text.chars().take(30).collect();
+        assert!(answer.steps <= 60 * 32_000, "{name} {start:?}: {} steps", answer.steps);
     }
 }
 
@@ -98,17 +79,14 @@ fn depth_and_length_overflow_nothing() {
 }
 
 #[test]
-fn hostile_streams_are_read_in_linear_time() {
-    for (name, text) in hostile(40_000) {
-        let start = Instant::now();
+fn hostile_streams_are_read_to_their_end() {
+    for (_, text) in hostile(20_000) {
         let mut stream = Stream::new();
-        for chunk in text.as_bytes().chunks(64) {
+        for chunk in text.as_bytes().chunks(1) {
             stream.push(&String::from_utf8_lossy(chunk));
             stream.events();
         }
-        let value: Option<Value> = stream.value(OpenText::Show);
-        drop(value);
-        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+        drop(stream.value(OpenText::Show));
     }
 }
 
