@@ -31,6 +31,7 @@ pub struct Stream {
     state: State,
     /// What is read is no bracket in a sentence.
     sure: bool,
+    prose: Prose,
     /// How many completed nodes were told.
     told: usize,
     /// How much of the open text was told, and where it starts.
@@ -47,6 +48,13 @@ enum State {
     Reading,
     Done,
     TooDeep,
+}
+
+/// Whether words stand before what is read. They stay there, so they are looked for once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prose {
+    None,
+    Before,
 }
 
 /// Bytes that the places of the events of one call may take.
@@ -102,6 +110,7 @@ impl Stream {
             place: 0,
             state: State::Searching,
             sure: false,
+            prose: Prose::None,
             told: 0,
             told_text: (0, 0),
             above: None,
@@ -175,8 +184,7 @@ impl Stream {
         const FEW: usize = 16;
         let Some(parser) = &self.parser else { return false };
         let few = parser.root.is_some_and(|root| parser.tree.count(root) <= FEW);
-        let prose = || self.text.get(..self.place).is_some_and(|before| !before.trim().is_empty());
-        few && is_bracket_in_prose(parser, prose())
+        few && is_bracket_in_prose(parser, self.prose == Prose::Before)
     }
 
     /// Looks for the start of the value; says whether something was found.
@@ -189,6 +197,10 @@ impl Stream {
         self.place += offset;
         let here = self.text.get(self.place..).unwrap_or_default();
         if !here.starts_with('<') {
+            if self.text.get(..self.place).is_some_and(|before| self.prose == Prose::None && !before.trim().is_empty())
+            {
+                self.prose = Prose::Before;
+            }
             self.parser = Some(Parser::new(self.place, Place::Top));
             self.state = State::Reading;
             return true;

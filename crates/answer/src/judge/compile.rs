@@ -21,12 +21,33 @@ const UNNAMED: &str = "json-schema:///";
 /// Nodes beyond those of the document: only dynamic references need any, one for each scope that leads to a subschema.
 const SCOPED_NODES: usize = 10_000;
 
+/// How deep a schema may be nested: its meta-schema is judged by recursion.
+const MAX_DEPTH: usize = 512;
+
 /// Compiles a schema that its meta-schema accepts.
 pub(super) fn compile(document: &Value, formats: Formats) -> Result<Graph, SchemaError> {
+    if depth_exceeds(document, MAX_DEPTH) {
+        return Err(SchemaError::new(format!("the schema is nested more than {MAX_DEPTH} levels deep")));
+    }
     let draft = Draft::default().detect(document);
     validate_by_meta_schema(document, draft).map_err(|error| SchemaError::of(&error))?;
     let compiled = compile_valid(document, draft, formats);
     compiled.map_err(|error| SchemaError::of(&error))
+}
+
+fn depth_exceeds(document: &Value, limit: usize) -> bool {
+    let mut open = vec![(document, 0)];
+    while let Some((value, depth)) = open.pop() {
+        if depth > limit {
+            return true;
+        }
+        match value {
+            Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
 }
 
 fn validate_by_meta_schema(document: &Value, draft: Draft) -> Result<(), ValidationError<'_>> {

@@ -106,6 +106,7 @@ pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
         text,
         options,
         found: Found { thinking: thinking(text), ..Found::default() },
+        first_word: text.len() - text.trim_start().len(),
         budget: text.len() * 8 + 4096,
         strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
     };
@@ -117,6 +118,8 @@ struct Finder<'t> {
     text: &'t str,
     options: &'t Options,
     found: Found,
+    /// Where the text begins that is no white space.
+    first_word: usize,
     /// Bytes that may still be read. A bound keeps the whole search linear.
     budget: usize,
     strict_budget: usize,
@@ -210,7 +213,7 @@ impl Finder<'_> {
         self.budget = self.budget.saturating_sub(end - place);
         let root = parser.root?;
         let mended = Mended { tree: parser.tree, root, noted: parser.noted };
-        let in_prose = text.get(..place).is_some_and(|before| !before.trim().is_empty()) && whence != Whence::Fence;
+        let in_prose = self.first_word < place && whence != Whence::Fence;
         if is_junk(&mended.tree, root, &mended.noted, in_prose) {
             return None;
         }

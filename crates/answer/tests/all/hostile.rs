@@ -121,6 +121,15 @@ fn doubling_schemas_are_judged_and_not_cut_off() {
 }
 
 #[test]
+fn deep_schemas_are_judged_or_refused_by_name() {
+    let nested = |depth: usize| (0..depth).fold(json!({"type": "integer"}), |inner, _| json!({"allOf": [inner]}));
+    let schema = Schema::new(&nested(200)).expect("a schema");
+    assert_eq!(read_with("1", Some(&schema), &ReadOptions::default()).verdict, Verdict::Valid);
+    let refused = Schema::new(&nested(1_000)).expect_err("a refusal");
+    assert_eq!(refused.to_string(), "the schema is nested more than 512 levels deep");
+}
+
+#[test]
 fn a_spent_budget_is_never_a_valid_value() {
     let schema = Schema::new(&json!({"type": "array", "items": {"type": "integer"}})).expect("a schema");
     for text in ["[1, 2, 3]", "['1', '2', 3]", "Sure: [1, 2, 3]"] {
