@@ -110,7 +110,7 @@ impl Coercer<'_> {
         let own = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
         let spelled = wanted.names.and_then(|names| self.spelled(own, names)).filter(|name| name != own);
         // A budget that is spent ends the reading: the shape found then does not matter.
-        let _ = self.budget.spend(1 + wanted.pattern_count() * 4);
+        let _ = self.budget.spend(1 + wanted.pattern_count() * 10);
         let shape = wanted.pattern(spelled.as_deref().unwrap_or(own));
         let (key, repair) = match spelled {
             Some(name) => (Key::Named(name.into()), Some(RepairKind::KeySpelling)),

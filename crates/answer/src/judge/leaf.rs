@@ -25,7 +25,7 @@ const MAX_BACKTRACKS: usize = 100_000;
 const BACKTRACK_STEPS: usize = 2_000;
 /// What one call of the crate costs, and what trying a pattern on a key costs besides.
 const LEAF_STEPS: usize = 3;
-const MATCH_STEPS: usize = 5;
+const MATCH_STEPS: usize = 20;
 /// Bytes for compiled patterns: of one, and of all patterns of a schema.
 const MAX_PATTERN_BYTES: usize = 10 << 20;
 const MAX_PATTERNS_BYTES: usize = 32 << 20;
