@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use polywire::answer::{Answer, Options, ReadOptions, Repair, Schema, Verdict as Judged, read_with};
+use polywire::answer::{Answer, Options, ReadOptions, Repair, Schema, TOO_COSTLY, Verdict as Judged, read_with};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ Examples:
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
 The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
 Where the text ended before the value did, `truncated` is true: the value may be valid and still not be what was meant.
+Where checking the schema would take too long, `verdict` is `too_costly`: the value is then not valid, and not known to be invalid.
 
 Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
 
@@ -86,12 +87,13 @@ impl Parse {
         let errors = match &answer.verdict {
             Judged::Valid => json!([]),
             Judged::Invalid(faults) => json!(faults),
+            Judged::TooCostly => json!([{"at": "", "detail": TOO_COSTLY}]),
             Judged::NoValue => json!([{"at": "", "detail": "there is no value in the text"}]),
         };
         let mut report = json!({
             "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
         });
-        say_truncated(&answer, &mut report);
+        add_warnings(&answer, &mut report);
         if let (false, Some(draft), Some(members)) = (valid, answer.value, report.as_object_mut()) {
             members.insert("draft".to_owned(), draft);
         }
@@ -111,15 +113,20 @@ impl Parse {
         let value = answer.valid();
         let mut report =
             json!({"id": line.id, "value": value, "repairs": repairs(&answer.repairs), "valid": value.is_some()});
-        say_truncated(&answer, &mut report);
+        add_warnings(&answer, &mut report);
         report
     }
 }
 
-/// Nothing that acts should act on what was cut, valid or not: it must be seen without a look at the repairs.
-fn say_truncated(answer: &Answer, report: &mut Value) {
-    if let (true, Some(members)) = (answer.is_truncated(), report.as_object_mut()) {
+/// Adds what must be seen without a look at the repairs and errors: that the text was cut, valid or not, and that the value could
+/// not be judged, which is not the same as being invalid.
+fn add_warnings(answer: &Answer, report: &mut Value) {
+    let Some(members) = report.as_object_mut() else { return };
+    if answer.is_truncated() {
         members.insert("truncated".to_owned(), json!(true));
+    }
+    if answer.verdict == Judged::TooCostly {
+        members.insert("verdict".to_owned(), json!("too_costly"));
     }
 }
 
@@ -162,5 +169,15 @@ mod tests {
         let value = json!({"path": "/tmp/x"});
         assert_eq!(line("{\"path\": \"/tmp/x\", \"cont"), (value.clone(), json!(true), Some(json!(true))));
         assert_eq!(line("{\"path\": \"/tmp/x\"}"), (value, json!(true), None));
+    }
+
+    #[test]
+    fn a_line_says_that_its_value_could_not_be_judged() {
+        let parse =
+            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true } } };
+        let schema = json!({"type": "string", "pattern": "^(a|a)*(?=b)$"});
+        let line = Line { id: json!(1), input: format!("\"{}\"", "a".repeat(60)), schema, kind: String::new() };
+        let answer = parse.answer_line(&line, None);
+        assert_eq!((&answer["valid"], &answer["verdict"]), (&json!(false), &json!("too_costly")));
     }
 }

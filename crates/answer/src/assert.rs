@@ -6,55 +6,56 @@
 use regex::Regex;
 use serde_json::Value;
 
-use crate::shape::{Others, ShapeId, Shapes};
-use crate::tree::push_step;
-use crate::validate::Fault;
+use crate::budget::{Budget, Exhausted};
+use crate::paths::{Paths, Step};
+use crate::shape::{Others, Shape, ShapeId, Shapes};
+use crate::validate::{Fault, MAX_FAULTS, bytes_up_to};
 
 /// How deep values and expressions may be nested.
 const MAX_DEPTH: usize = 64;
 
 /// The assertions that a value breaks.
-pub(crate) fn broken(value: &Value, shapes: &Shapes) -> Vec<Fault> {
+pub(crate) fn broken(value: &Value, shapes: &Shapes, budget: &Budget) -> Result<Vec<Fault>, Exhausted> {
     let mut faults = Vec::new();
-    if shapes.assertions > 0 {
-        let mut open = vec![(String::new(), value, shapes.root, 0)];
-        while let Some((at, value, id, depth)) = open.pop() {
-            let Some(shape) = shapes.get(id).filter(|_| depth < MAX_DEPTH) else { continue };
-            for assertion in &shape.asserts {
-                if holds(assertion, value) == Some(false) {
-                    faults.push(Fault::assertion(at.clone(), assertion, value));
-                }
-            }
-            for child in children(value, id, shapes) {
-                let (step, child, shape) = child;
-                let mut inner = format!("{at}/");
-                push_step(&mut inner, &step);
-                open.push((inner, child, shape, depth + 1));
+    if shapes.assertions == 0 {
+        return Ok(faults);
+    }
+    let mut paths = Paths::default();
+    let mut open = vec![(Paths::WHOLE, value, shapes.root, 0)];
+    while let Some((at, value, id, depth)) = open.pop().filter(|_| faults.len() < MAX_FAULTS) {
+        budget.spend(1)?;
+        let Some(shape) = shapes.get(id).filter(|_| depth < MAX_DEPTH) else { continue };
+        for assertion in &shape.asserts {
+            // An expression copies the parts of the value that it compares.
+            budget.spend(assertion.len() + bytes_up_to(value, usize::MAX) / 16)?;
+            if holds(assertion, value) == Some(false) {
+                faults.push(Fault::assertion(paths.pointer(at), assertion, value));
             }
         }
+        for (step, child, shape) in children(value, shape) {
+            open.push((paths.step(at, step), child, shape, depth + 1));
+        }
     }
-    faults
+    Ok(faults)
 }
 
-fn children<'v>(value: &'v Value, id: ShapeId, shapes: &Shapes) -> Vec<(String, &'v Value, ShapeId)> {
-    let Some(shape) = shapes.get(id) else { return Vec::new() };
+fn children<'v>(value: &'v Value, shape: &Shape) -> Vec<(Step<'v>, &'v Value, ShapeId)> {
     match value {
         Value::Array(items) => {
             let listed = items
                 .iter()
                 .enumerate()
-                .filter_map(|(index, item)| Some((index.to_string(), item, shape.item(index)?)));
+                .filter_map(|(index, item)| Some((Step::Index(index), item, shape.item(index)?)));
             listed.collect()
         }
         Value::Object(members) => {
             let of = |key: &str| {
-                let field = shape.fields.iter().find(|field| field.name == key).map(|field| field.shape);
-                field.or(match shape.others {
+                shape.named(key).map(|field| field.shape).or(match shape.others {
                     Others::Shaped(shape) => Some(shape),
                     Others::Any | Others::Refused => None,
                 })
             };
-            members.iter().filter_map(|(key, member)| Some((key.clone(), member, of(key)?))).collect()
+            members.iter().filter_map(|(key, member)| Some((Step::Key(key), member, of(key)?))).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }

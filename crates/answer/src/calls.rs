@@ -7,11 +7,11 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::options::Options;
+use crate::paths::{Paths, Step};
 use crate::repair::{Repair, RepairKind};
 use crate::salvage::{Trial, Whence, content, find, salvage};
 use crate::tags::{Tagged, tagged};
-use crate::tree::push_step;
-use crate::validate::Fault;
+use crate::validate::{Fault, MAX_FAULTS};
 
 /// What stands before the arguments of a call, with the name of the tool and the id of the call. One row a notation.
 const BEFORE_ARGUMENTS: &[&str] = &[
@@ -199,30 +199,39 @@ fn as_call(value: &Value) -> Option<Call> {
 /// Texts that are the tags of a call and not its arguments: the model or its parser lost its place.
 pub(crate) fn leaked_markup(value: &Value) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut open = vec![(String::new(), value)];
-    while let Some((at, value)) = open.pop() {
+    let mut paths = Paths::default();
+    let mut open = vec![(Paths::WHOLE, value)];
+    while let Some((at, value)) = open.pop().filter(|_| faults.len() < MAX_FAULTS) {
         match value {
             Value::String(text) if is_markup(text) => faults.push(Fault {
-                at,
+                at: paths.pointer(at),
                 keyword: "markup".to_owned(),
                 expected: Value::Null,
                 got: text.chars().take(200).collect(),
                 detail: "the text is tool-call markup, not a value".to_owned(),
             }),
             Value::Array(items) => {
-                open.extend(items.iter().enumerate().map(|(index, item)| (format!("{at}/{index}"), item)));
+                for (index, item) in items.iter().enumerate().filter(|(_, item)| may_hold_text(item)) {
+                    open.push((paths.step(at, Step::Index(index)), item));
+                }
             }
             Value::Object(members) => {
-                open.extend(members.iter().map(|(key, member)| {
-                    let mut inner = format!("{at}/");
-                    push_step(&mut inner, key);
-                    (inner, member)
-                }));
+                for (key, member) in members.iter().filter(|(_, member)| may_hold_text(member)) {
+                    open.push((paths.step(at, Step::Key(key)), member));
+                }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
     faults
+}
+
+fn may_hold_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_markup(text),
+        Value::Array(_) | Value::Object(_) => true,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn is_markup(text: &str) -> bool {

@@ -27,19 +27,22 @@
 //! | [`validate`] | a value and a schema | faults, and [`feedback`] for the model |
 //! | [`read`], [`read_typed`] | a text and a schema | all of that |
 //!
-//! Reading takes time linear in the text, whatever the text; depth is bounded ([`Options::max_depth`]); nothing panics. The
-//! choices on which readers of broken JSON disagree are [`Options`].
+//! Reading takes time linear in the text, whatever the text; depth is bounded ([`Options::max_depth`]); nothing panics. Work is
+//! counted, and a value that is too costly to judge is [`Verdict::TooCostly`] ([`ReadOptions::max_steps`]). The choices on which
+//! readers of broken JSON disagree are [`Options`].
 //!
 //! Not here: sending anything, reading files, or knowing which model wrote the text.
 
 mod assert;
+mod budget;
 mod calls;
+mod choices;
 mod coerce;
 mod fold;
 mod judge;
 mod keyword;
-mod metered;
 mod options;
+mod paths;
 mod read;
 mod readings;
 mod repair;
@@ -59,4 +62,4 @@ pub use repair::{CostClass, Repair, RepairKind};
 pub use salvage::{Salvaged, salvage};
 pub use schema::{Schema, SchemaError};
 pub use stream::{Event, OpenText, Stream};
-pub use validate::{Fault, feedback, validate};
+pub use validate::{Fault, TOO_COSTLY, feedback, validate};

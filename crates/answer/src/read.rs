@@ -6,15 +6,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::assert::broken;
+use crate::budget::{Budget, Exhausted};
 use crate::calls;
 use crate::coerce::{CoerceOptions, Coercer, Stage};
 use crate::options::Options;
-use crate::readings::Page;
+use crate::readings::{Page, Reading};
 use crate::repair::{Repair, RepairKind};
 use crate::salvage::{Whole, read_strict, salvage};
 use crate::schema::{Schema, SchemaError};
 use crate::tree::Tree;
-use crate::validate::{Fault, faults};
+use crate::validate::{Fault, TOO_COSTLY, bytes_up_to, verdict};
 
 /// What a text came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Answer {
     pub repairs: Vec<Repair>,
     /// Whether the value is what the schema wants.
     pub verdict: Verdict,
+    /// The steps that it took to find that out; the budget is [`ReadOptions::max_steps`].
+    pub steps: u64,
 }
 
 /// Whether a value is what the schema wants.
@@ -35,8 +38,21 @@ pub enum Verdict {
     Valid,
     /// It is not, and why.
     Invalid(Vec<Fault>),
+    /// The step budget ran out before it was known: the value must not be taken for valid.
+    TooCostly,
     /// There is no value in the text.
     NoValue,
+}
+
+impl Verdict {
+    /// What is wrong. A value that is too costly to judge has one fault, without a place.
+    pub fn into_faults(self) -> Vec<Fault> {
+        match self {
+            Self::Valid | Self::NoValue => Vec::new(),
+            Self::Invalid(faults) => faults,
+            Self::TooCostly => vec![Fault::too_costly()],
+        }
+    }
 }
 
 impl Answer {
@@ -51,15 +67,32 @@ impl Answer {
     }
 
     fn nothing() -> Self {
-        Self { value: None, repairs: Vec::new(), verdict: Verdict::NoValue }
+        Self { value: None, repairs: Vec::new(), verdict: Verdict::NoValue, steps: 0 }
     }
 
-    fn judged(value: Value, repairs: Vec<Repair>, schema: &Schema) -> Self {
-        let mut found = faults(&value, schema);
-        found.extend(calls::leaked_markup(&value));
-        found.extend(broken(&value, &schema.shapes));
-        let verdict = if found.is_empty() { Verdict::Valid } else { Verdict::Invalid(found) };
-        Self { value: Some(value), repairs, verdict }
+    fn judged(value: Value, repairs: Vec<Repair>, schema: &Schema, budget: &Budget) -> Self {
+        let verdict = verdict(&value, schema, budget);
+        Self::checked(value, repairs, verdict, schema, budget)
+    }
+
+    /// What the schema says and what it cannot say.
+    fn checked(value: Value, repairs: Vec<Repair>, verdict: Verdict, schema: &Schema, budget: &Budget) -> Self {
+        let found = match verdict {
+            Verdict::Valid | Verdict::NoValue => Some(Vec::new()),
+            Verdict::Invalid(faults) => Some(faults),
+            Verdict::TooCostly => None,
+        };
+        let broken = found.and_then(|mut found| {
+            found.extend(calls::leaked_markup(&value));
+            found.extend(broken(&value, &schema.shapes, budget).ok()?);
+            Some(found)
+        });
+        let verdict = match broken {
+            Some(found) if found.is_empty() => Verdict::Valid,
+            Some(found) => Verdict::Invalid(found),
+            None => Verdict::TooCostly,
+        };
+        Self { value: Some(value), repairs, verdict, steps: 0 }
     }
 }
 
@@ -71,6 +104,9 @@ pub struct ReadOptions {
     pub salvage: Options,
     /// How to coerce.
     pub coerce: CoerceOptions,
+    /// How many steps salvage, coercion and validation may take together; by default about eight million and a hundred for each
+    /// byte of the text. A text that needs more is [`Verdict::TooCostly`].
+    pub max_steps: Option<u64>,
 }
 
 impl ReadOptions {
@@ -86,6 +122,28 @@ impl ReadOptions {
     pub fn with_coerce(mut self, options: CoerceOptions) -> Self {
         self.coerce = options;
         self
+    }
+
+    /// Sets how many steps salvage, coercion and validation may take together.
+    ///
+    /// ```
+    /// use polywire_answer::{ReadOptions, Schema, Verdict, read_with};
+    /// use serde_json::json;
+    ///
+    /// let schema = Schema::new(&json!({"type": "array", "items": {"type": "integer"}})).unwrap();
+    /// let answer = read_with("[1, 2, 3, 4]", Some(&schema), &ReadOptions::default());
+    /// assert_eq!(answer.verdict, Verdict::Valid);
+    /// let few = ReadOptions::default().with_max_steps(answer.steps - 1);
+    /// assert_eq!(read_with("[1, 2, 3, 4]", Some(&schema), &few).verdict, Verdict::TooCostly);
+    /// ```
+    #[must_use]
+    pub fn with_max_steps(mut self, max_steps: u64) -> Self {
+        self.max_steps = Some(max_steps);
+        self
+    }
+
+    fn budget(&self, text: &str) -> Budget {
+        self.max_steps.map_or_else(|| Budget::for_bytes(text.len()), Budget::new)
     }
 }
 
@@ -113,14 +171,25 @@ pub fn read(text: &str, schema: &Value) -> Result<Answer, SchemaError> {
 /// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments", "id"}]}`; an
 /// `id` is there where the notation has one.
 pub fn read_with(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> Answer {
-    let Some(schema) = schema else { return read_any(text, options) };
+    let budget = options.budget(text);
+    let answer = match schema {
+        Some(schema) => read_by(schema, text, options, &budget),
+        None => read_any(text, options),
+    };
+    Answer { steps: budget.used(), ..answer }
+}
+
+fn read_by(schema: &Schema, text: &str, options: &ReadOptions, budget: &Budget) -> Answer {
     if let Whole::Value(whole) = read_strict(text)
         && !schema.shapes.aliased
-        && schema.judge.is_valid(&whole.value)
     {
-        return Answer::judged(whole.value, Vec::new(), schema);
+        match schema.judge.accepts(&whole.value, budget) {
+            Ok(true) => return Answer::checked(whole.value, Vec::new(), Verdict::Valid, schema, budget),
+            Ok(false) => {}
+            Err(Exhausted) => return Answer::checked(whole.value, Vec::new(), Verdict::TooCostly, schema, budget),
+        }
     }
-    best(text, schema, options)
+    best(text, schema, options, budget)
 }
 
 /// Reads a value of a type.
@@ -144,6 +213,7 @@ pub fn read_typed<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, 
             serde_json::from_value(value).map_err(|error| ReadError::Type(error.to_string()))
         }
         (_, Verdict::Invalid(faults)) => Err(ReadError::Invalid(faults)),
+        (_, Verdict::TooCostly) => Err(ReadError::TooCostly),
         (_, Verdict::NoValue | Verdict::Valid) => Err(ReadError::NoValue),
     }
 }
@@ -158,6 +228,8 @@ pub enum ReadError {
     NoValue,
     /// The value is not what the schema wants.
     Invalid(Vec<Fault>),
+    /// Whether the value is what the schema wants is too costly to judge.
+    TooCostly,
     /// The value is what the schema wants, but not what the type wants.
     Type(String),
 }
@@ -168,6 +240,7 @@ impl std::fmt::Display for ReadError {
             Self::Schema(error) => error.fmt(f),
             Self::NoValue => f.write_str("there is no value in the text"),
             Self::Invalid(faults) => f.write_str(&crate::validate::feedback(faults)),
+            Self::TooCostly => f.write_str(TOO_COSTLY),
             Self::Type(error) => f.write_str(error),
         }
     }
@@ -175,7 +248,7 @@ impl std::fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Coerces a value to a schema. A value that is valid already comes back as it is.
+/// Coerces a value to a schema. A value that is valid already comes back as it is, and so does one that is too costly to judge.
 ///
 /// ```
 /// use polywire_answer::{CoerceOptions, coerce};
@@ -188,17 +261,22 @@ impl std::error::Error for ReadError {}
 /// ```
 pub fn coerce(value: Value, schema: &Value, options: &CoerceOptions) -> Result<(Value, Vec<Repair>), SchemaError> {
     let schema: Arc<Schema> = Schema::cached(schema)?;
-    if !schema.shapes.aliased && schema.judge.is_valid(&value) {
+    let budget = Budget::for_bytes(bytes_up_to(&value, usize::MAX));
+    let is_settled = !matches!(schema.judge.accepts(&value, &budget), Ok(false));
+    if !schema.shapes.aliased && is_settled {
         return Ok((value, Vec::new()));
     }
     let mut tree = Tree::default();
     let root = tree.plant(&value, &(0..0));
-    let mut coercer = Coercer::new(&schema.shapes, tree, "", *options, Stage::Whole);
-    Ok(coercer.build(root))
+    let mut coercer = Coercer::new(&schema.shapes, tree, "", (*options, Stage::Whole), &budget);
+    let built = coercer.build(root);
+    // What was not coerced to its end is no better than what it was.
+    Ok(if budget.is_exhausted() { (value, Vec::new()) } else { built })
 }
 
 fn read_any(text: &str, options: &ReadOptions) -> Answer {
-    let valid = |value: Value, repairs: Vec<Repair>| Answer { value: Some(value), repairs, verdict: Verdict::Valid };
+    let valid =
+        |value: Value, repairs: Vec<Repair>| Answer { value: Some(value), repairs, verdict: Verdict::Valid, steps: 0 };
     if let Whole::Value(whole) = read_strict(text) {
         return match calls::of_value(&whole.value) {
             Some((value, repairs)) => valid(value, repairs),
@@ -221,20 +299,26 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
 /// How many readings are built and judged, cheapest first.
 const MAX_JUDGED: usize = 4;
 
-fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
+fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> Answer {
     let salvage = options.salvage.of_known();
+    // Finding values reads every byte a few times; a budget that is spent here is noticed by the first plan.
+    let _ = budget.spend(text.len() / 16);
     let mut page = Page::new(text, &salvage);
     let quoted = page.quoted();
-    let mut readings = Vec::new();
+    let mut cheapest: Vec<(Reading<'_>, Coercer<'_>)> = Vec::new();
     for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {
         let tree = std::mem::take(&mut reading.tree);
-        let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, options.coerce, stage(options));
+        let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, (options.coerce, stage(options)), budget);
         reading.cost = reading.cost.plus(coercer.cost(reading.root));
-        readings.push((reading, coercer));
+        // Plans take memory: only those of the cheapest readings are kept, the first of equal ones before the others.
+        let place = cheapest.partition_point(|(known, _)| known.cost <= reading.cost);
+        if place < MAX_JUDGED {
+            cheapest.insert(place, (reading, coercer));
+            cheapest.truncate(MAX_JUDGED);
+        }
     }
-    readings.sort_by_key(|(reading, _)| reading.cost);
     let mut first = None;
-    for (reading, mut coercer) in readings.into_iter().take(MAX_JUDGED) {
+    for (mut reading, mut coercer) in cheapest {
         let (value, coerced) = if options.salvage.arriving {
             match coercer.build_partial(reading.root) {
                 Some(value) => (value, Vec::new()),
@@ -244,11 +328,13 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions) -> Answer {
             coercer.build(reading.root)
         };
         let cost = reading.cost;
+        reading.tree = coercer.into_tree();
         let repairs = reading.repairs(coerced);
         if options.salvage.arriving {
-            return Answer { value: Some(value), repairs, verdict: Verdict::Valid };
+            let verdict = if budget.is_exhausted() { Verdict::TooCostly } else { Verdict::Valid };
+            return Answer { value: Some(value), repairs, verdict, steps: 0 };
         }
-        let mut answer = Answer::judged(value, repairs, schema);
+        let mut answer = Answer::judged(value, repairs, schema, budget);
         if schema.shapes.aliased && cost.unmet > 0 && answer.verdict == Verdict::Valid {
             // Names that the model was never shown are not its own.
             answer.verdict = Verdict::Invalid(vec![Fault::unknown_name()]);

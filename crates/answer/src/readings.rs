@@ -3,16 +3,18 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use crate::calls;
 use crate::options::Options;
-use crate::repair::{Cost, Repair, RepairKind};
+use crate::repair::{Cost, MAX_REPAIRS, Repair, RepairKind, Repairs};
 use crate::salvage::{
-    Candidate, Content, End, Found, Mended, Others, Outcome, Parser, Place, Salvaged, Source, Trial, Whence, Whole,
-    by_preference, find, find_quoted, find_scalar, read_strict, repairs_of, surroundings,
+    Candidate, Content, End, Found, MAX_CANDIDATES, Mended, Noted, Others, Outcome, Parser, Place, Salvaged, Source,
+    Trial, Whence, Whole, by_preference, find, find_quoted, find_scalar, read_strict, repairs_in, repairs_of,
+    surroundings,
 };
 use crate::schema::Schema;
 use crate::shape::Types;
@@ -26,25 +28,83 @@ pub(crate) struct Reading<'t> {
     pub(crate) tree: Tree,
     pub(crate) root: Id,
     pub(crate) cost: Cost,
-    /// What taking it out of its text means, and what was mended in it.
-    repairs: Vec<Repair>,
+    around: Around<'t>,
+    inside: Inside,
     /// The liberties by which its text was taken out of another one.
-    opened: Option<Vec<Repair>>,
+    opened: Option<Rc<[Repair]>>,
+}
+
+/// What taking a value out of its text means. Listed for the readings that are judged and for no other: every reading passes over
+/// nearly all that the text has.
+enum Around<'t> {
+    /// A value that stands in a text.
+    Of(Rc<Surroundings<'t>>, Range<usize>, Whence),
+    Listed(Vec<Repair>),
+}
+
+/// What was mended in a value.
+enum Inside {
+    Noted(Vec<Noted>),
+    Listed(Vec<Repair>),
+}
+
+/// A text, and what of it may be passed over.
+struct Surroundings<'t> {
+    text: &'t str,
+    thinking: Vec<Range<usize>>,
+    others: Others,
+}
+
+impl Surroundings<'_> {
+    /// The repairs that taking a value out of the text means.
+    fn of(&self, span: &Range<usize>, whence: Whence) -> Vec<Repair> {
+        let mut repairs = surroundings(self.text, span, whence, &self.thinking, &self.others.passed(span));
+        for repair in repairs.iter_mut().filter(|repair| repair.kind == RepairKind::Prose) {
+            let words = repair.span.clone().and_then(|span| self.text.get(span));
+            if words.is_some_and(calls::is_around) {
+                repair.kind = RepairKind::Markup;
+            }
+        }
+        repairs
+    }
 }
 
 impl<'t> Reading<'t> {
-    fn new(text: &'t str, (tree, root): (Tree, Id), cost: Cost, repairs: Vec<Repair>) -> Self {
-        Self { text, tree, root, cost, repairs, opened: None }
+    /// A value that was read, with the repairs that it took.
+    fn mended(around: Around<'t>, text: &'t str, mended: Mended, options: &Options) -> Self {
+        let kinds = mended.noted.iter().map(|noted| noted.kind);
+        let repeated = std::iter::repeat_n(RepairKind::DuplicateKey, mended.tree.repeated(MAX_REPAIRS).len());
+        let cost = cost_of(kinds.chain(repeated), options);
+        let (tree, root, inside) = (mended.tree, mended.root, Inside::Noted(mended.noted));
+        Self { text, tree, root, cost, around, inside, opened: None }
+    }
+
+    fn listed(text: &'t str, (tree, root): (Tree, Id), cost: Cost, around: Around<'t>, inside: Vec<Repair>) -> Self {
+        Self { text, tree, root, cost, around, inside: Inside::Listed(inside), opened: None }
+    }
+
+    /// Lists what taking the value out of its text took, before its tree is given away.
+    pub(crate) fn list(&mut self) {
+        if let Around::Of(surroundings, span, whence) = &self.around {
+            self.around = Around::Listed(surroundings.of(span, *whence));
+        }
+        if let Inside::Noted(noted) = &self.inside {
+            self.inside = Inside::Listed(repairs_in(&self.tree, noted));
+        }
     }
 
     /// Every liberty, given those that were taken with the value itself.
-    pub(crate) fn repairs(self, coerced: Vec<Repair>) -> Vec<Repair> {
-        let own = self.repairs.into_iter().chain(coerced);
-        match self.opened {
-            None => own.collect(),
-            // The bytes of what was written in another text are none of the text.
-            Some(opened) => opened.into_iter().chain(own.map(|repair| Repair { span: None, ..repair })).collect(),
-        }
+    pub(crate) fn repairs(mut self, coerced: Vec<Repair>) -> Vec<Repair> {
+        self.list();
+        let mut repairs = Repairs::default();
+        let is_inner = self.opened.is_some();
+        repairs.extend(self.opened.iter().flat_map(|opened| opened.iter().cloned()));
+        let around = if let Around::Listed(around) = self.around { around } else { Vec::new() };
+        let inside = if let Inside::Listed(inside) = self.inside { inside } else { Vec::new() };
+        let own = around.into_iter().chain(inside).chain(coerced);
+        // The bytes of what was written in another text are none of the text.
+        repairs.extend(own.map(|repair| if is_inner { Repair { span: None, ..repair } } else { repair }));
+        repairs.into_list()
     }
 }
 
@@ -71,16 +131,10 @@ impl<'t> Page<'t> {
         Self { text, found, others }
     }
 
-    /// The repairs that taking a value out of the text means.
-    fn around(&self, span: &Range<usize>, whence: Whence) -> Vec<Repair> {
-        let mut repairs = surroundings(self.text, span, whence, &self.found.thinking, &self.others.passed(span));
-        for repair in repairs.iter_mut().filter(|repair| repair.kind == RepairKind::Prose) {
-            let words = repair.span.clone().and_then(|span| self.text.get(span));
-            if words.is_some_and(calls::is_around) {
-                repair.kind = RepairKind::Markup;
-            }
-        }
-        repairs
+    /// What of the text may be passed over, as far as it is known by now.
+    fn surroundings(&self) -> Rc<Surroundings<'t>> {
+        let (thinking, others) = (self.found.thinking.clone(), self.others.clone());
+        Rc::new(Surroundings { text: self.text, thinking, others })
     }
 
     /// The text that this one is when it is read as JSON.
@@ -107,12 +161,8 @@ impl<'t> Page<'t> {
         if let Some(scalar) =
             find_quoted(self.text, &self.found.thinking).or_else(|| find_scalar(self.text, &self.found, options))
         {
-            let mut repairs = self.around(&scalar.span, scalar.whence);
-            let mended = with_spans(self.text, scalar, options);
-            let inside = repairs_of(&mended);
-            let cost = cost_of(&inside, options);
-            repairs.extend(inside);
-            readings.push(Reading::new(self.text, (mended.tree, mended.root), cost, repairs));
+            let around = Around::Of(self.surroundings(), scalar.span.clone(), scalar.whence);
+            readings.push(Reading::mended(around, self.text, with_spans(self.text, scalar, options), options));
         }
         // A text with a value in it may be the answer where a text is wanted, but never a part of one.
         if !self.text.trim().is_empty() && (readings.is_empty() || schema.shapes.takes_scalar(schema.shapes.root)) {
@@ -128,15 +178,16 @@ impl<'t> Page<'t> {
 
     /// The lists and objects in a text that was written as JSON.
     fn inside(&self, quoted: &'t Quoted, options: &Options) -> Vec<Reading<'t>> {
-        let mut opened = self.around(&quoted.span, quoted.whence);
+        let mut opened = self.surroundings().of(&quoted.span, quoted.whence);
         let encoded = Repair::new(RepairKind::Encoded, "", Some(quoted.span.clone()));
         opened.extend(std::iter::repeat_n(encoded, quoted.layers));
+        let opened: Rc<[Repair]> = opened.into();
         let text = quoted.text.as_str();
         let mut readings = match read_strict(text) {
             Whole::Value(Salvaged { value: value @ (Value::Array(_) | Value::Object(_)), span, .. }) => {
                 let value = Candidate { content: Content::Strict(value), span, whence: Whence::Plain };
                 let Mended { tree, root, .. } = with_spans(text, value, options);
-                vec![Reading::new(text, (tree, root), Cost::default(), Vec::new())]
+                vec![Reading::listed(text, (tree, root), Cost::default(), Around::Listed(Vec::new()), Vec::new())]
             }
             Whole::Value(_) | Whole::No(_) => Page::new(text, options).containers(options),
         };
@@ -154,42 +205,21 @@ impl<'t> Page<'t> {
         let several = self.several(&candidates);
         let tagged = tagged(text);
         self.others.add(tagged.iter().map(|tagged| tagged.span.clone()));
+        let surroundings = self.surroundings();
         let mut readings: Vec<Reading<'t>> = Vec::new();
         for candidate in by_preference(text, candidates, options) {
-            let mut repairs = self.around(&candidate.span, candidate.whence);
+            let around = Around::Of(surroundings.clone(), candidate.span.clone(), candidate.whence);
             let draft = candidate.whence == Whence::Draft;
-            let mended = with_spans(text, candidate, options);
-            let inside = repairs_of(&mended);
-            let mut cost = cost_of(&inside, options);
-            repairs.extend(inside);
+            let mut reading = Reading::mended(around, text, with_spans(text, candidate, options), options);
             if draft {
-                cost = cost.plus(Cost::of(RepairKind::OtherValue));
+                reading.cost = reading.cost.plus(Cost::of(RepairKind::OtherValue));
             }
-            readings.push(Reading::new(text, (mended.tree, mended.root), cost, repairs));
+            readings.push(reading);
         }
         readings.extend(several);
-        readings.extend(tagged.into_iter().map(|tagged| self.tagged(tagged, options)));
         readings
-    }
-
-    /// The arguments of a call in tags.
-    fn tagged(&self, tagged: Tagged, options: &Options) -> Reading<'t> {
-        let mut tree = Tree::default();
-        let root = tree.plant(&tagged.arguments, &(0..0));
-        let mut inside = vec![Repair::new(RepairKind::Markup, "", Some(tagged.span.clone()))];
-        inside.extend(tagged.repairs);
-        let cut = inside.iter().filter(|repair| repair.kind == RepairKind::Truncated);
-        let cut: HashSet<&str, RandomState> = cut.map(|repair| repair.at.as_str()).collect();
-        for id in tree.children(root).chain([root]).collect::<Vec<Id>>() {
-            let complete = !cut.contains(tree.pointer(id).as_str());
-            if let Some(node) = tree.get_mut(id) {
-                node.complete = complete;
-            }
-        }
-        let cost = cost_of(&inside, options);
-        let mut repairs = self.around(&tagged.span, Whence::Plain);
-        repairs.extend(inside);
-        Reading::new(self.text, (tree, root), cost, repairs)
+            .extend(tagged.into_iter().take(MAX_CANDIDATES).map(|call| tagged_reading(call, &surroundings, options)));
+        readings
     }
 
     /// All values of a text as one list.
@@ -200,7 +230,8 @@ impl<'t> Page<'t> {
             return None;
         }
         let span = first.span.start..last.span.end;
-        let mut repairs = surroundings(self.text, &span, first.whence, &[], &self.others.passed(&span));
+        let around = surroundings(self.text, &span, first.whence, &[], &self.others.passed(&span));
+        let mut repairs = Repairs::default();
         let mut items = Vec::with_capacity(shown.len());
         for (index, candidate) in shown.iter().enumerate() {
             items.push(match &candidate.content {
@@ -214,8 +245,9 @@ impl<'t> Page<'t> {
         }
         let mut tree = Tree::default();
         let root = tree.plant(&Value::Array(items), &(0..0));
-        repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span)));
-        Some(Reading::new(self.text, (tree, root), Cost::of(RepairKind::SeveralValues), repairs))
+        repairs.push(RepairKind::SeveralValues, "", Some(&span));
+        let (cost, around) = (Cost::of(RepairKind::SeveralValues), Around::Listed(around));
+        Some(Reading::listed(self.text, (tree, root), cost, around, repairs.into_list()))
     }
 }
 
@@ -232,10 +264,30 @@ pub(crate) fn unquoted(mut text: String) -> (String, usize) {
     (text, layers)
 }
 
+/// The arguments of a call in tags.
+fn tagged_reading<'t>(call: Tagged, around: &Rc<Surroundings<'t>>, options: &Options) -> Reading<'t> {
+    let mut tree = Tree::default();
+    let root = tree.plant(&call.arguments, &(0..0));
+    let mut inside = vec![Repair::new(RepairKind::Markup, "", Some(call.span.clone()))];
+    inside.extend(call.repairs);
+    let cut = inside.iter().filter(|repair| repair.kind == RepairKind::Truncated);
+    let cut: HashSet<&str, RandomState> = cut.map(|repair| repair.at.as_str()).collect();
+    for id in tree.children(root).chain([root]).collect::<Vec<Id>>() {
+        let complete = !cut.contains(tree.pointer(id).as_str());
+        if let Some(node) = tree.get_mut(id) {
+            node.complete = complete;
+        }
+    }
+    let cost = cost_of(inside.iter().map(|repair| repair.kind), options);
+    let text = around.text;
+    let around = Around::Of(around.clone(), call.span, Whence::Plain);
+    Reading::listed(text, (tree, root), cost, around, inside)
+}
+
 /// What is mended in a value counts. What stands around it says nothing about it, and what is still arriving is not lost.
-fn cost_of(inside: &[Repair], options: &Options) -> Cost {
-    let counted = inside.iter().filter(|repair| !(options.arriving && repair.kind == RepairKind::Truncated));
-    counted.fold(Cost::default(), |cost, repair| cost.plus(Cost::of(repair.kind)))
+fn cost_of(inside: impl Iterator<Item = RepairKind>, options: &Options) -> Cost {
+    let counted = inside.filter(|kind| !(options.arriving && *kind == RepairKind::Truncated));
+    counted.fold(Cost::default(), |cost, kind| cost.plus(Cost::of(kind)))
 }
 
 /// The text itself, as if it had been quoted.
@@ -243,7 +295,8 @@ fn whole_text(text: &str) -> Reading<'_> {
     let mut tree = Tree::default();
     let root = tree.push(Node::new(Kind::Text(text.to_owned()), 0..text.len()));
     let repairs = vec![Repair::new(RepairKind::Stringified, "", Some(0..text.len()))];
-    Reading::new(text, (tree, root), Cost::of(RepairKind::Stringified), repairs)
+    let cost = Cost::of(RepairKind::Stringified);
+    Reading::listed(text, (tree, root), cost, Around::Listed(Vec::new()), repairs)
 }
 
 /// A candidate as a tree whose nodes know their bytes.

@@ -24,6 +24,76 @@ impl Repair {
     }
 }
 
+/// How many repairs are listed, and how many bytes their places may have; a text with more is not worth a longer list.
+pub(crate) const MAX_REPAIRS: usize = 10_000;
+const MAX_PLACE_BYTES: usize = 4 << 20;
+
+/// A bounded list of repairs. That the text was cut is always in it.
+#[derive(Debug, Default)]
+pub(crate) struct Repairs {
+    list: Vec<Repair>,
+    place_bytes: usize,
+}
+
+impl Repairs {
+    pub(crate) fn push(&mut self, kind: RepairKind, at: &str, span: Option<&Range<usize>>) {
+        self.push_with(kind, || at.to_owned(), span);
+    }
+
+    /// Adds a repair whose place is written out only if it is listed.
+    pub(crate) fn push_with(&mut self, kind: RepairKind, at: impl FnOnce() -> String, span: Option<&Range<usize>>) {
+        if self.list.len() < MAX_REPAIRS && self.place_bytes < MAX_PLACE_BYTES {
+            let at = at();
+            self.place_bytes += at.len();
+            self.list.push(Repair::new(kind, at, span.cloned()));
+        } else if kind == RepairKind::Truncated {
+            self.list.push(Repair::new(kind, "", span.cloned()));
+        }
+    }
+
+    pub(crate) fn extend(&mut self, repairs: impl IntoIterator<Item = Repair>) {
+        for repair in repairs {
+            self.push_with(repair.kind, || repair.at, repair.span.as_ref());
+        }
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Repair> {
+        self.list
+    }
+}
+
+/// The repairs that one step took: mostly none or one.
+#[derive(Clone, Debug)]
+pub(crate) enum Kinds {
+    None,
+    One(RepairKind),
+    Many(Box<[RepairKind]>),
+}
+
+impl Kinds {
+    pub(crate) fn of(kinds: &[RepairKind]) -> Self {
+        match kinds {
+            [] => Self::None,
+            [kind] => Self::One(*kind),
+            kinds => Self::Many(kinds.into()),
+        }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[RepairKind] {
+        match self {
+            Self::None => &[],
+            Self::One(kind) => std::slice::from_ref(kind),
+            Self::Many(kinds) => kinds,
+        }
+    }
+
+    pub(crate) fn push(&mut self, kind: RepairKind) {
+        let mut kinds = self.as_slice().to_vec();
+        kinds.push(kind);
+        *self = Self::of(&kinds);
+    }
+}
+
 /// How grave a repair is, gravest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

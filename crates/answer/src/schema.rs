@@ -32,6 +32,10 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
+    pub(crate) fn new(detail: String) -> Self {
+        Self { at: String::new(), detail }
+    }
+
     pub(crate) fn of(error: &jsonschema::ValidationError<'_>) -> Self {
         Self { at: error.instance_path().to_string(), detail: error.to_string() }
     }

@@ -3,12 +3,14 @@
 //! References are followed and `allOf` is flattened here, so that nobody else needs to know them. Constraints are left to
 //! the validator.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
+use crate::choices::Choices;
 use crate::fold::fold;
 use crate::keyword;
 
@@ -57,18 +59,11 @@ impl Types {
     }
 }
 
-/// A value that the schema lists, and the names under which the model knows it.
-#[derive(Clone, Debug)]
-pub(crate) struct Choice {
-    pub(crate) value: Value,
-    pub(crate) name: String,
-    pub(crate) described: Option<String>,
-}
-
 /// A field of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    pub(crate) name: String,
+    /// Shared, because a plan names it once for each object.
+    pub(crate) name: Arc<str>,
     /// The name that the model was shown.
     pub(crate) shown: String,
     pub(crate) shape: ShapeId,
@@ -105,18 +100,20 @@ impl Arrival {
 pub(crate) struct Shape {
     pub(crate) id: ShapeId,
     pub(crate) types: Types,
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Choices,
     pub(crate) fields: Vec<Field>,
     by_name: HashMap<String, usize, RandomState>,
     /// Fields by folded name; `None` where several share it.
     by_fold: HashMap<String, Option<usize>, RandomState>,
+    /// Fields by their own name, where some were shown under another one.
+    renamed: HashMap<Arc<str>, usize, RandomState>,
     patterns: Vec<(Regex, ShapeId)>,
     pub(crate) others: Others,
     pub(crate) names: Option<ShapeId>,
     pub(crate) items: Option<ShapeId>,
     pub(crate) first_items: Vec<ShapeId>,
     pub(crate) branches: Vec<ShapeId>,
-    pub(crate) default: Option<Value>,
+    pub(crate) default: Option<Arc<Value>>,
     pub(crate) arrival: Arrival,
     pub(crate) asserts: Vec<String>,
 }
@@ -127,6 +124,16 @@ impl Shape {
             return Some((*index, true));
         }
         self.by_fold.get(&fold(key)).copied().flatten().map(|index| (index, false))
+    }
+
+    /// The field of a name, which is its own and not the one that was shown.
+    pub(crate) fn named(&self, name: &str) -> Option<&Field> {
+        let index = if self.renamed.is_empty() { self.by_name.get(name) } else { self.renamed.get(name) };
+        self.fields.get(*index?)
+    }
+
+    pub(crate) fn pattern_count(&self) -> usize {
+        self.patterns.len()
     }
 
     pub(crate) fn pattern(&self, key: &str) -> Option<ShapeId> {
@@ -152,6 +159,9 @@ pub(crate) struct Shapes {
 /// How many schemas are joined at one place, and how many places there are.
 const MAX_PARTS: usize = 64;
 const MAX_SHAPES: usize = 100_000;
+/// Bytes for one compiled pattern; where there are many, each gets less.
+const MAX_PATTERN_BYTES: usize = 10 << 20;
+const MIN_PATTERN_BYTES: usize = 16 << 10;
 
 impl Shapes {
     pub(crate) fn of(schema: &Value) -> Self {
@@ -162,6 +172,7 @@ impl Shapes {
             shapes: Vec::new(),
             aliased: false,
             assertions: 0,
+            patterns: 0,
         };
         let root = reader.id(schema);
         while let Some((id, schema)) = reader.open.pop() {
@@ -195,7 +206,7 @@ impl Shapes {
             return shape.branches.iter().any(|branch| self.takes(*branch, types, depth - 1));
         }
         if !shape.choices.is_empty() && types == Types::NULL {
-            return shape.choices.iter().any(|choice| choice.value.is_null());
+            return shape.choices.has_null();
         }
         shape.types.has(types)
     }
@@ -208,6 +219,8 @@ struct Reader<'s> {
     shapes: Vec<Shape>,
     aliased: bool,
     assertions: usize,
+    /// How many patterns were compiled: all of them share the memory for them.
+    patterns: usize,
 }
 
 impl<'s> Reader<'s> {
@@ -257,9 +270,10 @@ impl<'s> Reader<'s> {
         }
         let parts = self.parts(schema);
         let mut typed = false;
-        let mut required: Vec<&str> = Vec::new();
+        let mut required: HashSet<&str, RandomState> = HashSet::default();
+        let mut known: HashSet<&'s str, RandomState> = HashSet::default();
         for part in &parts {
-            typed |= self.read_part(part, &mut shape, typed);
+            typed |= self.read_part(part, &mut shape, &mut known, typed);
             required.extend(
                 part.get(keyword::REQUIRED).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str),
             );
@@ -271,7 +285,7 @@ impl<'s> Reader<'s> {
             shape.types = shape.types.with(Types::NULL);
         }
         for field in &mut shape.fields {
-            field.required = required.contains(&field.name.as_str());
+            field.required = required.contains(&*field.name);
         }
         if typed && !shape.fields.is_empty() {
             // Branches beside fields only say which fields go together.
@@ -282,7 +296,13 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the keywords of one part; says whether it names types.
-    fn read_part(&mut self, part: &'s Map<String, Value>, shape: &mut Shape, typed: bool) -> bool {
+    fn read_part(
+        &mut self,
+        part: &'s Map<String, Value>,
+        shape: &mut Shape,
+        known: &mut HashSet<&'s str, RandomState>,
+        typed: bool,
+    ) -> bool {
         let named = match part.get(keyword::TYPE) {
             Some(Value::String(name)) => Some(Types::of(name)),
             Some(Value::Array(names)) => {
@@ -294,7 +314,7 @@ impl<'s> Reader<'s> {
         if let Some(types) = named.filter(|_| !typed) {
             shape.types = types;
         }
-        self.read_object(part, shape);
+        self.read_object(part, shape, known);
         if let Some(items) = part.get(keyword::ITEMS) {
             if let Some(items) = items.as_array() {
                 shape.first_items = items.iter().map(|item| self.id(item)).collect();
@@ -312,10 +332,12 @@ impl<'s> Reader<'s> {
             }
         }
         if shape.choices.is_empty() {
-            shape.choices = self.choices(part);
+            let (choices, is_aliased) = Choices::of(part);
+            self.aliased |= is_aliased;
+            shape.choices = choices;
         }
         if let Some(default) = part.get(keyword::DEFAULT) {
-            shape.default = Some(default.clone());
+            shape.default = Some(Arc::new(default.clone()));
         }
         let words = part.get(keyword::STREAM).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         for word in words {
@@ -333,19 +355,27 @@ impl<'s> Reader<'s> {
         named.is_some()
     }
 
-    fn read_object(&mut self, part: &'s Map<String, Value>, shape: &mut Shape) {
+    fn read_object(
+        &mut self,
+        part: &'s Map<String, Value>,
+        shape: &mut Shape,
+        known: &mut HashSet<&'s str, RandomState>,
+    ) {
         for (name, schema) in part.get(keyword::PROPERTIES).and_then(Value::as_object).into_iter().flatten() {
-            if shape.fields.iter().any(|field| &field.name == name) {
+            if !known.insert(name) {
                 continue;
             }
             let alias = schema.get(keyword::ALIAS).and_then(Value::as_str);
             self.aliased |= alias.is_some_and(|alias| alias != name);
             let shown = alias.unwrap_or(name).to_owned();
             let shape_id = self.id(schema);
-            shape.fields.push(Field { name: name.clone(), shown, shape: shape_id, required: false });
+            shape.fields.push(Field { name: name.as_str().into(), shown, shape: shape_id, required: false });
         }
         for (pattern, schema) in part.get(keyword::PATTERNS).and_then(Value::as_object).into_iter().flatten() {
-            if let Ok(pattern) = Regex::new(pattern) {
+            self.patterns += 1;
+            let bytes = (MAX_PATTERN_BYTES / self.patterns).max(MIN_PATTERN_BYTES);
+            // The validator judges a pattern that is too large for this.
+            if let Ok(pattern) = RegexBuilder::new(pattern).size_limit(bytes).dfa_size_limit(bytes).build() {
                 let id = self.id(schema);
                 shape.patterns.push((pattern, id));
             }
@@ -359,32 +389,17 @@ impl<'s> Reader<'s> {
             shape.names = Some(self.id(names));
         }
     }
-
-    fn choices(&mut self, part: &Map<String, Value>) -> Vec<Choice> {
-        let one = part.get(keyword::CONST).map(std::slice::from_ref);
-        let all = part.get(keyword::ENUM).and_then(Value::as_array).map(Vec::as_slice);
-        let told = part.get(keyword::DESCRIBED).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let mut choices = Vec::new();
-        for value in one.or(all).unwrap_or_default() {
-            let own = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-            let told = told.iter().find(|told| told.get("value") == Some(value));
-            let text = |key: &str| told.and_then(|told| told.get(key)).and_then(Value::as_str).map(ToOwned::to_owned);
-            let alias = text("alias");
-            self.aliased |= alias.as_ref().is_some_and(|alias| *alias != own);
-            choices.push(Choice { value: value.clone(), name: alias.unwrap_or(own), described: text("description") });
-        }
-        choices
-    }
 }
 
 fn any() -> Shape {
     Shape {
         id: ShapeId(u32::MAX),
         types: Types::ANY,
-        choices: Vec::new(),
+        choices: Choices::default(),
         fields: Vec::new(),
         by_name: HashMap::default(),
         by_fold: HashMap::default(),
+        renamed: HashMap::default(),
         patterns: Vec::new(),
         others: Others::Any,
         names: None,
@@ -410,6 +425,9 @@ fn implied(shape: &Shape) -> Types {
 }
 
 fn index(shape: &mut Shape) {
+    if shape.fields.iter().any(|field| *field.name != *field.shown) {
+        shape.renamed = shape.fields.iter().enumerate().map(|(index, field)| (field.name.clone(), index)).collect();
+    }
     for (index, field) in shape.fields.iter().enumerate() {
         shape.by_name.insert(field.shown.clone(), index);
         shape.by_fold.entry(fold(&field.shown)).and_modify(|known| *known = None).or_insert(Some(index));

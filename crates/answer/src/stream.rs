@@ -31,6 +31,7 @@ pub struct Stream {
     state: State,
     /// What is read is no bracket in a sentence.
     sure: bool,
+    prose: Prose,
     /// How many completed nodes were told.
     told: usize,
     /// How much of the open text was told, and where it starts.
@@ -48,6 +49,16 @@ enum State {
     Done,
     TooDeep,
 }
+
+/// Whether words stand before what is read. They stay there, so they are looked for once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prose {
+    None,
+    Before,
+}
+
+/// Bytes that the places of the events of one call may take.
+const MAX_PLACE_BYTES: usize = 16 << 20;
 
 /// Whether a text that is not complete is part of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +110,7 @@ impl Stream {
             place: 0,
             state: State::Searching,
             sure: false,
+            prose: Prose::None,
             told: 0,
             told_text: (0, 0),
             above: None,
@@ -172,8 +184,7 @@ impl Stream {
         const FEW: usize = 16;
         let Some(parser) = &self.parser else { return false };
         let few = parser.root.is_some_and(|root| parser.tree.count(root) <= FEW);
-        let prose = || self.text.get(..self.place).is_some_and(|before| !before.trim().is_empty());
-        few && is_bracket_in_prose(parser, prose())
+        few && is_bracket_in_prose(parser, self.prose == Prose::Before)
     }
 
     /// Looks for the start of the value; says whether something was found.
@@ -186,6 +197,10 @@ impl Stream {
         self.place += offset;
         let here = self.text.get(self.place..).unwrap_or_default();
         if !here.starts_with('<') {
+            if self.text.get(..self.place).is_some_and(|before| self.prose == Prose::None && !before.trim().is_empty())
+            {
+                self.prose = Prose::Before;
+            }
             self.parser = Some(Parser::new(self.place, Place::Top));
             self.state = State::Reading;
             return true;
@@ -279,19 +294,26 @@ impl Stream {
         Some((parser, id))
     }
 
-    /// What changed since this was last asked, in order: texts that went on, and values that were completed.
+    /// What changed since this was last asked, in order: texts that went on, and values that were completed. Where the places of all that
+    /// changed would take more than 16 MB, the next call has the rest.
     pub fn events(&mut self) -> Vec<Event> {
         self.sure = self.sure || !self.is_doubtful();
         let Some(parser) = self.parser.as_ref().filter(|_| self.sure) else { return Vec::new() };
         let mut events = Vec::new();
+        let mut place_bytes = 0;
         for id in parser.completed.get(self.told..).unwrap_or_default() {
+            if place_bytes > MAX_PLACE_BYTES {
+                return events;
+            }
             let value = match parser.tree.kind(*id) {
                 Kind::List(_) | Kind::Object(_) => None,
                 Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => Some(parser.tree.value(*id)),
             };
-            events.push(Event::Completed { at: parser.tree.pointer_near(*id, &mut self.above), value });
+            let at = parser.tree.pointer_near(*id, &mut self.above);
+            place_bytes += at.len();
+            events.push(Event::Completed { at, value });
+            self.told += 1;
         }
-        self.told = parser.completed.len();
         if let Some((parent, key, text)) = parser.open_text() {
             let start = parser.open_start();
             let known = if self.told_text.0 == start { self.told_text.1 } else { 0 };

@@ -4,14 +4,25 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use serde_json::{Map, Number, Value};
 
-/// The index of a node.
+/// The index of a node, counted from one so that an absent one takes no room of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Id(u32);
+pub(crate) struct Id(NonZeroU32);
+
+impl Id {
+    fn of(index: usize) -> Self {
+        Self(u32::try_from(index).map_or(NonZeroU32::MAX, |index| NonZeroU32::MIN.saturating_add(index)))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -83,11 +94,11 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn get(&self, id: Id) -> Option<&Node> {
-        self.nodes.get(id.0 as usize)
+        self.nodes.get(id.index())
     }
 
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Node> {
-        self.nodes.get_mut(id.0 as usize)
+        self.nodes.get_mut(id.index())
     }
 
     pub(crate) fn kind(&self, id: Id) -> &Kind {
@@ -96,7 +107,7 @@ impl Tree {
 
     /// Adds a node that has no parent.
     pub(crate) fn push(&mut self, node: Node) -> Id {
-        let id = Id(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        let id = Id::of(self.nodes.len());
         self.nodes.push(node);
         id
     }
@@ -203,8 +214,8 @@ impl Tree {
         pointer
     }
 
-    /// Members whose key stands a second time in their object.
-    pub(crate) fn repeated(&self) -> Vec<Id> {
+    /// Members whose key stands a second time in their object: the first ones.
+    pub(crate) fn repeated(&self, limit: usize) -> Vec<Id> {
         const FEW: usize = 16;
         let mut repeated = Vec::new();
         let mut keys: Vec<&str> = Vec::with_capacity(FEW);
@@ -213,9 +224,13 @@ impl Tree {
             if !matches!(node.kind, Kind::Object(_)) || node.kind_count() < 2 {
                 continue;
             }
+            if repeated.len() >= limit {
+                repeated.truncate(limit);
+                break;
+            }
             keys.clear();
             many.clear();
-            for child in self.children(Id(u32::try_from(index).unwrap_or(u32::MAX))) {
+            for child in self.children(Id::of(index)) {
                 let key = self.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
                 // Few keys are compared faster than they are hashed.
                 let again = if node.kind_count() as usize <= FEW { keys.contains(&key) } else { !many.insert(key) };

@@ -1,10 +1,13 @@
 //! Whether a value is what the schema wants, and if not, what to tell the model.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::budget::Budget;
+use crate::read::Verdict;
 use crate::schema::{Schema, SchemaError};
 
 /// One way in which a value is not what the schema wants.
@@ -29,24 +32,44 @@ impl Fault {
         !self.keyword.is_empty()
     }
 
-    pub(crate) fn without_place(value: &Value) -> Self {
-        Self {
-            at: String::new(),
-            keyword: String::new(),
-            expected: Value::Null,
-            got: quoted(value),
-            detail: "the value is refused, at a place that took too long to find".to_owned(),
-        }
+    /// The longest sentence of a fault; more is cut.
+    pub(crate) const MAX_DETAIL: usize = 2_000;
+
+    pub(crate) fn new(at: String, keyword: &str, expected: Value, value: &Value, detail: &str) -> Self {
+        Self { at, keyword: keyword.to_owned(), expected, got: quoted(value), detail: cut(detail, Self::MAX_DETAIL) }
     }
 
-    pub(crate) fn of(error: &jsonschema::ValidationError<'_>, schema: &Value) -> Self {
-        Self {
-            at: error.instance_path().to_string(),
-            keyword: error.kind().keyword().to_owned(),
-            expected: schema.pointer(error.schema_path().as_str()).cloned().unwrap_or(Value::Null),
-            got: quoted(error.instance()),
-            detail: error.masked_with("the value").to_string(),
-        }
+    fn without_keyword(got: String, detail: String) -> Self {
+        Self { at: String::new(), keyword: String::new(), expected: Value::Null, got, detail }
+    }
+
+    pub(crate) fn without_place(value: &Value) -> Self {
+        let detail = "the value is refused, at a place that took too long to find";
+        Self::without_keyword(quoted(value), detail.to_owned())
+    }
+
+    pub(crate) fn too_costly() -> Self {
+        Self::without_keyword(String::new(), TOO_COSTLY.to_owned())
+    }
+
+    /// Stands for faults that are not listed.
+    pub(crate) fn more(count: usize) -> Self {
+        Self::without_keyword(String::new(), format!("… and {count} more"))
+    }
+
+    /// A value as a fault quotes it.
+    pub(crate) fn quote(value: &Value) -> String {
+        quoted(value)
+    }
+
+    /// A schema as a fault prints it.
+    pub(crate) fn cut_json(value: &Value) -> String {
+        json_up_to(value, Self::MAX_DETAIL)
+    }
+
+    /// About how much a list grows by it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.at.len() + self.got.len() + self.detail.len() + bytes_up_to(&self.expected, MAX_EXPECTED)
     }
 
     pub(crate) fn assertion(at: String, assertion: &str, value: &Value) -> Self {
@@ -70,12 +93,18 @@ impl Fault {
     }
 }
 
-/// How many faults are listed.
-const MAX_FAULTS: usize = 50;
-/// How much of a value is quoted.
+/// How many faults are listed, and how many bytes all of them may have.
+pub(crate) const MAX_FAULTS: usize = 50;
+pub(crate) const MAX_LISTED_BYTES: usize = 256 << 10;
+/// How much of a value is quoted, and how long what a keyword says may be.
 const MAX_QUOTED: usize = 200;
+const MAX_EXPECTED: usize = 64 << 10;
 
-/// Judges a value by a schema, which is made ready once and remembered. No faults: it is valid.
+/// The verdict on a value that could not be judged, in words.
+pub const TOO_COSTLY: &str = "too costly to judge: the step budget ran out before the schema was checked";
+
+/// Judges a value by a schema, which is made ready once and remembered. No faults: it is valid. A value that is too costly to judge has
+/// one fault, without a place; [`crate::Judge::verdict`] tells the two apart.
 ///
 /// ```
 /// use polywire_answer::{feedback, validate};
@@ -87,19 +116,81 @@ const MAX_QUOTED: usize = 200;
 /// println!("{}", feedback(&faults));
 /// ```
 pub fn validate(value: &Value, schema: &Value) -> Result<Vec<Fault>, SchemaError> {
-    Ok(faults(value, &*Schema::cached(schema)?))
+    let budget = Budget::for_bytes(bytes_up_to(value, usize::MAX));
+    Ok(verdict(value, &*Schema::cached(schema)?, &budget).into_faults())
 }
 
-pub(crate) fn faults(value: &Value, schema: &Schema) -> Vec<Fault> {
-    schema.judge.faults_up_to(MAX_FAULTS, value)
+pub(crate) fn verdict(value: &Value, schema: &Schema, budget: &Budget) -> Verdict {
+    schema.judge.judge(value, MAX_FAULTS, budget)
+}
+
+/// What a keyword says, or null where it is too long to be told.
+pub(crate) fn shortened(expected: Option<&Value>) -> Value {
+    let short = expected.filter(|expected| bytes_up_to(expected, MAX_EXPECTED) < MAX_EXPECTED);
+    short.cloned().unwrap_or(Value::Null)
+}
+
+/// About how long a value is as a text; a long one is not looked at to its end.
+pub(crate) fn bytes_up_to(value: &Value, limit: usize) -> usize {
+    let (mut bytes, mut open) = (0_usize, vec![value]);
+    while let Some(value) = open.pop().filter(|_| bytes < limit) {
+        bytes += 4;
+        match value {
+            Value::Object(members) => {
+                for (key, member) in members {
+                    bytes += key.len();
+                    open.push(member);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            Value::String(text) => bytes += text.len(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    bytes
 }
 
 fn quoted(value: &Value) -> String {
-    let text = value.to_string();
-    let end = text.char_indices().map(|(place, _)| place).nth(MAX_QUOTED);
+    json_up_to(value, MAX_QUOTED)
+}
+
+/// The start of a value as JSON. No more of it is written than that.
+fn json_up_to(value: &Value, characters: usize) -> String {
+    // Four bytes a character, and one character more, which is cut.
+    let mut written = Written { bytes: Vec::new(), limit: (characters + 1) * 4 };
+    // Writing ends with an error where enough is written.
+    let _ = serde_json::to_writer(&mut written, value);
+    cut(&String::from_utf8_lossy(&written.bytes), characters)
+}
+
+/// The start of a text, so many characters of it.
+fn cut(text: &str, characters: usize) -> String {
+    let end = text.char_indices().map(|(place, _)| place).nth(characters);
     match end.and_then(|end| text.get(..end)) {
         Some(short) => format!("{short}…"),
-        None => text,
+        None => text.to_owned(),
+    }
+}
+
+/// Takes the first bytes and refuses the rest.
+struct Written {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.limit.saturating_sub(self.bytes.len());
+        if room == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.bytes.extend_from_slice(taken);
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -108,6 +199,11 @@ pub fn feedback(faults: &[Fault]) -> String {
     let mut text =
         String::from("The answer does not fit the schema. Correct these places and give the whole answer again:\n");
     for fault in faults {
+        if !fault.has_place() && fault.got.is_empty() {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "- {}", fault.detail);
+            continue;
+        }
         let at = if fault.at.is_empty() { "the whole answer" } else { &fault.at };
         // Writing to a text cannot fail.
         let _ = write!(text, "- {at}: {} (", fault.detail);

@@ -11,16 +11,20 @@ mod scalar;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use serde_json::{Map, Value};
 
+use crate::budget::Budget;
 use crate::options::Options;
 use crate::readings::unquoted;
-use crate::repair::{Cost, Repair, RepairKind};
+use crate::repair::{Cost, Kinds, Repair, RepairKind, Repairs};
 use crate::salvage::{Trial, content, find};
 use crate::shape::{Shape, ShapeId, Shapes, Types};
 use crate::tree::{Id, Kind, Tree, push_step};
+
+pub(crate) use scalar::text_number;
 
 /// How to coerce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,22 +63,26 @@ pub(crate) enum Stage {
 
 /// How deep values are coerced; what is deeper stays as it is.
 const MAX_DEPTH: usize = 96;
-/// How many plans are made.
-const MAX_PLANS: usize = 2_000_000;
+/// Bytes that all plans may take, and more for each byte of the text.
+const PLAN_BYTES: usize = 20 << 20;
+const PLAN_BYTES_PER_BYTE: usize = 6;
+/// About what an entry of the map takes, and what the plan itself does.
+const ENTRY_BYTES: usize = 32;
+const PLAN_SIZE: usize = size_of::<Plan>() + 16;
 
 /// A way to make a value of a shape from a node.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) cost: Cost,
     how: How,
-    repairs: Vec<RepairKind>,
+    repairs: Kinds,
 }
 
 #[derive(Debug)]
 enum How {
     /// The node as it is.
     Keep,
-    Put(Value),
+    Put(Box<Value>),
     /// The text that the node was written as.
     Raw,
     /// A list of the node as it is.
@@ -87,35 +95,58 @@ enum How {
 
 #[derive(Debug)]
 struct Member {
-    key: String,
+    key: Key,
     from: From,
     repair: Option<RepairKind>,
+}
+
+/// The key of a member.
+#[derive(Debug)]
+enum Key {
+    /// The one that the node was written under.
+    Own(Id),
+    Named(Arc<str>),
 }
 
 #[derive(Debug)]
 enum From {
     Plan(Id, ShapeId),
     Node(Id),
-    Value(Value),
+    Value(Arc<Value>),
     /// Left out.
     Nothing,
 }
 
 impl Plan {
     fn keep() -> Self {
-        Self { cost: Cost::default(), how: How::Keep, repairs: Vec::new() }
+        Self { cost: Cost::default(), how: How::Keep, repairs: Kinds::None }
     }
 
     fn unmet() -> Self {
-        Self { cost: Cost::UNMET, how: How::Keep, repairs: Vec::new() }
+        Self { cost: Cost::UNMET, how: How::Keep, repairs: Kinds::None }
     }
 
     fn put(value: Value, kind: RepairKind) -> Self {
-        Self { cost: Cost::of(kind), how: How::Put(value), repairs: vec![kind] }
+        Self { cost: Cost::of(kind), how: How::Put(Box::new(value)), repairs: Kinds::One(kind) }
     }
 
     fn better(self, other: Self) -> Self {
         if other.cost < self.cost { other } else { self }
+    }
+
+    fn is_unmet(&self) -> bool {
+        matches!((&self.how, &self.repairs), (How::Keep, Kinds::None)) && self.cost == Cost::UNMET
+    }
+
+    /// The memory that it takes.
+    fn bytes(&self) -> usize {
+        PLAN_SIZE
+            + match &self.how {
+                How::List(items) => items.capacity() * size_of::<(Id, ShapeId)>(),
+                How::Object(members) => members.capacity() * size_of::<Member>(),
+                How::Put(_) => 64,
+                How::Keep | How::Raw | How::Alone | How::Through(..) => 0,
+            }
     }
 }
 
@@ -123,7 +154,7 @@ impl Plan {
 #[derive(Debug)]
 struct Opened {
     inner: Id,
-    repairs: Vec<RepairKind>,
+    repairs: Kinds,
 }
 
 /// Makes plans over one tree.
@@ -136,11 +167,41 @@ pub(crate) struct Coercer<'a> {
     plans: HashMap<(Id, ShapeId), Option<Rc<Plan>>, RandomState>,
     opened: HashMap<Id, Option<Rc<Opened>>, RandomState>,
     depth: usize,
+    budget: &'a Budget,
+    /// Memory that plans may still take.
+    bytes_left: usize,
+    /// Plans that many nodes share.
+    keep: Rc<Plan>,
+    unmet: Rc<Plan>,
 }
 
 impl<'a> Coercer<'a> {
-    pub(crate) fn new(shapes: &'a Shapes, tree: Tree, text: &'a str, options: CoerceOptions, stage: Stage) -> Self {
-        Self { shapes, tree, text, options, stage, plans: HashMap::default(), opened: HashMap::default(), depth: 0 }
+    pub(crate) fn new(
+        shapes: &'a Shapes,
+        tree: Tree,
+        text: &'a str,
+        (options, stage): (CoerceOptions, Stage),
+        budget: &'a Budget,
+    ) -> Self {
+        Self {
+            shapes,
+            tree,
+            text,
+            options,
+            stage,
+            plans: HashMap::default(),
+            opened: HashMap::default(),
+            depth: 0,
+            budget,
+            bytes_left: PLAN_BYTES.saturating_add(text.len().saturating_mul(PLAN_BYTES_PER_BYTE)),
+            keep: Rc::new(Plan::keep()),
+            unmet: Rc::new(Plan::unmet()),
+        }
+    }
+
+    /// Gives the tree back, with what was taken out of texts.
+    pub(crate) fn into_tree(self) -> Tree {
+        self.tree
     }
 
     pub(crate) fn cost(&mut self, root: Id) -> Cost {
@@ -150,30 +211,50 @@ impl<'a> Coercer<'a> {
     /// Carries out the best plan for a node.
     pub(crate) fn build(&mut self, root: Id) -> (Value, Vec<Repair>) {
         let plan = self.plan(root, self.shapes.root);
-        let mut repairs = Vec::new();
+        let mut repairs = Repairs::default();
         let value = self.carry_out(root, &plan, &mut String::new(), &mut repairs);
-        (value, repairs)
+        (value, repairs.into_list())
     }
 
     fn plan(&mut self, id: Id, shape: ShapeId) -> Rc<Plan> {
-        self.try_plan(id, shape).unwrap_or_else(|| Rc::new(Plan::unmet()))
+        self.try_plan(id, shape).unwrap_or_else(|| self.unmet.clone())
     }
 
     /// The plan for a node and a shape. A plan that needs itself is none.
     fn try_plan(&mut self, id: Id, shape: ShapeId) -> Option<Rc<Plan>> {
+        let Some(wanted) = self.shapes.get(shape) else { return Some(self.keep.clone()) };
+        if self.is_kept(id, wanted) {
+            return Some(self.keep.clone());
+        }
         if let Some(known) = self.plans.get(&(id, shape)) {
             return known.clone();
         }
-        let Some(wanted) = self.shapes.get(shape) else { return Some(Rc::new(Plan::keep())) };
-        if self.depth >= MAX_DEPTH || self.plans.len() >= MAX_PLANS {
-            return Some(Rc::new(Plan::keep()));
+        if self.depth >= MAX_DEPTH || self.budget.spend(2).is_err() {
+            return Some(self.keep.clone());
         }
         self.plans.insert((id, shape), None);
         self.depth += 1;
-        let plan = Rc::new(self.make(id, wanted));
+        let plan = self.make(id, wanted);
         self.depth -= 1;
+        let (plan, bytes) = if plan.is_unmet() {
+            (self.unmet.clone(), ENTRY_BYTES)
+        } else {
+            let bytes = plan.bytes();
+            (Rc::new(plan), ENTRY_BYTES + bytes)
+        };
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => self.bytes_left = left,
+            None => drop(self.budget.exhaust()),
+        }
         self.plans.insert((id, shape), Some(plan.clone()));
         Some(plan)
+    }
+
+    /// Whether a scalar is what the shape wants: most are, and need no plan of their own.
+    fn is_kept(&self, id: Id, wanted: &Shape) -> bool {
+        let kind = self.tree.kind(id);
+        let scalar = !matches!(kind, Kind::List(_) | Kind::Object(_));
+        scalar && wanted.branches.is_empty() && wanted.choices.is_empty() && wanted.types.has(types_of(kind))
     }
 
     fn make(&mut self, id: Id, wanted: &Shape) -> Plan {
@@ -237,7 +318,7 @@ impl<'a> Coercer<'a> {
         Plan {
             cost,
             how: How::Through(id, branch),
-            repairs: if ambiguous { vec![RepairKind::Ambiguous] } else { Vec::new() },
+            repairs: if ambiguous { Kinds::One(RepairKind::Ambiguous) } else { Kinds::None },
         }
     }
 
@@ -250,7 +331,7 @@ impl<'a> Coercer<'a> {
             cost = cost.plus(self.plan(child, shape).cost);
             items.push((child, shape));
         }
-        Plan { cost, how: How::List(items), repairs: Vec::new() }
+        Plan { cost, how: How::List(items), repairs: Kinds::None }
     }
 
     fn as_list(&mut self, id: Id, wanted: &Shape) -> Plan {
@@ -264,11 +345,15 @@ impl<'a> Coercer<'a> {
         if let Some(item) = wanted.item(0) {
             if let Some(plan) = self.try_plan(id, item) {
                 let cost = plan.cost.plus(Cost::of(RepairKind::ToList));
-                best = best.better(Plan { cost, how: How::List(vec![(id, item)]), repairs: vec![RepairKind::ToList] });
+                best = best.better(Plan {
+                    cost,
+                    how: How::List(vec![(id, item)]),
+                    repairs: Kinds::One(RepairKind::ToList),
+                });
             }
         } else {
             let kind = RepairKind::ToList;
-            best = best.better(Plan { cost: Cost::of(kind), how: How::Alone, repairs: vec![kind] });
+            best = best.better(Plan { cost: Cost::of(kind), how: How::Alone, repairs: Kinds::One(kind) });
         }
         let only = self.only_member(id);
         if let Some(inner) = only.filter(|inner| matches!(self.tree.kind(*inner), Kind::List(_))) {
@@ -280,7 +365,7 @@ impl<'a> Coercer<'a> {
     /// The plan for another node in the place of this one.
     fn through(&mut self, inner: Id, wanted: &Shape, kind: RepairKind) -> Plan {
         let cost = self.plan(inner, wanted.id).cost.plus(Cost::of(kind));
-        Plan { cost, how: How::Through(inner, wanted.id), repairs: vec![kind] }
+        Plan { cost, how: How::Through(inner, wanted.id), repairs: Kinds::One(kind) }
     }
 
     /// The plan for what a text holds. What was mended there is on record, but does not make another reading better.
@@ -307,6 +392,7 @@ impl<'a> Coercer<'a> {
     }
 
     fn open(&mut self, text: String) -> Option<Opened> {
+        self.budget.spend(1 + text.len() / 4).ok()?;
         let (text, layers) = unquoted(text);
         let options = match self.stage {
             Stage::Whole => Options::default().of_known(),
@@ -330,7 +416,7 @@ impl<'a> Coercer<'a> {
             }
         }
         // What comes out of a text has no bytes of its own.
-        Some(Opened { inner: self.tree.plant(&value, &(0..0)), repairs })
+        Some(Opened { inner: self.tree.plant(&value, &(0..0)), repairs: Kinds::of(&repairs) })
     }
 
     /// The text that a node was written as.
@@ -343,12 +429,22 @@ impl<'a> Coercer<'a> {
         }
     }
 
-    fn carry_out(&mut self, id: Id, plan: &Plan, path: &mut String, repairs: &mut Vec<Repair>) -> Value {
+    /// The key of a member.
+    fn key<'k>(&'k self, member: &'k Member) -> &'k str {
+        match &member.key {
+            Key::Own(id) => self.tree.get(*id).and_then(|node| node.key.as_deref()).unwrap_or_default(),
+            Key::Named(name) => name,
+        }
+    }
+
+    fn carry_out(&mut self, id: Id, plan: &Plan, path: &mut String, repairs: &mut Repairs) -> Value {
         let span = self.tree.get(id).map(|node| node.span.clone()).filter(|span| !span.is_empty());
-        repairs.extend(plan.repairs.iter().map(|kind| Repair::new(*kind, path.as_str(), span.clone())));
+        for kind in plan.repairs.as_slice() {
+            repairs.push(*kind, path, span.as_ref());
+        }
         match &plan.how {
             How::Keep => self.tree.value(id),
-            How::Put(value) => value.clone(),
+            How::Put(value) => Value::clone(value),
             How::Raw => Value::String(self.raw(id)),
             How::Alone => Value::Array(vec![self.tree.value(id)]),
             How::Through(inner, shape) => {
@@ -372,9 +468,9 @@ impl<'a> Coercer<'a> {
                 let mut map = Map::with_capacity(members.len());
                 for member in members {
                     path.push('/');
-                    push_step(path, &member.key);
+                    push_step(path, self.key(member));
                     if let Some(kind) = member.repair {
-                        repairs.push(Repair::new(kind, path.as_str(), span.clone()));
+                        repairs.push(kind, path, span.as_ref());
                     }
                     let value = match &member.from {
                         From::Plan(id, shape) => {
@@ -382,12 +478,12 @@ impl<'a> Coercer<'a> {
                             Some(self.carry_out(*id, &plan, path, repairs))
                         }
                         From::Node(id) => Some(self.tree.value(*id)),
-                        From::Value(value) => Some(value.clone()),
+                        From::Value(value) => Some(Value::clone(value)),
                         From::Nothing => None,
                     };
                     path.truncate(length);
                     if let Some(value) = value {
-                        map.insert(member.key.clone(), value);
+                        map.insert(self.key(member).to_owned(), value);
                     }
                 }
                 Value::Object(map)

@@ -1,14 +1,16 @@
 //! Objects: which key is which field, what is absent, what is around.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use serde_json::Value;
 
-use super::{Coercer, Cost, Defaults, From, How, Id, Kind, Member, Plan, RepairKind, Shape, Stage, Types};
+use super::{Coercer, Cost, Defaults, From, How, Id, Key, Kind, Kinds, Member, Plan, RepairKind, Shape, Stage, Types};
 use crate::calls::ARGUMENTS;
 use crate::keyword;
 use crate::shape::{Field, Others};
+use crate::validate::bytes_up_to;
 
 impl Coercer<'_> {
     pub(super) fn object(&mut self, id: Id, wanted: &Shape) -> Plan {
@@ -52,17 +54,20 @@ impl Coercer<'_> {
         let mut seen: HashSet<usize, RandomState> = HashSet::default();
         let children: Vec<Id> = self.tree.children(id).collect();
         for child in children {
-            let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default().to_owned();
-            let member = match wanted.field(&key).filter(|(index, exact)| *exact || !seen.contains(index)) {
+            let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
+            let member = match wanted.field(key).filter(|(index, exact)| *exact || !seen.contains(index)) {
                 Some((index, exact)) => {
                     seen.insert(index);
                     wanted.fields.get(index).map(|field| self.matched(child, field, exact))
                 }
                 None => None,
             };
-            let member = member.unwrap_or_else(|| self.unmatched(child, key, wanted));
+            let member = member.unwrap_or_else(|| self.unmatched(child, wanted));
             cost = cost.plus(self.member_cost(&member));
             members.push(member);
+        }
+        if self.budget.spend(1 + wanted.fields.len() / 4 + members.len()).is_err() {
+            return Plan::unmet();
         }
         for (index, field) in wanted.fields.iter().enumerate() {
             if seen.contains(&index) {
@@ -77,7 +82,7 @@ impl Coercer<'_> {
                 Err(()) => cost = cost.plus(Cost::UNMET),
             }
         }
-        Plan { cost, how: How::Object(members), repairs: Vec::new() }
+        Plan { cost, how: How::Object(members), repairs: Kinds::None }
     }
 
     fn member_cost(&mut self, member: &Member) -> Cost {
@@ -89,7 +94,7 @@ impl Coercer<'_> {
     }
 
     fn matched(&mut self, child: Id, field: &Field, exact: bool) -> Member {
-        let key = field.name.clone();
+        let key = Key::Named(field.name.clone());
         let node = self.tree.get(child);
         let null = node.is_some_and(|node| matches!(node.kind, Kind::Null));
         let written = node.is_some_and(|node| node.complete);
@@ -101,12 +106,17 @@ impl Coercer<'_> {
         Member { key, from: From::Plan(child, field.shape), repair }
     }
 
-    fn unmatched(&mut self, child: Id, key: String, wanted: &Shape) -> Member {
-        let (key, repair) = match wanted.names.and_then(|names| self.spelled(&key, names)) {
-            Some(name) if name != key => (name, Some(RepairKind::KeySpelling)),
-            _ => (key, None),
+    fn unmatched(&mut self, child: Id, wanted: &Shape) -> Member {
+        let own = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
+        let spelled = wanted.names.and_then(|names| self.spelled(own, names)).filter(|name| name != own);
+        // A budget that is spent ends the reading: the shape found then does not matter.
+        let _ = self.budget.spend(1 + wanted.pattern_count() * 10);
+        let shape = wanted.pattern(spelled.as_deref().unwrap_or(own));
+        let (key, repair) = match spelled {
+            Some(name) => (Key::Named(name.into()), Some(RepairKind::KeySpelling)),
+            None => (Key::Own(child), None),
         };
-        if let Some(shape) = wanted.pattern(&key) {
+        if let Some(shape) = shape {
             return Member { key, from: From::Plan(child, shape), repair };
         }
         match wanted.others {
@@ -118,14 +128,20 @@ impl Coercer<'_> {
 
     /// What stands in for a field that is not there: nothing, something, or nothing will do.
     fn absent(&mut self, field: &Field) -> Result<Option<Member>, ()> {
-        let key = field.name.clone();
+        let key = Key::Named(field.name.clone());
         let default = self.shapes.get(field.shape).and_then(|shape| shape.default.clone());
         if let (Some(default), Defaults::Apply) = (default, self.options.defaults) {
+            // Every place gets a copy.
+            self.budget.spend(1 + bytes_up_to(&default, usize::MAX) / 4).map_err(|_| ())?;
             return Ok(Some(Member { key, from: From::Value(default), repair: Some(RepairKind::DefaultApplied) }));
         }
         let nullable = self.shapes.takes_null(field.shape);
         let empty = |value: Value, kind: RepairKind| {
-            Ok(Some(Member { key: field.name.clone(), from: From::Value(value), repair: Some(kind) }))
+            Ok(Some(Member {
+                key: Key::Named(field.name.clone()),
+                from: From::Value(Arc::new(value)),
+                repair: Some(kind),
+            }))
         };
         match (field.required, self.stage) {
             (_, _) if nullable => empty(Value::Null, RepairKind::NullAbsent),
@@ -168,9 +184,9 @@ impl Coercer<'_> {
         if self.try_plan(id, field.shape).is_none() {
             return Plan::unmet();
         }
-        let member = Member { key: field.name.clone(), from: From::Plan(id, field.shape), repair: None };
+        let member = Member { key: Key::Named(field.name.clone()), from: From::Plan(id, field.shape), repair: None };
         let cost = self.member_cost(&member).plus(Cost::of(RepairKind::Wrapped));
-        Plan { cost, how: How::Object(vec![member]), repairs: vec![RepairKind::Wrapped] }
+        Plan { cost, how: How::Object(vec![member]), repairs: Kinds::One(RepairKind::Wrapped) }
     }
 }
 

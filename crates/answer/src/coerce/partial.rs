@@ -33,7 +33,7 @@ impl Coercer<'_> {
         }
         match &plan.how {
             How::Keep => Shown::Value(self.tree.value(id)),
-            How::Put(value) => Shown::Value(value.clone()),
+            How::Put(value) => Shown::Value(Value::clone(value)),
             How::Raw => Shown::Value(Value::String(self.raw(id))),
             How::Alone => Shown::Value(Value::Array(vec![self.tree.value(id)])),
             How::Through(inner, shape) => self.show(*inner, *shape),
@@ -53,8 +53,8 @@ impl Coercer<'_> {
     fn show_members(&mut self, shape: ShapeId, members: &[super::Member]) -> Shown {
         let mut map = Map::with_capacity(members.len());
         for member in members {
-            let field =
-                self.shapes.get(shape).and_then(|shape| shape.fields.iter().find(|field| field.name == member.key));
+            let key = self.key(member).to_owned();
+            let field = self.shapes.get(shape).and_then(|shape| shape.named(&key));
             let (of_field, required) = field.map_or((None, false), |field| (Some(field.shape), field.required));
             let arrival = of_field.and_then(|id| self.shapes.get(id)).map(|shape| shape.arrival).unwrap_or_default();
             let (value, state) = match &member.from {
@@ -67,7 +67,7 @@ impl Coercer<'_> {
                     }
                 }
                 From::Node(id) => (Some(self.tree.value(*id)), "Complete"),
-                From::Value(value) => (Some(value.clone()), "Pending"),
+                From::Value(value) => (Some(Value::clone(value)), "Pending"),
                 From::Nothing => continue,
             };
             let empty = value.as_ref().is_none_or(Value::is_null);
@@ -82,7 +82,7 @@ impl Coercer<'_> {
             // A complete value needs no word about its state.
             let stated = arrival.has(Arrival::WITH_STATE) && state != "Complete";
             let value = if stated { json!({"value": value, "state": state}) } else { value };
-            map.insert(member.key.clone(), value);
+            map.insert(key, value);
         }
         Shown::Value(Value::Object(map))
     }

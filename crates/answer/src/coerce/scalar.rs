@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Coercer, Cost, How, Id, Kind, Plan, RepairKind, Types};
+use super::{Coercer, Cost, How, Id, Kind, Kinds, Plan, RepairKind, Types};
 use crate::salvage::{FoundNumber, number};
 
 impl Coercer<'_> {
@@ -43,7 +43,7 @@ impl Coercer<'_> {
 fn to_text(kind: &Kind) -> Option<Plan> {
     let repair = RepairKind::Stringified;
     let written = !matches!(kind, Kind::Null);
-    written.then(|| Plan { cost: Cost::of(repair), how: How::Raw, repairs: vec![repair] })
+    written.then(|| Plan { cost: Cost::of(repair), how: How::Raw, repairs: Kinds::One(repair) })
 }
 
 fn to_boolean(kind: &Kind) -> Option<Plan> {
@@ -113,7 +113,7 @@ pub(super) fn as_integer(number: &Number) -> Option<Number> {
 }
 
 /// The number that a text says: digits, with groups, a currency, or as a fraction.
-pub(super) fn text_number(text: &str) -> Option<Number> {
+pub(crate) fn text_number(text: &str) -> Option<Number> {
     let text = text.trim_matches(['"', '\'', '`', '*']).trim();
     let bare =
         text.trim_start_matches(['$', '€', '£', '¥', '₹', '#']).trim_end_matches(['$', '€', '£', '¥', '₹', '%']).trim();

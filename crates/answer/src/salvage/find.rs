@@ -14,7 +14,7 @@ use crate::repair::RepairKind;
 use crate::tree::{Id, Kind, Notation, Tree};
 
 /// How many values are looked at.
-const MAX_CANDIDATES: usize = 64;
+pub(crate) const MAX_CANDIDATES: usize = 64;
 
 /// Tags around a model's thinking.
 pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
@@ -106,6 +106,7 @@ pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
         text,
         options,
         found: Found { thinking: thinking(text), ..Found::default() },
+        first_word: text.len() - text.trim_start().len(),
         budget: text.len() * 8 + 4096,
         strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
     };
@@ -117,6 +118,8 @@ struct Finder<'t> {
     text: &'t str,
     options: &'t Options,
     found: Found,
+    /// Where the text begins that is no white space.
+    first_word: usize,
     /// Bytes that may still be read. A bound keeps the whole search linear.
     budget: usize,
     strict_budget: usize,
@@ -160,7 +163,9 @@ impl Finder<'_> {
     }
 
     fn try_at(&mut self, place: usize, fence: Whence) -> Option<Candidate> {
-        let block = self.found.thinking.iter().find(|block| block.contains(&place)).cloned();
+        // Blocks follow each other, the last ones behind the place.
+        let next = self.found.thinking.partition_point(|block| block.end <= place);
+        let block = self.found.thinking.get(next).filter(|block| block.contains(&place)).cloned();
         let whence = if block.is_some() { Whence::Draft } else { fence };
         let limit = block.map_or(self.text.len(), |block| block.end);
         let text = self.text.get(..limit)?;
@@ -208,7 +213,7 @@ impl Finder<'_> {
         self.budget = self.budget.saturating_sub(end - place);
         let root = parser.root?;
         let mended = Mended { tree: parser.tree, root, noted: parser.noted };
-        let in_prose = text.get(..place).is_some_and(|before| !before.trim().is_empty()) && whence != Whence::Fence;
+        let in_prose = self.first_word < place && whence != Whence::Fence;
         if is_junk(&mended.tree, root, &mended.noted, in_prose) {
             return None;
         }

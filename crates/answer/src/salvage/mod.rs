@@ -15,15 +15,17 @@ use serde_json::Value;
 
 pub(crate) use edge::Place;
 pub(crate) use find::{
-    Candidate, Content, Found, Mended, THINKING, Whence, find, find_quoted, find_scalar, is_bracket_in_prose,
+    Candidate, Content, Found, MAX_CANDIDATES, Mended, THINKING, Whence, find, find_quoted, find_scalar,
+    is_bracket_in_prose,
 };
-pub(crate) use parser::{Outcome, Parser};
+pub(crate) use parser::{Noted, Outcome, Parser};
 pub(crate) use several::{Others, by_preference};
 pub(crate) use source::{End, Source};
 pub(crate) use words::{Found as FoundNumber, number};
 
 use crate::options::Options;
-use crate::repair::{Repair, RepairKind};
+use crate::repair::{MAX_REPAIRS, Repair, RepairKind, Repairs};
+use crate::tree::Tree;
 use several::choose;
 use strict::Strict;
 
@@ -128,13 +130,21 @@ pub(crate) fn content(content: Content) -> (Value, Vec<Repair>) {
 }
 
 pub(crate) fn repairs_of(mended: &Mended) -> Vec<Repair> {
-    let place = |noted: &parser::Noted| noted.node.map(|node| mended.tree.pointer(node)).unwrap_or_default();
-    let noted = mended.noted.iter().map(|noted| Repair::new(noted.kind, place(noted), Some(noted.span.clone())));
-    let repeated = mended.tree.repeated().into_iter().map(|node| {
-        let span = mended.tree.get(node).map(|node| node.span.clone());
-        Repair::new(RepairKind::DuplicateKey, mended.tree.pointer(node), span)
-    });
-    noted.chain(repeated).collect()
+    repairs_in(&mended.tree, &mended.noted)
+}
+
+/// The repairs that were noted in a tree, and its repeated keys.
+pub(crate) fn repairs_in(tree: &Tree, noted: &[Noted]) -> Vec<Repair> {
+    let mut repairs = Repairs::default();
+    for noted in noted {
+        let at = || noted.node.map(|node| tree.pointer(node)).unwrap_or_default();
+        repairs.push_with(noted.kind, at, Some(&noted.span));
+    }
+    for node in tree.repeated(MAX_REPAIRS) {
+        let span = tree.get(node).map(|node| &node.span);
+        repairs.push_with(RepairKind::DuplicateKey, || tree.pointer(node), span);
+    }
+    repairs.into_list()
 }
 
 /// The repairs that taking a candidate out of its text means, given the other values that are passed over.
@@ -145,32 +155,40 @@ pub(crate) fn surroundings(
     thinking: &[Range<usize>],
     passed: &[Range<usize>],
 ) -> Vec<Repair> {
-    let mut repairs: Vec<Repair> = Vec::new();
+    let mut repairs = Repairs::default();
     // A tag in a text of the value is no thinking.
-    let thinking = || thinking.iter().filter(|block| !span.contains(&block.start));
-    for block in thinking().filter(|block| !block.contains(&span.start)) {
-        repairs.push(Repair::new(RepairKind::Thinking, "", Some(block.clone())));
+    let outside_value = |block: &&Range<usize>| !span.contains(&block.start);
+    for block in thinking.iter().filter(outside_value).filter(|block| !block.contains(&span.start)) {
+        repairs.push(RepairKind::Thinking, "", Some(block));
     }
-    let outside = |part: &Range<usize>| {
+    let is_thinking = |part: &Range<usize>| {
+        // Blocks follow each other: only the first that ends behind the part can hold it.
+        let first = thinking.partition_point(|block| block.end < part.end);
+        thinking.get(first).filter(outside_value).is_some_and(|block| block.start <= part.start)
+    };
+    let is_outside = |part: &Range<usize>| {
         let words = text.get(part.clone()).unwrap_or_default();
-        let alone = thinking().any(|block| block.start <= part.start && part.end <= block.end);
-        !alone && words.contains(|char: char| !char.is_whitespace())
+        !is_thinking(part) && words.contains(|char: char| !char.is_whitespace())
     };
     let kind = if whence == Whence::Fence { RepairKind::Fence } else { RepairKind::Prose };
     let mut taken: Vec<&Range<usize>> = passed.iter().chain([span]).collect();
     taken.sort_by_key(|taken| taken.start);
     let starts = std::iter::once(0).chain(taken.iter().map(|taken| taken.end));
     let ends = taken.iter().map(|taken| taken.start).chain([text.len()]);
-    let parts = starts.zip(ends).map(|(start, end)| start..end).filter(|part| outside(part));
-    repairs.extend(parts.map(|part| Repair::new(kind, "", Some(part))));
-    repairs.extend(passed.iter().map(|other| Repair::new(RepairKind::OtherValue, "", Some(other.clone()))));
-    repairs
+    for part in starts.zip(ends).map(|(start, end)| start..end).filter(is_outside) {
+        repairs.push(kind, "", Some(&part));
+    }
+    for other in passed {
+        repairs.push(RepairKind::OtherValue, "", Some(other));
+    }
+    repairs.into_list()
 }
 
 fn settle(text: &str, candidate: Candidate, thinking: &[Range<usize>], passed: &[Range<usize>]) -> Salvaged {
-    let mut repairs = surroundings(text, &candidate.span, candidate.whence, thinking, passed);
+    let mut repairs = Repairs::default();
+    repairs.extend(surroundings(text, &candidate.span, candidate.whence, thinking, passed));
     let span = candidate.span;
     let (value, inner) = content(candidate.content);
     repairs.extend(inner);
-    Salvaged { value, repairs, span }
+    Salvaged { value, repairs: repairs.into_list(), span }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::find::{Candidate, Content, Found, Whence};
 use super::{Salvaged, content, settle};
 use crate::options::{Options, Several};
-use crate::repair::{Repair, RepairKind};
+use crate::repair::{Repair, RepairKind, Repairs};
 use crate::tree::Kind;
 
 /// Picks among several values where no schema does.
@@ -83,6 +83,7 @@ impl Looks {
 }
 
 /// Where the values of a text stand, as long as it is open which one is taken.
+#[derive(Clone)]
 pub(crate) struct Others {
     values: Vec<(Range<usize>, Looks)>,
     /// What nobody looked at is passed over, whatever is taken.
@@ -126,10 +127,10 @@ fn join(text: &str, candidates: Vec<Candidate>, thinking: &[Range<usize>], other
     let span = candidates.first().map_or(0, |one| one.span.start)..candidates.last().map_or(0, |one| one.span.end);
     let full = candidates.iter().filter(|candidate| !candidate.is_empty()).count();
     let mut items = Vec::new();
-    let mut repairs = Vec::new();
+    let mut repairs = Repairs::default();
     for candidate in candidates {
         if candidate.is_empty() && full > 0 {
-            repairs.push(Repair::new(RepairKind::OtherValue, "", Some(candidate.span)));
+            repairs.push(RepairKind::OtherValue, "", Some(&candidate.span));
             continue;
         }
         if full == 1 {
@@ -142,6 +143,6 @@ fn join(text: &str, candidates: Vec<Candidate>, thinking: &[Range<usize>], other
         items.push(value);
     }
     repairs.extend(others.passed(&span).into_iter().map(|other| Repair::new(RepairKind::OtherValue, "", Some(other))));
-    repairs.push(Repair::new(RepairKind::SeveralValues, "", Some(span.clone())));
-    Salvaged { value: Value::Array(items), repairs, span }
+    repairs.push(RepairKind::SeveralValues, "", Some(&span));
+    Salvaged { value: Value::Array(items), repairs: repairs.into_list(), span }
 }

@@ -1,9 +1,12 @@
-//! Inputs that make readers crash or crawl: everything ends, and twice the input takes about twice the time.
+//! Inputs that make readers crash or crawl: everything ends, within its steps and its memory. How long it takes is printed by
+//! `benches/growth.rs`.
 
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, read_with, salvage};
-use serde_json::{Value, json};
+use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, Verdict, read_with, salvage};
+use serde_json::json;
+
+use crate::families::{FAMILIES, Family};
 
 /// Texts of about a length, each of a kind that costs some reader dearly.
 fn hostile(length: usize) -> Vec<(&'static str, String)> {
@@ -47,37 +50,19 @@ fn hostile(length: usize) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// The best of three runs: others use the machine, too.
-fn time(work: impl Fn()) -> Duration {
-    let run = |_| {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    (0..3).map(run).min().unwrap_or_default()
-}
-
 #[test]
-fn hostile_texts_are_read_in_linear_time() {
+fn hostile_texts_are_read_within_their_steps() {
     let schema = json!({"$ref": "#/$defs/Any", "$defs": {"Any": {"anyOf": [
         {"type": "string"}, {"type": "number"}, {"type": "array", "items": {"$ref": "#/$defs/Any"}},
         {"type": "object", "additionalProperties": {"$ref": "#/$defs/Any"}}
     ]}}});
     let schema = Schema::new(&schema).expect("a schema");
-    for (small, large) in hostile(4_000).into_iter().zip(hostile(32_000)) {
-        let read = |text: &str| {
-            salvage(text, &Options::default());
-            salvage(text, &Options::partial());
-            read_with(text, Some(&schema), &ReadOptions::default());
-        };
-        let slow = time(|| read(&large.1));
-        // Eight times the text takes about eight times the time, more when caches overflow; quadratic would be 64 times.
-        if slow > Duration::from_millis(100) {
-            let quick = time(|| read(&small.1)).max(Duration::from_millis(1));
-            let ratio = slow.as_secs_f64() / quick.as_secs_f64();
-            let start: String = large.1.chars().take(30).collect();
-            assert!(ratio < 30.0, "{} {start:?}: {quick:?} then {slow:?}", large.0);
-        }
+    for (name, text) in hostile(32_000) {
+        salvage(&text, &Options::default());
+        salvage(&text, &Options::partial());
+        let answer = read_with(&text, Some(&schema), &ReadOptions::default());
+        let start: String = text.chars().take(30).collect();
+        assert!(answer.steps <= 60 * 32_000, "{name} {start:?}: {} steps", answer.steps);
     }
 }
 
@@ -94,16 +79,94 @@ fn depth_and_length_overflow_nothing() {
 }
 
 #[test]
-fn hostile_streams_are_read_in_linear_time() {
-    for (name, text) in hostile(40_000) {
-        let start = Instant::now();
+fn hostile_streams_are_read_to_their_end() {
+    for (_, text) in hostile(20_000) {
         let mut stream = Stream::new();
-        for chunk in text.as_bytes().chunks(64) {
+        for chunk in text.as_bytes().chunks(1) {
             stream.push(&String::from_utf8_lossy(chunk));
             stream.events();
         }
-        let value: Option<Value> = stream.value(OpenText::Show);
-        drop(value);
-        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+        drop(stream.value(OpenText::Show));
+    }
+}
+
+/// The steps that a family takes at a size, and whether they were enough.
+fn steps(family: &Family, size: usize) -> (u64, bool) {
+    let (schema, text) = family.1(size);
+    let schema = Schema::new(&schema).expect("a schema");
+    let answer = read_with(&text, Some(&schema), &ReadOptions::default());
+    (answer.steps, answer.verdict != Verdict::TooCostly)
+}
+
+#[test]
+fn the_steps_of_every_family_are_bounded() {
+    for family in FAMILIES {
+        let (small, _) = steps(family, 10_000);
+        let (large, is_judged) = steps(family, 40_000);
+        // Where schema and text both grow, the product is bounded by the budget; alone, each grows the steps by as much.
+        let limit = 8_000_000 + 100 * 40_000;
+        assert!(large <= limit, "{}: {small} then {large}", family.0);
+        assert!(!is_judged || large <= 17 * small.max(2_000), "{}: {small} then {large}", family.0);
+    }
+}
+
+#[test]
+fn doubling_schemas_are_judged_and_not_cut_off() {
+    let doubling = FAMILIES.iter().filter(|family| family.0.contains("twice") || family.0.contains("recurs"));
+    for family in doubling {
+        let (small, first) = steps(family, 25_000);
+        let (large, second) = steps(family, 50_000);
+        assert!(first && second && large < 3 * small.max(2_000), "{}: {small} then {large}", family.0);
+    }
+}
+
+#[test]
+fn deep_schemas_are_judged_or_refused_by_name() {
+    let nested = |depth: usize| (0..depth).fold(json!({"type": "integer"}), |inner, _| json!({"allOf": [inner]}));
+    let schema = Schema::new(&nested(200)).expect("a schema");
+    assert_eq!(read_with("1", Some(&schema), &ReadOptions::default()).verdict, Verdict::Valid);
+    let refused = Schema::new(&nested(1_000)).expect_err("a refusal");
+    assert_eq!(refused.to_string(), "the schema is nested more than 512 levels deep");
+}
+
+#[test]
+fn a_spent_budget_is_never_a_valid_value() {
+    let schema = Schema::new(&json!({"type": "array", "items": {"type": "integer"}})).expect("a schema");
+    for text in ["[1, 2, 3]", "['1', '2', 3]", "Sure: [1, 2, 3]"] {
+        let whole = read_with(text, Some(&schema), &ReadOptions::default());
+        assert_eq!(whole.verdict, Verdict::Valid);
+        for steps in 0..whole.steps {
+            let options = ReadOptions::default().with_max_steps(steps);
+            assert_eq!(read_with(text, Some(&schema), &options).verdict, Verdict::TooCostly, "{text} in {steps} steps");
+        }
+    }
+}
+
+/// The name of the family whose memory is measured in a process of its own.
+const MEASURED: &str = "POLYWIRE_MEASURED_FAMILY";
+
+/// Does nothing unless [`no_family_takes_much_memory`] starts it.
+#[test]
+fn one_family_for_its_memory() {
+    let Some(name) = std::env::var_os(MEASURED) else { return };
+    let family = FAMILIES.iter().find(|family| family.0 == name).expect("a family");
+    steps(family, 100_000);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("{}", status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default());
+}
+
+#[test]
+fn no_family_takes_much_memory() {
+    let program = std::env::current_exe().expect("this program");
+    for (name, _) in FAMILIES {
+        let mut run = Command::new(&program);
+        run.args(["--exact", "hostile::one_family_for_its_memory", "--nocapture"]).env(MEASURED, name);
+        let output = run.output().expect("a run");
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find_map(|line| line.trim().strip_prefix("VmHWM:"));
+        let kilobytes: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        // Only Linux says how much it was.
+        assert!(kilobytes.is_none_or(|kilobytes| kilobytes < 300 * 1024), "{name}: {kilobytes:?} kB");
     }
 }

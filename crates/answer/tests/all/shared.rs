@@ -2,9 +2,11 @@
 //! defaults, and floors below which no change may fall.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use polywire_answer::{Options, ReadOptions, Schema, read_with};
+use flate2::read::GzDecoder;
+use polywire_answer::{Formats, Judge, Options, ReadOptions, Schema, read_with};
 use serde_json::Value;
 
 struct Case {
@@ -131,4 +133,33 @@ fn every_prefix_of_every_case_can_be_read() {
             }
         }
     }
+}
+
+/// The `jsonschema` crate on the whole schema is the second opinion.
+#[test]
+fn verdicts_are_those_of_the_jsonschema_crate() {
+    let Some(shared) = shared() else { return };
+    let file = fs::File::open(shared.join("corpus/schemas.jsonl.gz")).expect("a file of schemas");
+    let full = std::env::var_os("POLYWIRE_FULL").is_some_and(|value| value == "1");
+    let mut judged = 0;
+    let lines = BufReader::new(GzDecoder::new(file)).lines();
+    for line in lines.step_by(if full { 1 } else { 20 }) {
+        let case: Value = serde_json::from_str(&line.expect("a line")).expect("a case");
+        let oracle = jsonschema::options().should_validate_formats(true).build(&case["schema"]);
+        let judge = Judge::new(&case["schema"], Formats::Asserted);
+        assert_eq!(judge.is_ok(), oracle.is_ok(), "{}", case["name"]);
+        let (Ok(judge), Ok(oracle)) = (judge, oracle) else { continue };
+        for test in case["tests"].as_array().into_iter().flatten() {
+            assert_eq!(
+                judge.is_valid(&test["data"]),
+                oracle.is_valid(&test["data"]),
+                "{} {}",
+                case["name"],
+                test["data"]
+            );
+            judged += 1;
+        }
+    }
+    println!("{judged} values");
+    assert!(judged > 500);
 }

@@ -278,8 +278,7 @@ impl<T> AskStream<T> {
                 self.outcome = Some(Ok(Asked { value, strategy, attempts, changes }));
                 return;
             }
-            (Verdict::Invalid(faults), _) => attempt.faults = faults,
-            (Verdict::Valid | Verdict::NoValue, _) => {}
+            (verdict, _) => attempt.faults = verdict.into_faults(),
         }
         self.request.messages.extend(again(&attempt, cut));
         self.attempts.push(attempt);

@@ -10,7 +10,7 @@ mod value;
 use std::ops::Range;
 
 use crate::options::Options;
-use crate::repair::RepairKind;
+use crate::repair::{MAX_REPAIRS, RepairKind};
 use crate::salvage::edge::Place;
 use crate::salvage::source::{KeyLike, Source, key_like};
 use crate::salvage::strings::Scan;
@@ -61,9 +61,6 @@ pub(crate) struct Noted {
     pub(crate) node: Option<Id>,
     pub(crate) span: Range<usize>,
 }
-
-/// How many repairs are written down; a text with more is not worth a longer list.
-const MAX_NOTED: usize = 10_000;
 
 /// How many bytes are read again because a quote was missing before them.
 const MAX_BACK: usize = 1 << 20;
@@ -332,7 +329,8 @@ impl Parser {
     }
 
     pub(crate) fn note(&mut self, kind: RepairKind, node: Option<Id>, span: Range<usize>) {
-        if self.noted.len() < MAX_NOTED {
+        // That the text was cut is always said.
+        if self.noted.len() < MAX_REPAIRS || kind == RepairKind::Truncated {
             self.noted.push(Noted { kind, node, span });
         }
     }
