@@ -62,8 +62,11 @@ pub(super) struct Leaf {
     keywords: Value,
     options: LeafOptions,
     draft: Draft,
-    /// Judges all keywords but those that are looked up by hash; `None` where there are no others.
-    quick: Option<Validator>,
+    /// The keywords that are not looked up by hash; `None` where there are no others.
+    others: Option<Value>,
+    /// Judges these. Most leaves of a schema are never asked about one value, so it is made when the first one comes; `None` where
+    /// that fails.
+    quick: OnceLock<Option<Validator>>,
     /// Judges all of them, and says what is wrong; made when a value is refused for the first time.
     full: OnceLock<Option<Validator>>,
     listed: Option<HashMap<u64, Vec<u32>, RandomState>>,
@@ -108,8 +111,13 @@ impl Leaf {
         if is_unique {
             quick.shift_remove(keyword::UNIQUE_ITEMS);
         }
-        let quick = if quick.is_empty() { None } else { Some(options.build(draft, &Value::Object(quick))?) };
+        let others = if quick.is_empty() { None } else { Some(Value::Object(quick)) };
         let pattern = keywords.get(keyword::PATTERN).and_then(Value::as_str);
+        // Only a pattern can be wrong in a way that the meta-schema does not see.
+        let quick = match others.as_ref().filter(|_| pattern.is_some()) {
+            Some(others) => OnceLock::from(Some(options.build(draft, others)?)),
+            None => OnceLock::new(),
+        };
         let reads = [keyword::PATTERN, keyword::FORMAT, keyword::MIN_LENGTH, keyword::MAX_LENGTH];
         let reading = match pattern {
             Some(pattern) if may_step_back(pattern) => Reading::Backtracking,
@@ -121,6 +129,7 @@ impl Leaf {
             keywords: Value::Object(keywords),
             options,
             draft,
+            others,
             quick,
             full: OnceLock::new(),
             listed,
@@ -140,15 +149,20 @@ impl Leaf {
 
     pub(super) fn accepts(&self, value: &Value, budget: &Budget) -> Result<bool, Exhausted> {
         self.charge(value, budget)?;
-        if let Some(quick) = &self.quick
-            && !quick.is_valid(value)
-        {
-            if self.reading == Reading::Backtracking && quick.iter_errors(value).any(|error| is_unfinished(&error)) {
-                return Err(budget.exhaust());
-            }
-            return Ok(false);
+        Ok(self.others_accept(value, budget)? && self.lists(value) && !(self.is_unique && has_twins(value)))
+    }
+
+    /// Whether the keywords that are not looked up by hash accept a value.
+    fn others_accept(&self, value: &Value, budget: &Budget) -> Result<bool, Exhausted> {
+        let Some(others) = &self.others else { return Ok(true) };
+        let quick = self.quick.get_or_init(|| self.options.build(self.draft, others).ok());
+        let Some(quick) = quick else { return Err(budget.exhaust()) };
+        let valid = quick.is_valid(value);
+        let backtracked = !valid && self.reading == Reading::Backtracking;
+        if backtracked && quick.iter_errors(value).any(|error| is_unfinished(&error)) {
+            return Err(budget.exhaust());
         }
-        Ok(self.lists(value) && !(self.is_unique && has_twins(value)))
+        Ok(valid)
     }
 
     /// Whether a key matches the pattern that the leaf is made of.
