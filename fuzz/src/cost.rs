@@ -1,15 +1,17 @@
-//! Hostile schemas stay cheap: what fitting and checking take is metered, and fails above the bounds that the documentation
-//! promises.
+//! Hostile schemas and texts stay cheap: what fitting, checking and reading take is metered, and fails above the bounds that the
+//! documentation promises.
 
 use std::time::Duration;
 
+use polywire_answer::{ReadOptions, Schema, Stream, read_with};
 use polywire_schema::{Dialect, FitOptions, check_text, dialects, fit_text};
 use serde_json::{Map, Value, json};
 
+use crate::answer_families::FAMILIES as ANSWERS;
 use crate::families::{FAMILIES, largest};
 use crate::meter::{Cost, measured};
 
-/// A schema of up to so many bytes may take this, and a larger one as many times more as it is larger.
+/// A schema, or a text with its schema, of up to so many bytes may take this, and a larger one as many times more as it is larger.
 const BYTES: usize = 100_000;
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: usize = 300_000_000;
@@ -25,8 +27,27 @@ pub fn cost(data: &[u8]) -> Result<(), String> {
     bounded(&grown.to_string(), dialect, &options)
 }
 
-/// Tries every family of costly schemas, at full size for some dialects and smaller for all.
+/// Tries every family of costly input.
 pub fn families() -> Result<(), String> {
+    fitted_families()?;
+    ANSWERS.iter().try_for_each(|(name, of)| {
+        let (schema, text) = of(BYTES);
+        let length = schema.to_string().len() + text.len();
+        let ((), cost) = measured(|| read_both_ways(&text, &schema));
+        within(cost, length).map_err(|fault| format!("{name}: reading {fault} for {length} bytes"))
+    })
+}
+
+/// Reads a text by a schema, whole and as it arrives.
+fn read_both_ways(text: &str, schema: &Value) {
+    let Ok(schema) = Schema::new(schema) else { return };
+    drop(read_with(text, Some(&schema), &ReadOptions::default()));
+    let mut stream = Stream::new();
+    text.split_inclusive([',', ' ']).for_each(|chunk| stream.push(chunk));
+}
+
+/// Fits every family, at full size for some dialects and smaller for all.
+fn fitted_families() -> Result<(), String> {
     for family in FAMILIES {
         let (full, small) = (largest(family, BYTES).1.to_string(), largest(family, BYTES / 20).1.to_string());
         for dialect in dialects() {

@@ -2,6 +2,8 @@
 //! smoke run with mutated seeds on a stable one.
 
 mod answer;
+#[path = "../../crates/answer/tests/all/families.rs"]
+mod answer_families;
 #[path = "../../crates/schema/tests/all/chance.rs"]
 mod chance;
 mod cost;
