@@ -15,7 +15,7 @@ mod restore;
 mod store;
 mod translate;
 
-pub use catalog::config::{Config, Defaults, Mistake, ReadFile};
+pub use catalog::config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
 pub use catalog::list::{ListError, ListPage, read_list};
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
