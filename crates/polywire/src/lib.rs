@@ -1,6 +1,7 @@
 //! One LLM request in, any provider's wire out, the answer back in the shape you asked for, and a list of everything that had
 //! to give.
 
+mod address;
 mod catalog;
 mod change;
 #[cfg(feature = "client")]

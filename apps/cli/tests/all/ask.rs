@@ -144,14 +144,18 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
         polywire(&["ask", "Hi", "--model", "gemini-cli/gemini-2.5-pro"]).env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").output();
     let error = told(&error.expect("a process"), 2);
     assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is needed"), "{error}");
-    let (address, heard) = listener();
-    let address = format!("http://{address}/v1internal");
-    let mut command =
-        polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
-    command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
-    told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
-    let heard = heard.join().expect("a request");
-    assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+    // The address as the Gemini CLI has it, and with the version.
+    for suffix in ["", "/v1internal"] {
+        let (address, heard) = listener();
+        let address = format!("http://{address}{suffix}");
+        let mut command =
+            polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
+        command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
+        told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
+        let heard = heard.join().expect("a request");
+        assert!(heard.starts_with("POST /v1internal:generateContent "), "{heard}");
+        assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+    }
 }
 
 /// Somebody who hears one request and refuses it: where, and what was heard.

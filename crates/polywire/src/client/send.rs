@@ -63,7 +63,7 @@ impl Client {
         shown: Shown,
     ) -> Result<Sending, SendError> {
         let plan = self.planner.plan(request, model).map_err(SendError::Loss)?;
-        let destination = self.destination(&plan, model)?;
+        let destination = self.destination(&plan, model, request.stream)?;
         let span = trace::span(request, model, self.options.record);
         span.record("server.address", destination.url.host_str().unwrap_or_default());
         if let Some(port) = destination.url.port_or_known_default() {
