@@ -19,6 +19,7 @@ mod stream;
 mod trace;
 mod tries;
 mod url;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
