@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use crate::Verdict;
 use crate::args::{Json, PlainHttpArg};
 use crate::changes::write_changes;
-use crate::emulate::runtime;
+use crate::emulate::block_on;
 use crate::input::Failure;
 use crate::known::{Known, address, note, store, warn};
 use crate::request::resolve_in;
@@ -277,14 +277,11 @@ impl Asking {
         for provider in providers {
             let place = address(provider).unwrap_or_default();
             let keyed = provider.has_key() && provider.auth.style != AuthStyle::None;
-            // A key goes to an address that somebody else may have written down only if the user names the provider.
-            let ask = by_name || (keyed && !known.is_foreign(provider));
-            let silent = !ask || (!provider.has_key() && !self.refresh.refresh);
+            let silent = !(by_name || keyed) || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
             if let Some(found) = store.wants(&known.base, provider, &place, &options) {
                 told.push((provider.id.clone(), found));
             } else {
-                known.consent(provider)?;
                 open.push((provider, place));
             }
         }
@@ -296,7 +293,7 @@ impl Asking {
         if !open.is_empty() {
             let client = self.client()?;
             let asked = open.iter().map(|(provider, _)| (*provider).clone()).collect();
-            let answers = runtime()?.block_on(fetch(&client, asked));
+            let answers = block_on(fetch(&client, asked))?;
             for ((provider, place), answer) in open.iter().zip(answers) {
                 let found = match answer {
                     Ok(listing) => {

@@ -1,4 +1,4 @@
-//! Colour, only where somebody looks.
+//! Colour, only where somebody looks, and other people's text without what a terminal would obey.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -10,6 +10,34 @@ use polywire::schema::Severity;
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,
+    screen: Screen,
+}
+
+/// Where text goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    /// To a terminal, which obeys control characters.
+    Terminal,
+    /// To a file or another program, which gets every byte as it is.
+    Other,
+}
+
+impl Screen {
+    pub(crate) fn of_stdout() -> Self {
+        if io::stdout().is_terminal() { Self::Terminal } else { Self::Other }
+    }
+
+    pub(crate) fn of_stderr() -> Self {
+        if io::stderr().is_terminal() { Self::Terminal } else { Self::Other }
+    }
+
+    /// Somebody else's text of several lines: on a terminal without what it would obey.
+    pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Terminal => escaped(text, |letter| is_obeyed(letter) && !matches!(letter, '\n' | '\t')),
+            Self::Other => Cow::Borrowed(text),
+        }
+    }
 }
 
 /// What a colour stands for.
@@ -26,12 +54,18 @@ pub(crate) enum Tone {
 impl Style {
     pub(crate) fn of_stdout() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { coloured: wanted && io::stdout().is_terminal() }
+        let screen = Screen::of_stdout();
+        Self { coloured: wanted && screen == Screen::Terminal, screen }
     }
 
     /// No colour, for what is not looked at on the terminal.
     pub(crate) fn plain() -> Self {
-        Self { coloured: false }
+        Self { coloured: false, screen: Screen::Other }
+    }
+
+    /// Somebody else's text of several lines, as it may be shown.
+    pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
+        self.screen.text(text)
     }
 
     pub(crate) fn paint<T: Display>(self, tone: Tone, text: T) -> Painted<T> {
@@ -82,11 +116,15 @@ impl<T: Display> Display for Painted<T> {
 
 /// Somebody else's text on one line, without what a terminal would obey.
 pub(crate) fn tame(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
+    escaped(text, is_obeyed)
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     text.chars()
-        .map(|letter| if is_obeyed(letter) { letter.escape_default().to_string() } else { letter.to_string() })
+        .map(|letter| if is_escaped(letter) { letter.escape_default().to_string() } else { letter.to_string() })
         .collect::<String>()
         .into()
 }
@@ -96,7 +134,16 @@ fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether somebody looks at the output while it is made.
-pub(crate) fn is_watched() -> bool {
-    io::stdout().is_terminal()
+#[cfg(test)]
+mod tests {
+    use super::{Screen, tame};
+
+    #[test]
+    fn a_terminal_is_not_given_what_it_would_obey() {
+        let text = "a\u{1b}[2Jb\u{9b}31m\r\u{202e}c\u{7}\n\td";
+        assert_eq!(Screen::Terminal.text(text), "a\\u{1b}[2Jb\\u{9b}31m\\r\\u{202e}c\\u{7}\n\td");
+        assert_eq!(Screen::Other.text(text), text, "a program gets every byte");
+        assert_eq!(tame("a\nb\u{1b}"), "a\\nb\\u{1b}");
+        assert_eq!(Screen::Terminal.text("ä → 語"), "ä → 語");
+    }
 }
