@@ -13,7 +13,7 @@ use crate::args::Json;
 use crate::input::Failure;
 use crate::known::{FILE, Found, Known, cache_path, find, users};
 use crate::style::{Style, Tone, tame};
-use crate::trust::{Trusted, list_path};
+use crate::trust::{Trust, Trusted, list_path};
 
 const HELP: &str = "\
 Examples:
@@ -138,9 +138,9 @@ impl File {
         writeln!(out, "{} is trusted as it is now", tame(&opened.path.display().to_string()))?;
         let base = config.base(Catalog::built_in());
         for row in config.providers().filter_map(|id| base.provider(id)) {
-            let keys: Vec<&str> = row.auth.env.iter().chain(&row.auth.bearer_env).map(String::as_str).collect();
-            let keys = if keys.is_empty() { "no key".to_owned() } else { keys.join(" or ") };
-            writeln!(out, "  {} at {} with {}", tame(&row.id), tame(&row.base_url), tame(&keys))?;
+            let read: Vec<&str> = row.environment().into_iter().collect();
+            let read = if read.is_empty() { "nothing of the environment".to_owned() } else { read.join(", ") };
+            writeln!(out, "  {} at {} with {}", tame(&row.id), tame(&row.base_url), tame(&read))?;
         }
         Ok(Verdict::Fine)
     }
@@ -171,7 +171,7 @@ fn good(out: &mut dyn Write, style: Style, path: &Path, config: &Config) -> Resu
 fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> Result<()> {
     for mistake in mistakes {
         let place = format!("{}:{}:{}", path.display(), mistake.line, mistake.column);
-        writeln!(out, "{}: {}", style.paint(Tone::Strong, place), mistake.what)?;
+        writeln!(out, "{}: {}", style.paint(Tone::Strong, tame(&place)), tame(&mistake.what))?;
     }
     let plural = if mistakes.len() == 1 { "" } else { "s" };
     writeln!(out, "{} mistake{plural}", mistakes.len())?;
@@ -181,7 +181,7 @@ fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> 
 /// What counts, with the defaults of the library where the configuration is silent. Keys are named by their variables.
 struct Shown {
     config: Option<String>,
-    trusted: bool,
+    trust: Trust,
     ignored: Vec<String>,
     model: Option<String>,
     offline: bool,
@@ -199,7 +199,7 @@ impl Shown {
         let key = |row: &Provider| Some((row.id.clone(), row.key_variables())).filter(|(_, names)| !names.is_empty());
         Self {
             config: found.as_ref().map(|found| found.path.display().to_string()),
-            trusted: known.trusted,
+            trust: known.trust,
             ignored: known.ignored.iter().map(ToString::to_string).collect(),
             model: config.defaults.model.clone(),
             offline: config.defaults.offline.unwrap_or_default(),
@@ -217,7 +217,7 @@ impl Shown {
                 self.providers.iter().map(|(id, address)| (id.clone(), address.as_str().into())).collect();
             let keys: Map<String, Value> = self.keys.iter().map(|(id, names)| (id.clone(), json!(names))).collect();
             let told = json!({
-                "config": self.config, "trusted": self.trusted, "ignored": self.ignored, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
+                "config": self.config, "trusted": self.trust.is_trusted(), "ignored": self.ignored, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
                 "providers": providers, "models": self.models, "dialects": self.dialects, "keys": keys,
             });
             writeln!(out, "{told}")?;
@@ -228,8 +228,8 @@ impl Shown {
         let keys = self.keys.iter().map(|(id, names)| format!("{id} ({})", names.join(", "))).collect();
         let lines = [
             ("configuration", or_none(self.config.iter().cloned().collect())),
-            ("trusted", if self.trusted { "yes" } else { NOT_TRUSTED }.to_owned()),
-            ("ignored", or_none(self.ignored.iter().map(|what| tame(what).into_owned()).collect())),
+            ("trusted", if self.trust.is_trusted() { "yes" } else { NOT_TRUSTED }.to_owned()),
+            ("ignored", or_none(self.ignored.clone())),
             ("default model", or_none(self.model.iter().cloned().collect())),
             ("offline", if self.offline { "yes" } else { "no" }.to_owned()),
             ("lists fresh for", format!("{} hours", self.ttl_hours)),
@@ -239,7 +239,7 @@ impl Shown {
             ("keys for", or_none(keys)),
         ];
         for (name, text) in lines {
-            writeln!(out, "{name:<15}  {text}")?;
+            writeln!(out, "{name:<15}  {}", tame(&text))?;
         }
         Ok(Verdict::Fine)
     }

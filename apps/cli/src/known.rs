@@ -15,7 +15,7 @@ use polywire::{Catalog, Config, Ignored, LookOptions, Mistake, Network, Provider
 use crate::input::Failure;
 use crate::regular::read_regular;
 use crate::style::{Screen, tame};
-use crate::trust::{Hashes, Trusted, sha256};
+use crate::trust::{Hashes, Trust, Trusted, sha256};
 
 /// The name of the user's configuration.
 pub(crate) const FILE: &str = "polywire.toml";
@@ -37,8 +37,8 @@ pub(crate) fn name_config(path: Option<PathBuf>) {
 /// Where a configuration was found.
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
-    /// Whether the user named it for this command.
-    named: bool,
+    /// Whether the user named it for this command, or put it or a link to it in the folder for configurations.
+    chosen: bool,
 }
 
 /// A configuration as it counts.
@@ -46,13 +46,13 @@ pub(crate) struct Loaded {
     pub(crate) config: Config,
     /// What does not count, where the file is not trusted.
     pub(crate) ignored: Vec<Ignored>,
-    pub(crate) trusted: bool,
+    pub(crate) trust: Trust,
 }
 
 impl Found {
     /// A file that may have come from somebody else.
     pub(crate) fn unnamed(path: PathBuf) -> Self {
-        Self { path, named: false }
+        Self { path, chosen: false }
     }
 
     /// The file itself, whatever links lead to it, and its text.
@@ -70,10 +70,10 @@ impl Found {
     pub(crate) fn load(&self) -> Result<Result<Loaded, Vec<Mistake>>> {
         let opened = self.open()?;
         if let Some(read) = opened.read_trusted() {
-            return Ok(read.map(|config| Loaded { config, ignored: Vec::new(), trusted: true }));
+            return Ok(read.map(|config| Loaded { config, ignored: Vec::new(), trust: Trust::Trusted }));
         }
         let read = Config::read_untrusted(&opened.text);
-        Ok(read.map(|Untrusted { config, ignored, .. }| Loaded { config, ignored, trusted: false }))
+        Ok(read.map(|Untrusted { config, ignored, .. }| Loaded { config, ignored, trust: Trust::Untrusted }))
     }
 }
 
@@ -88,7 +88,7 @@ impl Opened<'_> {
     /// What a trusted configuration says; none for one that is not trusted.
     pub(crate) fn read_trusted(&self) -> Option<Result<Config, Vec<Mistake>>> {
         let reads = Reads::beside(&self.path);
-        if self.found.named || is_users(&self.path) {
+        if self.found.chosen || is_users(&self.path) {
             return Some(Config::read(&self.text, &|name| reads.read(name)));
         }
         let trusted = Trusted::load();
@@ -137,13 +137,13 @@ pub(crate) fn find() -> Option<Found> {
     let named = NAMED.get().cloned();
     let named = named.or_else(|| std::env::var_os(CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
     if let Some(path) = named {
-        return Some(Found { path, named: true });
+        return Some(Found { path, chosen: true });
     }
     let here = Path::new(FILE);
     if here.is_file() {
         return Some(Found::unnamed(here.to_owned()));
     }
-    users().filter(|path| path.is_file()).map(Found::unnamed)
+    users().filter(|path| path.is_file()).map(|path| Found { path, chosen: true })
 }
 
 /// The user's own configuration, whether it exists or not.
@@ -165,7 +165,7 @@ pub(crate) struct Known {
     pub(crate) base: Catalog,
     pub(crate) found: Option<Found>,
     /// Whether the configuration is trusted; there need not be one.
-    pub(crate) trusted: bool,
+    pub(crate) trust: Trust,
     /// What of the configuration does not count.
     pub(crate) ignored: Vec<Ignored>,
 }
@@ -175,17 +175,17 @@ impl Known {
         let found = find();
         let Some(place) = &found else {
             let (config, base) = (Config::default(), Catalog::built_in().clone());
-            return Ok(Self { config, base, found, trusted: true, ignored: Vec::new() });
+            return Ok(Self { config, base, found, trust: Trust::Trusted, ignored: Vec::new() });
         };
         let loaded = place.load()?.map_err(|mistakes| {
             let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
             let next = "`polywire config check` tells the mistakes of a configuration";
             anyhow!(Failure::new(what.join("\n"), &place.path.display().to_string(), next))
         })?;
-        let Loaded { config, ignored, trusted } = loaded;
+        let Loaded { config, ignored, trust } = loaded;
         note_ignored(place, &ignored);
         let base = config.base(Catalog::built_in());
-        Ok(Self { config, base, found, trusted, ignored })
+        Ok(Self { config, base, found, trust, ignored })
     }
 
     /// The catalog for the models of these names: with what their providers said when they were last asked, and the user's rows.

@@ -64,7 +64,7 @@ Exit codes: 0 fine, 1 findings, 2 bad input.";
 #[derive(Parser)]
 #[command(name = "polywire", version, after_help = AFTER_HELP)]
 struct Cli {
-    /// The configuration to use, which is trusted for this command; by default POLYWIRE_CONFIG, ./polywire.toml or the user's own
+    /// The configuration to use, which is trusted for this command; by default that of `POLYWIRE_CONFIG`, ./polywire.toml or the user's
     #[arg(long = "config", value_name = "FILE", global = true)]
     config_file: Option<PathBuf>,
     #[command(subcommand)]

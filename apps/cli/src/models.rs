@@ -19,7 +19,7 @@ use crate::emulate::block_on;
 use crate::input::Failure;
 use crate::known::{Known, address, note, store, warn};
 use crate::request::resolve_in;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 
 const HELP: &str = "\
 Examples:
@@ -360,7 +360,8 @@ fn tokens(count: Option<u64>) -> String {
 }
 
 fn write_table(out: &mut dyn Write, style: Style, rows: &[&ModelRow]) -> Result<()> {
-    let name = |row: &ModelRow| format!("{}/{}", row.provider, row.id);
+    // Ids are what a provider or a configuration says, and each row is one line.
+    let name = |row: &ModelRow| tame(&format!("{}/{}", row.provider, row.id)).into_owned();
     let width = rows.iter().map(|row| name(row).chars().count()).max().unwrap_or_default().min(60);
     let reads = rows.iter().map(|row| words(row, &MODALITIES).len()).max().unwrap_or_default().max(5);
     if !rows.is_empty() {
@@ -387,7 +388,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     writeln!(
         out,
         "{} on {}, spoken to in {}",
-        style.paint(Tone::Strong, model.name()),
+        style.paint(Tone::Strong, tame(&model.name())),
         model.surface().id,
         model.protocol()
     )?;
@@ -417,7 +418,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
         ("known from", format!("{} ({})", list("known-from"), word("confidence"))),
     ];
     for (about, what) in lines.iter().filter(|(_, what)| what != "-") {
-        writeln!(out, "  {about:<14} {what}")?;
+        writeln!(out, "  {about:<14} {}", tame(what))?;
     }
     write_changes(out, style, model.changes())?;
     Ok(())

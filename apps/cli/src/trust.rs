@@ -18,6 +18,20 @@ use crate::regular::read_regular;
 const FOLDER: &str = "POLYWIRE_DATA_DIR";
 const FILE: &str = "trusted.json";
 
+/// Whether a configuration counts as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    Trusted,
+    /// Only what an untrusted file may say counts.
+    Untrusted,
+}
+
+impl Trust {
+    pub(crate) fn is_trusted(self) -> bool {
+        self == Self::Trusted
+    }
+}
+
 /// The files that are trusted, by their absolute paths.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,5 +136,5 @@ pub(crate) fn list_path() -> Option<PathBuf> {
 
 /// The hash of a text.
 pub(crate) fn sha256(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }

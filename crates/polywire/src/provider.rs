@@ -1,7 +1,7 @@
 //! Provider rows: who hosts which protocol, where, and how they depart from it. Plain data; nothing here knows a name.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polywire_schema::{Dialect, target};
 use polywire_wire::{Protocol, Surface};
@@ -422,6 +422,24 @@ impl Provider {
     /// The path of the base address.
     fn base_path(&self) -> &str {
         address::split(&self.base_url).map(|(_, path)| path).unwrap_or_default()
+    }
+
+    /// Every environment variable that requests to the provider may read: for keys, signatures, addresses and envelopes.
+    ///
+    /// ```
+    /// let vertex = polywire::Catalog::built_in().provider("vertex").unwrap();
+    /// assert!(vertex.environment().contains("GOOGLE_CLOUD_PROJECT"));
+    /// ```
+    pub fn environment(&self) -> BTreeSet<&str> {
+        let signature = self
+            .auth
+            .signature
+            .iter()
+            .flat_map(|row| [&row.id_env, &row.secret_env, &row.session_env].into_iter().chain(&row.region_env));
+        let envelopes = self.surfaces.iter().flat_map(|surface| surface.envelope_env.values().flatten());
+        let addresses = self.base_url_variables.values().flatten().chain(&self.base_url_env).chain(&self.origin_env);
+        let keys = self.auth.env.iter().chain(&self.auth.bearer_env);
+        keys.chain(signature).chain(addresses).chain(envelopes).map(String::as_str).collect()
     }
 
     /// The surface of an id.

@@ -158,6 +158,26 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
     }
 }
 
+/// Fitting this schema takes longer than the deadline, and nothing is sent.
+#[test]
+fn the_deadline_covers_planning() {
+    let home = crate::Home::new("deadline");
+    let branch = json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "pattern": "^a+$"}}});
+    let branches = vec![branch; 24];
+    let properties: serde_json::Map<String, Value> =
+        (0..1500).map(|number| (format!("p{number}"), json!({"anyOf": branches}))).collect();
+    home.write("schema.json", &json!({"type": "object", "properties": properties}).to_string());
+    let server = crate::attacker::Server::refusing();
+    let base = format!("http://{}/v1", server.address);
+    let began = std::time::Instant::now();
+    let line = ["ask", "Hi", "--model", "openai/gpt-5.1", "--schema", "schema.json", "--deadline", "0"];
+    let output = home.run(&line, &[("OPENAI_API_KEY", "sk-0123456789"), ("OPENAI_BASE_URL", &base)]);
+    let error = told(&output, 2);
+    assert!(error.contains("no answer within 0s in all"), "{error}");
+    assert_eq!(server.heard(), "");
+    assert!(began.elapsed().as_secs() < 60, "planning is not waited for");
+}
+
 /// Somebody who hears one request and refuses it: where, and what was heard.
 fn listener() -> (std::net::SocketAddr, std::thread::JoinHandle<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

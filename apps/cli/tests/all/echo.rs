@@ -78,7 +78,7 @@ fn answers_do_not_repeat_the_key() {
         }
     }
     // Escaped letter by letter, it is a key only once it is decoded.
-    let escaped: String = KEY.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+    let escaped = KEY.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect::<Vec<_>>().concat();
     let body = chat("ESCAPED").replace("ESCAPED", &escaped);
     let server = Server::start(move |_| vec![answer("200 OK", "application/json", &body)]);
     let told = run(&server, &["--explain"]);

@@ -208,6 +208,20 @@ fn files_that_the_user_names_or_placed_are_trusted() {
     assert_eq!(json(&command.current_dir(&folder).output().expect("a process"))["trusted"], true);
 }
 
+/// Dotfiles are often links: a link that the user put in the folder for configurations is as good as a file there.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_users_folder_is_trusted() {
+    let world = World::new("dotfiles");
+    let users = json(&world.run(&["config", "path", "--json"]))["user"].as_str().expect("a path").to_owned();
+    let dotfiles = world.home.0.join("dotfiles");
+    fs::create_dir_all(&dotfiles).expect("a folder");
+    fs::write(dotfiles.join("mine.toml"), "[defaults]\nmodel = \"groq/x\"\n").expect("a file");
+    fs::create_dir_all(std::path::Path::new(&users).parent().expect("a folder")).expect("a folder");
+    std::os::unix::fs::symlink(dotfiles.join("mine.toml"), &users).expect("a link");
+    assert_eq!(json(&world.run(&["config", "path", "--json"]))["trusted"], true);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_the_list_of_trusted_files_cannot_be_bent() {
@@ -264,6 +278,24 @@ fn an_untrusted_file_may_add_models_and_defaults() {
     );
     let shown = json(&home.run(&["models", "show", "groq/llama-99", "--offline", "--json"], &[]));
     assert_eq!(shown["row"]["context"], 7);
+}
+
+/// An id of a model is somebody else's text too, and a row of the table is one line.
+#[test]
+fn models_are_shown_without_control_characters() {
+    let home = Home::new("table");
+    home.write("polywire.toml", "[[model]]\nprovider = \"groq\"\nid = \"a\\u001b[2J\\nb\"\naliases = [\"\\u009bc\"]\n");
+    for line in
+        [&["models", "--offline", "--provider", "groq"][..], &["models", "show", "groq/a\u{1b}[2J\nb", "--offline"]]
+    {
+        let output = home.run(line, &[]);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            told.contains(r"groq/a\u{1b}[2J\nb") && !told.contains(['\u{1b}', '\u{9b}']),
+            "{told}{}",
+            errors(&output)
+        );
+    }
 }
 
 /// Names in a file of somebody else's do not reach the terminal as they are.

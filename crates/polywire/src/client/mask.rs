@@ -224,7 +224,7 @@ fn base64_within(secret: &str, ahead: usize) -> String {
     let bytes: Vec<u8> = std::iter::repeat_n(0, ahead).chain(secret.bytes()).collect();
     let Source::Base64 { data, .. } = Source::bytes("text/plain", &bytes) else { return String::new() };
     let data = data.trim_end_matches('=');
-    let shared = usize::from(bytes.len() % 3 != 0);
+    let shared = usize::from(!bytes.len().is_multiple_of(3));
     data.get((ahead * 8).div_ceil(6)..data.len().saturating_sub(shared)).unwrap_or_default().to_owned()
 }
 

@@ -79,11 +79,10 @@ fn text(index: usize, text: &str) -> Event {
 }
 
 fn joined(events: &[Event]) -> String {
-    let texts = events.iter().filter_map(|event| match event {
-        Event::Delta { delta: Delta::Text(text), .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
+    let text = |event: &Event| {
+        if let Event::Delta { delta: Delta::Text(text), .. } = event { Some(text.clone()) } else { None }
+    };
+    events.iter().filter_map(text).collect()
 }
 
 /// However a key is cut between two or more events, it is hidden, and everything else arrives.

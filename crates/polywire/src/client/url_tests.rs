@@ -289,15 +289,15 @@ fn written(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
         toml::Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", ")),
-        toml::Value::Table(table) => {
-            let members: Vec<String> =
-                table.iter().map(|(key, value)| format!("{} = {}", quoted(key), written(value))).collect();
-            format!("{{ {} }}", members.join(", "))
-        }
+        toml::Value::Table(table) => format!("{{ {} }}", members(table).join(", ")),
         toml::Value::Integer(number) => number.to_string(),
         toml::Value::Boolean(flag) => flag.to_string(),
         toml::Value::Float(_) | toml::Value::Datetime(_) => "0".to_owned(),
     }
+}
+
+fn members(table: &toml::Table) -> Vec<String> {
+    table.iter().map(|(key, value)| format!("{} = {}", quoted(key), written(value))).collect()
 }
 
 fn quoted(text: &str) -> String {
@@ -328,7 +328,7 @@ fn document() -> impl Strategy<Value = String> {
         if let Some(path) = dialect {
             document.insert("dialects".to_owned(), vec![path].into());
         }
-        document.iter().map(|(key, value)| format!("{} = {}\n", quoted(key), written(value))).collect()
+        members(&document).join("\n")
     })
 }
 

@@ -34,3 +34,30 @@ impl<T: Send + 'static> Work<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    use super::Work;
+    use crate::client::SendError;
+
+    const DEADLINE: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn work_is_not_waited_for_after_its_deadline() {
+        // The work ends when the other end is dropped, which is after the deadline.
+        let (end, ended) = mpsc::channel::<()>();
+        let mut work = Work::begin(Instant::now() + DEADLINE, DEADLINE, move || ended.recv().is_err());
+        let done = work.done().await;
+        drop(end);
+        assert!(matches!(done, Err(SendError::Deadline(DEADLINE))), "{done:?}");
+    }
+
+    #[tokio::test]
+    async fn work_that_ends_in_time_gives_what_came_of_it() {
+        let mut work = Work::begin(Instant::now() + Duration::from_mins(1), DEADLINE, || 7);
+        assert!(matches!(work.done().await, Ok(7)));
+    }
+}

@@ -94,11 +94,10 @@ fn check_kind(path: &Path) -> Result<(), Trouble> {
             Ok(found) if found.is_dir() => return refused("a directory"),
             Ok(found) if !found.is_file() => return refused("a pipe, a socket or a device"),
             Ok(found) if found.len() > MAX_BYTES => return refused(&format!("larger than {MAX_BYTES} bytes")),
-            Ok(_) => {}
             Err(_) if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) => {
                 return refused("a link that leads nowhere");
             }
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
     }
     Ok(())
