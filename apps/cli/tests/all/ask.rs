@@ -158,9 +158,9 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
     }
 }
 
-/// Fitting this schema takes longer than the deadline, and nothing is sent.
+/// Reading and fitting this schema takes longer than the deadline, and nothing is sent.
 #[test]
-fn the_deadline_covers_planning() {
+fn the_deadline_covers_what_comes_before_sending() {
     let home = crate::Home::new("deadline");
     let branch = json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "pattern": "^a+$"}}});
     let branches = vec![branch; 24];
@@ -173,7 +173,7 @@ fn the_deadline_covers_planning() {
     let line = ["ask", "Hi", "--model", "openai/gpt-5.1", "--schema", "schema.json", "--deadline", "0"];
     let output = home.run(&line, &[("OPENAI_API_KEY", "sk-0123456789"), ("OPENAI_BASE_URL", &base)]);
     let error = told(&output, 2);
-    assert!(error.contains("no answer within 0s in all"), "{error}");
+    assert!(error.contains("no answer within 0"), "{error}");
     assert_eq!(server.heard(), "");
     assert!(began.elapsed().as_secs() < 60, "planning is not waited for");
 }
