@@ -41,7 +41,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use style::{Screen, Style};
+use style::{Output, Screen, Style};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -109,7 +109,7 @@ enum Verdict {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     known::name_config(cli.config_file.clone());
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Output::new(BufWriter::new(io::stdout().lock()), Screen::of_stdout());
     let verdict = run(&cli.command, &mut out, Style::of_stdout()).and_then(|verdict| {
         out.flush()?;
         Ok(verdict)

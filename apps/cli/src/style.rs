@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use polywire::schema::Severity;
 
@@ -38,6 +38,45 @@ impl Screen {
             Self::Other => Cow::Borrowed(text),
         }
     }
+}
+
+/// Standard output. JSON escapes the control characters of ASCII and no others, so on a terminal those are escaped here, in the way of
+/// JSON. Nothing that the command itself writes has them.
+pub(crate) struct Output<W> {
+    inner: W,
+    screen: Screen,
+}
+
+impl<W: Write> Output<W> {
+    pub(crate) fn new(inner: W, screen: Screen) -> Self {
+        Self { inner, screen }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if self.screen == Screen::Terminal && text.contains(is_obeyed_beyond_ascii) => {
+                for letter in text.chars() {
+                    if is_obeyed_beyond_ascii(letter) {
+                        write!(self.inner, "\\u{:04x}", u32::from(letter))?;
+                    } else {
+                        write!(self.inner, "{letter}")?;
+                    }
+                }
+                Ok(bytes.len())
+            }
+            Ok(_) | Err(_) => self.inner.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn is_obeyed_beyond_ascii(letter: char) -> bool {
+    !letter.is_ascii() && is_obeyed(letter)
 }
 
 /// What a colour stands for.
@@ -136,7 +175,9 @@ fn is_obeyed(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Screen, tame};
+    use std::io::Write as _;
+
+    use super::{Output, Screen, tame};
 
     #[test]
     fn a_terminal_is_not_given_what_it_would_obey() {
@@ -145,5 +186,16 @@ mod tests {
         assert_eq!(Screen::Other.text(text), text, "a program gets every byte");
         assert_eq!(tame("a\nb\u{1b}"), "a\\nb\\u{1b}");
         assert_eq!(Screen::Terminal.text("ä → 語"), "ä → 語");
+    }
+
+    #[test]
+    fn json_on_a_terminal_has_no_control_characters_beyond_ascii() {
+        let written = |screen| {
+            let mut bytes = Vec::new();
+            write!(Output::new(&mut bytes, screen), "{}", serde_json::json!("ä\u{9b}31m\u{202e}")).expect("a write");
+            String::from_utf8(bytes).expect("text")
+        };
+        assert_eq!(written(Screen::Terminal), r#""ä\u009b31m\u202e""#);
+        assert_eq!(written(Screen::Other), "\"ä\u{9b}31m\u{202e}\"");
     }
 }
