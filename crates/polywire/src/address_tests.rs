@@ -1,3 +1,5 @@
+//! Which texts are paths and base URLs, and which values may stand in them.
+
 use std::collections::BTreeMap;
 
 use super::{Variables, check_base_url, check_path, fill};

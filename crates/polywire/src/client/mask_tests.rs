@@ -1,3 +1,5 @@
+//! Keys in texts, values, errors and events, in every encoding and however they are cut.
+
 use polywire_wire::{Delta, Event, FaultKind, Response, Source, WireError};
 
 use super::{Found, HIDDEN, Mask};
