@@ -3,6 +3,7 @@
 use crate::input::Input;
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -12,6 +13,7 @@ use polywire::{ClientOptions, PlainHttp};
 
 use crate::input::{self, Failure};
 use crate::known::Known;
+use crate::regular::read_regular;
 
 /// The environment variable that turns strict off everywhere.
 const NO_STRICT: &str = "POLYWIRE_NO_STRICT";
@@ -184,7 +186,7 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
     let mut members = Vec::new();
     for name in names.split(',').map(str::trim) {
         members.push(if is_path(name) {
-            let text = input::read_text(name)?;
+            let text = read_regular(Path::new(name)).map_err(|error| input::unreadable(&error, name))?;
             let read = Dialect::from_toml(&text);
             Cow::Owned(read.map_err(|error| Failure::new(error, name, "docs/dialects.md shows what a row needs"))?)
         } else {

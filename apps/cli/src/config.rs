@@ -1,18 +1,19 @@
-//! `polywire config`: the user's `polywire.toml`, checked and shown.
+//! `polywire config`: the user's `polywire.toml`, checked, shown and trusted.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use polywire::{Config, Mistake, Network, Provider};
+use polywire::{Catalog, Config, Mistake, Network, Provider};
 use serde_json::{Map, Value, json};
 
 use crate::Verdict;
 use crate::args::Json;
 use crate::input::Failure;
-use crate::known::{FILE, Known, cache_path, find, read, users};
-use crate::style::{Style, Tone};
+use crate::known::{FILE, Found, Known, cache_path, find, users};
+use crate::style::{Style, Tone, tame};
+use crate::trust::{Trust, Trusted, list_path};
 
 const HELP: &str = "\
 Examples:
@@ -20,14 +21,20 @@ Examples:
   polywire config check team/polywire.toml --json
   polywire config show
   polywire config path
+  polywire config trust
+  polywire config untrust
 
-The configuration that counts is the one that POLYWIRE_CONFIG names, else ./polywire.toml, else the one in the platform's \
-folder for configurations. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], [[family]] \
-and [[model]]; docs/models.md shows them.
+The configuration that counts is the one that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the one in the \
+platform's folder for configurations. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
+[[family]] and [[model]]; docs/models.md shows them.
+
+A ./polywire.toml may have come with somebody else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
+providers count; the rest is ignored with a note. `polywire config trust` trusts the file as it is now: once it changes, or a \
+dialect file that it reads, it is not trusted any more. A file that you name, or that lies in your configuration folder, is trusted.
 
 Exit codes: 0 fine, 1 mistakes, 2 bad input.";
 
-/// Check the configuration, or show what it says and where it is
+/// Check the configuration, show what it says and where it is, or trust it
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ConfigCommand {
@@ -43,6 +50,16 @@ enum Act {
     Show(Json),
     /// Show where the configuration and the cache are
     Path(Json),
+    /// Trust a configuration as it is now, with the providers, addresses, keys and files that it names
+    Trust(File),
+    /// Trust a configuration no more
+    Untrust(File),
+}
+
+#[derive(Args)]
+struct File {
+    /// The file; by default the configuration that counts
+    path: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -59,33 +76,83 @@ impl ConfigCommand {
             Act::Check(check) => check.run(out, style),
             Act::Show(json) => Shown::new(&Known::load()?).write(out, json),
             Act::Path(json) => paths(out, json),
+            Act::Trust(file) => file.trust(out, style),
+            Act::Untrust(file) => file.untrust(out),
         }
     }
 }
 
+/// The file that was given, or the configuration that counts.
+fn given(path: Option<&PathBuf>) -> Result<Found> {
+    if let Some(path) = path {
+        return Ok(Found::unnamed(path.clone()));
+    }
+    find().ok_or_else(|| {
+        let users = users().map(|path| path.display().to_string()).unwrap_or_default();
+        let next = format!("looked for ./{FILE} and {users}");
+        Failure::new("there is no configuration", FILE, &next).into()
+    })
+}
+
 impl Check {
     fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
-        let found = self.path.clone().or_else(|| find().map(|found| found.path));
-        let Some(path) = found else {
-            let users = users().map(|path| path.display().to_string()).unwrap_or_default();
-            let next = format!("looked for ./{FILE} and {users}");
-            return Err(Failure::new("there is no configuration", FILE, &next).into());
-        };
-        let read = read(&path)?;
+        let found = given(self.path.as_ref())?;
+        let opened = found.open()?;
+        let trusted = opened.read_trusted();
+        let is_trusted = trusted.is_some();
+        let read = trusted.unwrap_or_else(|| opened.check_untrusted());
         if self.json.json {
             let mistakes = read.as_ref().err().map(Vec::as_slice).unwrap_or_default();
             let told: Vec<_> = mistakes
                 .iter()
                 .map(|mistake| json!({"line": mistake.line, "column": mistake.column, "what": mistake.what}))
                 .collect();
-            writeln!(out, "{}", json!({"path": path, "mistakes": told}))?;
+            writeln!(out, "{}", json!({"path": found.path, "trusted": is_trusted, "mistakes": told}))?;
         } else {
             match &read {
-                Ok(config) => good(out, style, &path, config)?,
-                Err(mistakes) => bad(out, style, &path, mistakes)?,
+                Ok(config) => good(out, style, &found.path, config)?,
+                Err(mistakes) => bad(out, style, &found.path, mistakes)?,
             }
+            writeln!(out, "{}", if is_trusted { "trusted" } else { NOT_TRUSTED })?;
         }
         Ok(if read.is_ok() { Verdict::Fine } else { Verdict::Findings })
+    }
+}
+
+const NOT_TRUSTED: &str = "not trusted: `polywire config trust` trusts it as it is now";
+
+impl File {
+    fn trust(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+        let found = given(self.path.as_ref())?;
+        let opened = found.open()?;
+        let (read, hashes) = opened.read_to_trust();
+        let config = match read {
+            Ok(config) => config,
+            Err(mistakes) => {
+                bad(out, style, &found.path, &mistakes)?;
+                writeln!(out, "not trusted: a configuration with mistakes cannot be")?;
+                return Ok(Verdict::Findings);
+            }
+        };
+        Trusted::add(&opened.path, hashes)?;
+        writeln!(out, "{} is trusted as it is now", tame(&opened.path.display().to_string()))?;
+        let base = config.base(Catalog::built_in());
+        for row in config.providers().filter_map(|id| base.provider(id)) {
+            let read: Vec<&str> = row.environment().into_iter().collect();
+            let read = if read.is_empty() { "nothing of the environment".to_owned() } else { read.join(", ") };
+            writeln!(out, "  {} at {} with {}", tame(&row.id), tame(&row.base_url), tame(&read))?;
+        }
+        Ok(Verdict::Fine)
+    }
+
+    fn untrust(&self, out: &mut dyn Write) -> Result<Verdict> {
+        let path = given(self.path.as_ref())?.path;
+        // A file that is gone was trusted by the path that it had.
+        let path = path.canonicalize().or_else(|_| std::path::absolute(&path))?;
+        let was = Trusted::remove(&path)?;
+        let told = if was { "is not trusted any more" } else { "was not trusted" };
+        writeln!(out, "{} {told}", tame(&path.display().to_string()))?;
+        Ok(Verdict::Fine)
     }
 }
 
@@ -104,7 +171,7 @@ fn good(out: &mut dyn Write, style: Style, path: &Path, config: &Config) -> Resu
 fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> Result<()> {
     for mistake in mistakes {
         let place = format!("{}:{}:{}", path.display(), mistake.line, mistake.column);
-        writeln!(out, "{}: {}", style.paint(Tone::Strong, place), mistake.what)?;
+        writeln!(out, "{}: {}", style.paint(Tone::Strong, tame(&place)), tame(&mistake.what))?;
     }
     let plural = if mistakes.len() == 1 { "" } else { "s" };
     writeln!(out, "{} mistake{plural}", mistakes.len())?;
@@ -114,6 +181,8 @@ fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> 
 /// What counts, with the defaults of the library where the configuration is silent. Keys are named by their variables.
 struct Shown {
     config: Option<String>,
+    trust: Trust,
+    ignored: Vec<String>,
     model: Option<String>,
     offline: bool,
     ttl_hours: u64,
@@ -125,11 +194,13 @@ struct Shown {
 
 impl Shown {
     fn new(known: &Known) -> Self {
-        let Known { config, base, found } = known;
+        let Known { config, base, found, .. } = known;
         let address = |id: &str| base.provider(id).map(|row| row.base_url.clone()).unwrap_or_default();
         let key = |row: &Provider| Some((row.id.clone(), row.key_variables())).filter(|(_, names)| !names.is_empty());
         Self {
             config: found.as_ref().map(|found| found.path.display().to_string()),
+            trust: known.trust,
+            ignored: known.ignored.iter().map(ToString::to_string).collect(),
             model: config.defaults.model.clone(),
             offline: config.defaults.offline.unwrap_or_default(),
             ttl_hours: known.options(Network::WhenStale).ttl.as_secs() / 3600,
@@ -146,7 +217,7 @@ impl Shown {
                 self.providers.iter().map(|(id, address)| (id.clone(), address.as_str().into())).collect();
             let keys: Map<String, Value> = self.keys.iter().map(|(id, names)| (id.clone(), json!(names))).collect();
             let told = json!({
-                "config": self.config, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
+                "config": self.config, "trusted": self.trust.is_trusted(), "ignored": self.ignored, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
                 "providers": providers, "models": self.models, "dialects": self.dialects, "keys": keys,
             });
             writeln!(out, "{told}")?;
@@ -157,6 +228,8 @@ impl Shown {
         let keys = self.keys.iter().map(|(id, names)| format!("{id} ({})", names.join(", "))).collect();
         let lines = [
             ("configuration", or_none(self.config.iter().cloned().collect())),
+            ("trusted", if self.trust.is_trusted() { "yes" } else { NOT_TRUSTED }.to_owned()),
+            ("ignored", or_none(self.ignored.clone())),
             ("default model", or_none(self.model.iter().cloned().collect())),
             ("offline", if self.offline { "yes" } else { "no" }.to_owned()),
             ("lists fresh for", format!("{} hours", self.ttl_hours)),
@@ -166,21 +239,29 @@ impl Shown {
             ("keys for", or_none(keys)),
         ];
         for (name, text) in lines {
-            writeln!(out, "{name:<15}  {text}")?;
+            writeln!(out, "{name:<15}  {}", tame(&text))?;
         }
         Ok(Verdict::Fine)
     }
 }
 
 fn paths(out: &mut dyn Write, json: &Json) -> Result<Verdict> {
-    let (counts, users, cache) = (find().map(|found| found.path), users(), cache_path());
+    let (counts, users, cache, list) = (find(), users(), cache_path(), list_path());
+    // Whether a file with mistakes is trusted can be said all the same.
+    let trusted = counts.as_ref().map(|found| found.open().is_ok_and(|opened| opened.read_trusted().is_some()));
+    let counts = counts.map(|found| found.path);
     if json.json {
-        writeln!(out, "{}", json!({"config": counts, "user": users, "cache": cache}))?;
+        let told = json!({"config": counts, "trusted": trusted, "user": users, "cache": cache, "trust-list": list});
+        writeln!(out, "{told}")?;
         return Ok(Verdict::Fine);
     }
     let show = |path: Option<PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     writeln!(out, "configuration  {}", show(counts))?;
+    if let Some(trusted) = trusted {
+        writeln!(out, "trusted        {}", if trusted { "yes" } else { NOT_TRUSTED })?;
+    }
     writeln!(out, "the user's     {}", show(users))?;
     writeln!(out, "model cache    {}", show(cache))?;
+    writeln!(out, "trusted files  {}", show(list))?;
     Ok(Verdict::Fine)
 }

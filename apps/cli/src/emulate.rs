@@ -53,7 +53,7 @@ impl Emulate {
         }
         let catalog = Known::load()?.catalog_for([]);
         let providers: Vec<Provider> = catalog.providers().cloned().collect();
-        runtime()?.block_on(async {
+        block_on(async {
             let started = Emulator::start_with(self.port, EmulatorOptions::default().with_catalog(catalog)).await;
             let place = format!("port {}", self.port);
             let next = "give another --port, or none for any that is free";
@@ -71,11 +71,14 @@ impl Emulate {
             out.flush()?;
             emulator.wait().await;
             Ok(Verdict::Fine)
-        })
+        })?
     }
 }
 
-/// What runs the commands that talk to others.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+/// Runs a command that talks to others. Work that is still going on for an answer that came too late is not waited for.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(done)
 }

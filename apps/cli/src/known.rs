@@ -1,15 +1,21 @@
 //! What the command knows of providers and models: the rows of the library, what providers said when they were last asked, and the
 //! user's `polywire.toml`, which has the last word.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, anyhow};
 use etcetera::BaseStrategy as _;
-use polywire::{Catalog, Config, LookOptions, Mistake, Network, Provider, Store, Warning};
+use polywire::{Catalog, Config, Ignored, LookOptions, Mistake, Network, Provider, Store, Untrusted, Warning};
 
 use crate::input::Failure;
+use crate::regular::read_regular;
+use crate::style::{Screen, tame};
+use crate::trust::{Hashes, Trust, Trusted, sha256};
 
 /// The name of the user's configuration.
 pub(crate) const FILE: &str = "polywire.toml";
@@ -17,23 +23,143 @@ pub(crate) const FILE: &str = "polywire.toml";
 const CONFIG: &str = "POLYWIRE_CONFIG";
 const CACHE: &str = "POLYWIRE_CACHE_DIR";
 
+/// The configuration that `--config` names.
+static NAMED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Takes the configuration that `--config` names, once.
+pub(crate) fn name_config(path: Option<PathBuf>) {
+    if let Some(path) = path {
+        // Nobody names another one in the same process.
+        let _ = NAMED.set(path);
+    }
+}
+
 /// Where a configuration was found.
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
-    /// Whether it came with the working directory, and so perhaps from somebody else.
-    pub(crate) local: bool,
+    /// Whether the user named it for this command, or put it or a link to it in the folder for configurations.
+    chosen: bool,
 }
 
-/// The configuration that counts: the one that the environment names, that of the working directory, that of the user.
+/// A configuration as it counts.
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    /// What does not count, where the file is not trusted.
+    pub(crate) ignored: Vec<Ignored>,
+    pub(crate) trust: Trust,
+}
+
+impl Found {
+    /// A file that may have come from somebody else.
+    pub(crate) fn unnamed(path: PathBuf) -> Self {
+        Self { path, chosen: false }
+    }
+
+    /// The file itself, whatever links lead to it, and its text.
+    pub(crate) fn open(&self) -> Result<Opened<'_>> {
+        let refused = |error: io::Error| {
+            let name = self.path.display().to_string();
+            anyhow!(Failure::new(error, &name, "give the path of a readable `polywire.toml`"))
+        };
+        let path = self.path.canonicalize().map_err(refused)?;
+        let text = read_regular(&path).map_err(refused)?;
+        Ok(Opened { found: self, path, text })
+    }
+
+    /// Reads the configuration, as far as it is trusted.
+    pub(crate) fn load(&self) -> Result<Result<Loaded, Vec<Mistake>>> {
+        let opened = self.open()?;
+        if let Some(read) = opened.read_trusted() {
+            return Ok(read.map(|config| Loaded { config, ignored: Vec::new(), trust: Trust::Trusted }));
+        }
+        let read = Config::read_untrusted(&opened.text);
+        Ok(read.map(|Untrusted { config, ignored, .. }| Loaded { config, ignored, trust: Trust::Untrusted }))
+    }
+}
+
+impl Found {
+    /// Reads the configuration, as far as it is trusted; mistakes in it are an error.
+    fn load_fine(&self) -> Result<Loaded> {
+        self.load()?.map_err(|mistakes| {
+            let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            let next = "`polywire config check` tells the mistakes of a configuration";
+            anyhow!(Failure::new(what.join("\n"), &self.path.display().to_string(), next))
+        })
+    }
+}
+
+/// The text of a configuration, read once: what is compared with the hashes is what counts.
+pub(crate) struct Opened<'f> {
+    found: &'f Found,
+    pub(crate) path: PathBuf,
+    text: String,
+}
+
+impl Opened<'_> {
+    /// What a trusted configuration says; none for one that is not trusted.
+    pub(crate) fn read_trusted(&self) -> Option<Result<Config, Vec<Mistake>>> {
+        let reads = Reads::beside(&self.path);
+        if self.found.chosen || is_users(&self.path) {
+            return Some(Config::read(&self.text, &|name| reads.read(name)));
+        }
+        let trusted = Trusted::load();
+        let hashes = trusted.hashes(&self.path).filter(|hashes| hashes.sha256 == sha256(&self.text))?;
+        let read = Config::read(&self.text, &|name| reads.read(name));
+        Some(read).filter(|_| reads.hashes() == hashes.reads)
+    }
+
+    /// The mistakes of a configuration that is not trusted. The files that it names are not read.
+    pub(crate) fn check_untrusted(&self) -> Result<Config, Vec<Mistake>> {
+        Config::read(&self.text, &|name| Err(format!("`{name}` is not read, because this file is not trusted")))
+    }
+
+    /// What the configuration says and what is to be remembered of it, for the user who trusts it now.
+    pub(crate) fn read_to_trust(&self) -> (Result<Config, Vec<Mistake>>, Hashes) {
+        let reads = Reads::beside(&self.path);
+        let read = Config::read(&self.text, &|name| reads.read(name));
+        (read, Hashes { sha256: sha256(&self.text), reads: reads.hashes() })
+    }
+}
+
+/// The files that a configuration reads, and the hashes of those that were read. Paths are relative to the configuration.
+struct Reads {
+    folder: PathBuf,
+    hashes: RefCell<BTreeMap<String, String>>,
+}
+
+impl Reads {
+    fn beside(path: &Path) -> Self {
+        Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), hashes: RefCell::default() }
+    }
+
+    fn read(&self, name: &str) -> Result<String, String> {
+        let text = read_regular(&self.folder.join(name)).map_err(|error| format!("`{name}`: {error}"))?;
+        self.hashes.borrow_mut().insert(name.to_owned(), sha256(&text));
+        Ok(text)
+    }
+
+    fn hashes(&self) -> BTreeMap<String, String> {
+        self.hashes.borrow().clone()
+    }
+}
+
+/// The configuration that counts: the one that the user names, that of the working directory, that of the user.
 pub(crate) fn find() -> Option<Found> {
-    if let Some(path) = std::env::var_os(CONFIG).filter(|path| !path.is_empty()) {
-        return Some(Found { path: PathBuf::from(path), local: false });
+    let named = NAMED.get().cloned();
+    let named = named.or_else(|| std::env::var_os(CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
+    if let Some(path) = named {
+        return Some(Found { path, chosen: true });
     }
     let here = Path::new(FILE);
     if here.is_file() {
-        return Some(Found { path: here.to_owned(), local: true });
+        return Some(Found::unnamed(here.to_owned()));
     }
-    users().filter(|path| path.is_file()).map(|path| Found { path, local: false })
+    users_own()
+}
+
+/// The user's own configuration, where there is one.
+fn users_own() -> Option<Found> {
+    users().filter(|path| path.is_file()).map(|path| Found { path, chosen: true })
 }
 
 /// The user's own configuration, whether it exists or not.
@@ -42,15 +168,10 @@ pub(crate) fn users() -> Option<PathBuf> {
     Some(folders.config_dir().join("polywire").join(FILE))
 }
 
-/// Reads a configuration. Paths in it are relative to it.
-pub(crate) fn read(path: &Path) -> Result<Result<Config, Vec<Mistake>>> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path);
-    let text =
-        text.map_err(|error| anyhow!(Failure::new(error, &name, "give the path of a readable `polywire.toml`")))?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let file = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| format!("`{name}`: {error}"));
-    Ok(Config::read(&text, &file))
+/// Whether a file lies in the user's folder for configurations.
+fn is_users(path: &Path) -> bool {
+    let folder = users().and_then(|path| path.parent()?.canonicalize().ok());
+    folder.is_some_and(|folder| path.parent() == Some(&folder))
 }
 
 /// Everything that is known before a provider is asked.
@@ -59,21 +180,27 @@ pub(crate) struct Known {
     /// The rows of the library and the user's providers: what lists are merged with.
     pub(crate) base: Catalog,
     pub(crate) found: Option<Found>,
+    /// Whether the configuration is trusted; there need not be one.
+    pub(crate) trust: Trust,
+    /// What of the configuration does not count.
+    pub(crate) ignored: Vec<Ignored>,
 }
 
 impl Known {
     pub(crate) fn load() -> Result<Self> {
         let found = find();
         let Some(place) = &found else {
-            return Ok(Self { config: Config::default(), base: Catalog::built_in().clone(), found });
+            let (config, base) = (Config::default(), Catalog::built_in().clone());
+            return Ok(Self { config, base, found, trust: Trust::Trusted, ignored: Vec::new() });
         };
-        let config = read(&place.path)?.map_err(|mistakes| {
-            let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            let next = "`polywire config check` tells the mistakes of a configuration";
-            anyhow!(Failure::new(what.join("\n"), &place.path.display().to_string(), next))
-        })?;
+        let Loaded { mut config, ignored, trust } = place.load_fine()?;
+        note_ignored(place, &ignored);
+        if let Some(own) = users_own().filter(|_| trust == Trust::Untrusted) {
+            // Somebody else's file must not switch the user's own addresses off: that would send keys elsewhere too.
+            config = own.load_fine()?.config.with_models_of(config);
+        }
         let base = config.base(Catalog::built_in());
-        Ok(Self { config, base, found })
+        Ok(Self { config, base, found, trust, ignored })
     }
 
     /// The catalog for the models of these names: with what their providers said when they were last asked, and the user's rows.
@@ -106,34 +233,19 @@ impl Known {
             None => options,
         }
     }
+}
 
-    /// Whether requests go to an address, or with a key, that the configuration of the working directory names, and so perhaps
-    /// somebody else.
-    pub(crate) fn is_foreign(&self, provider: &Provider) -> bool {
-        let usual = Catalog::built_in().provider(&provider.id);
-        let same = usual.is_some_and(|row| row.base_url == provider.base_url && row.auth == provider.auth);
-        !same && self.found.as_ref().is_some_and(|found| found.local)
-    }
-
-    /// Says so before anything is sent there. The key of a provider that everybody knows goes to such an address only if the
-    /// user names the configuration.
-    pub(crate) fn consent(&self, provider: &Provider) -> Result<()> {
-        let Some(found) = self.found.as_ref().filter(|_| self.is_foreign(provider)) else { return Ok(()) };
-        let what = format!("{FILE} of this folder sends {} to {}", provider.id, provider.base_url);
-        let variables = |row: &Provider| row.auth.env.iter().chain(&row.auth.bearer_env).cloned().collect::<Vec<_>>();
-        let own = variables(provider);
-        let lends = Catalog::built_in().providers().flat_map(variables).any(|name| own.contains(&name));
-        if lends && !provider.is_local() {
-            let next = format!("if that is right, say so with {CONFIG}={}", found.path.display());
-            return Err(Failure::new(
-                format!("{what}, and your key with it"),
-                &found.path.display().to_string(),
-                &next,
-            )
-            .into());
-        }
-        note(&what);
-        Ok(())
+/// Says once what does not count because the file is not trusted, and how to trust it.
+fn note_ignored(found: &Found, ignored: &[Ignored]) {
+    static SAID: Once = Once::new();
+    if !ignored.is_empty() {
+        SAID.call_once(|| {
+            let what: Vec<String> = ignored.iter().map(|ignored| tame(&ignored.to_string()).into_owned()).collect();
+            let (path, what) = (found.path.display(), what.join(", "));
+            note(&format!(
+                "{path} is not trusted, so this is ignored: {what}; `polywire config trust` trusts the file"
+            ));
+        });
     }
 }
 
@@ -163,5 +275,5 @@ pub(crate) fn warn(warnings: &[Warning]) {
 /// Tells something beside the output.
 pub(crate) fn note(text: &str) {
     // There is nowhere left to say that this failed.
-    let _ = writeln!(io::stderr(), "polywire: {text}");
+    let _ = writeln!(io::stderr(), "polywire: {}", Screen::of_stderr().text(text));
 }

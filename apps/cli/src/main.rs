@@ -24,21 +24,24 @@ mod neutral;
 mod parse;
 #[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
 mod prove;
+mod regular;
 mod request;
 mod sarif;
 mod style;
 mod tally;
 mod through;
 mod translate;
+mod trust;
 mod values;
 
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use style::Style;
+use style::{Output, Screen, Style};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -61,6 +64,9 @@ Exit codes: 0 fine, 1 findings, 2 bad input.";
 #[derive(Parser)]
 #[command(name = "polywire", version, after_help = AFTER_HELP)]
 struct Cli {
+    /// The configuration to use, which is trusted for this command; by default that of `POLYWIRE_CONFIG`, ./polywire.toml or the user's
+    #[arg(long = "config", value_name = "FILE", global = true)]
+    config_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -102,7 +108,8 @@ enum Verdict {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let mut out = BufWriter::new(io::stdout().lock());
+    known::name_config(cli.config_file.clone());
+    let mut out = Output::new(BufWriter::new(io::stdout().lock()), Screen::of_stdout());
     let verdict = run(&cli.command, &mut out, Style::of_stdout()).and_then(|verdict| {
         out.flush()?;
         Ok(verdict)
@@ -114,7 +121,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // There is nowhere left to report that this failed too.
-            let _ = writeln!(io::stderr(), "polywire: {error:#}");
+            let _ = writeln!(io::stderr(), "polywire: {}", Screen::of_stderr().text(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }

@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 use crate::Verdict;
 use crate::args::{Json, PlainHttpArg};
 use crate::changes::write_changes;
-use crate::emulate::runtime;
+use crate::emulate::block_on;
 use crate::input::Failure;
 use crate::known::{Known, address, note, store, warn};
 use crate::request::resolve_in;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, tame};
 
 const HELP: &str = "\
 Examples:
@@ -277,14 +277,11 @@ impl Asking {
         for provider in providers {
             let place = address(provider).unwrap_or_default();
             let keyed = provider.has_key() && provider.auth.style != AuthStyle::None;
-            // A key goes to an address that somebody else may have written down only if the user names the provider.
-            let ask = by_name || (keyed && !known.is_foreign(provider));
-            let silent = !ask || (!provider.has_key() && !self.refresh.refresh);
+            let silent = !(by_name || keyed) || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
             if let Some(found) = store.wants(&known.base, provider, &place, &options) {
                 told.push((provider.id.clone(), found));
             } else {
-                known.consent(provider)?;
                 open.push((provider, place));
             }
         }
@@ -296,7 +293,7 @@ impl Asking {
         if !open.is_empty() {
             let client = self.client()?;
             let asked = open.iter().map(|(provider, _)| (*provider).clone()).collect();
-            let answers = runtime()?.block_on(fetch(&client, asked));
+            let answers = block_on(fetch(&client, asked))?;
             for ((provider, place), answer) in open.iter().zip(answers) {
                 let found = match answer {
                     Ok(listing) => {
@@ -363,7 +360,8 @@ fn tokens(count: Option<u64>) -> String {
 }
 
 fn write_table(out: &mut dyn Write, style: Style, rows: &[&ModelRow]) -> Result<()> {
-    let name = |row: &ModelRow| format!("{}/{}", row.provider, row.id);
+    // Ids are what a provider or a configuration says, and each row is one line.
+    let name = |row: &ModelRow| tame(&format!("{}/{}", row.provider, row.id)).into_owned();
     let width = rows.iter().map(|row| name(row).chars().count()).max().unwrap_or_default().min(60);
     let reads = rows.iter().map(|row| words(row, &MODALITIES).len()).max().unwrap_or_default().max(5);
     if !rows.is_empty() {
@@ -390,7 +388,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     writeln!(
         out,
         "{} on {}, spoken to in {}",
-        style.paint(Tone::Strong, model.name()),
+        style.paint(Tone::Strong, tame(&model.name())),
         model.surface().id,
         model.protocol()
     )?;
@@ -420,7 +418,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
         ("known from", format!("{} ({})", list("known-from"), word("confidence"))),
     ];
     for (about, what) in lines.iter().filter(|(_, what)| what != "-") {
-        writeln!(out, "  {about:<14} {what}")?;
+        writeln!(out, "  {about:<14} {}", tame(what))?;
     }
     write_changes(out, style, model.changes())?;
     Ok(())

@@ -1,8 +1,8 @@
-//! Colour, only where somebody looks.
+//! Colour, only where somebody looks, and other people's text without what a terminal would obey.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use polywire::schema::Severity;
 
@@ -10,6 +10,73 @@ use polywire::schema::Severity;
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,
+    screen: Screen,
+}
+
+/// Where text goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    /// To a terminal, which obeys control characters.
+    Terminal,
+    /// To a file or another program, which gets every byte as it is.
+    Other,
+}
+
+impl Screen {
+    pub(crate) fn of_stdout() -> Self {
+        if io::stdout().is_terminal() { Self::Terminal } else { Self::Other }
+    }
+
+    pub(crate) fn of_stderr() -> Self {
+        if io::stderr().is_terminal() { Self::Terminal } else { Self::Other }
+    }
+
+    /// Somebody else's text of several lines: on a terminal without what it would obey.
+    pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Terminal => escaped(text, |letter| is_obeyed(letter) && !matches!(letter, '\n' | '\t')),
+            Self::Other => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// Standard output. JSON escapes the control characters of ASCII and no others, so on a terminal those are escaped here, in the way of
+/// JSON. Nothing that the command itself writes has them.
+pub(crate) struct Output<W> {
+    inner: W,
+    screen: Screen,
+}
+
+impl<W: Write> Output<W> {
+    pub(crate) fn new(inner: W, screen: Screen) -> Self {
+        Self { inner, screen }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if self.screen == Screen::Terminal && text.contains(is_obeyed_beyond_ascii) => {
+                for letter in text.chars() {
+                    if is_obeyed_beyond_ascii(letter) {
+                        write!(self.inner, "\\u{:04x}", u32::from(letter))?;
+                    } else {
+                        write!(self.inner, "{letter}")?;
+                    }
+                }
+                Ok(bytes.len())
+            }
+            Ok(_) | Err(_) => self.inner.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn is_obeyed_beyond_ascii(letter: char) -> bool {
+    !letter.is_ascii() && is_obeyed(letter)
 }
 
 /// What a colour stands for.
@@ -26,12 +93,18 @@ pub(crate) enum Tone {
 impl Style {
     pub(crate) fn of_stdout() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { coloured: wanted && io::stdout().is_terminal() }
+        let screen = Screen::of_stdout();
+        Self { coloured: wanted && screen == Screen::Terminal, screen }
     }
 
     /// No colour, for what is not looked at on the terminal.
     pub(crate) fn plain() -> Self {
-        Self { coloured: false }
+        Self { coloured: false, screen: Screen::Other }
+    }
+
+    /// Somebody else's text of several lines, as it may be shown.
+    pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
+        self.screen.text(text)
     }
 
     pub(crate) fn paint<T: Display>(self, tone: Tone, text: T) -> Painted<T> {
@@ -82,11 +155,15 @@ impl<T: Display> Display for Painted<T> {
 
 /// Somebody else's text on one line, without what a terminal would obey.
 pub(crate) fn tame(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
+    escaped(text, is_obeyed)
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     text.chars()
-        .map(|letter| if is_obeyed(letter) { letter.escape_default().to_string() } else { letter.to_string() })
+        .map(|letter| if is_escaped(letter) { letter.escape_default().to_string() } else { letter.to_string() })
         .collect::<String>()
         .into()
 }
@@ -96,7 +173,29 @@ fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether somebody looks at the output while it is made.
-pub(crate) fn is_watched() -> bool {
-    io::stdout().is_terminal()
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{Output, Screen, tame};
+
+    #[test]
+    fn a_terminal_is_not_given_what_it_would_obey() {
+        let text = "a\u{1b}[2Jb\u{9b}31m\r\u{202e}c\u{7}\n\td";
+        assert_eq!(Screen::Terminal.text(text), "a\\u{1b}[2Jb\\u{9b}31m\\r\\u{202e}c\\u{7}\n\td");
+        assert_eq!(Screen::Other.text(text), text, "a program gets every byte");
+        assert_eq!(tame("a\nb\u{1b}"), "a\\nb\\u{1b}");
+        assert_eq!(Screen::Terminal.text("ä → 語"), "ä → 語");
+    }
+
+    #[test]
+    fn json_on_a_terminal_has_no_control_characters_beyond_ascii() {
+        let written = |screen| {
+            let mut bytes = Vec::new();
+            write!(Output::new(&mut bytes, screen), "{}", serde_json::json!("ä\u{9b}31m\u{202e}")).expect("a write");
+            String::from_utf8(bytes).expect("text")
+        };
+        assert_eq!(written(Screen::Terminal), r#""ä\u009b31m\u202e""#);
+        assert_eq!(written(Screen::Other), "\"ä\u{9b}31m\u{202e}\"");
+    }
 }

@@ -13,6 +13,7 @@ use polywire_schema::Dialect;
 use polywire_wire::{Budgets, Protocol, Quirk, Strategy, Surface};
 use serde::Deserialize;
 
+use crate::address::shown_env;
 use crate::change::{Change, Effect, Kind};
 use crate::model::{Ability, Family, Modality, ModelPatch, ModelRow, Origin, When};
 use crate::provider::{Provider, Slots, SurfaceRow};
@@ -185,6 +186,7 @@ impl Catalog {
         if row.surfaces.is_empty() {
             return Err(row.fault("it has no surface"));
         }
+        row.check_addresses()?;
         let families = row.surfaces.iter().filter_map(|surface| surface.unknown.as_ref()).chain([&row.unknown]);
         match families.into_iter().find(|family| !self.families.contains_key(*family)) {
             Some(missing) => Err(row.fault(&format!("there is no family `{missing}`"))),
@@ -402,6 +404,9 @@ impl Model {
     pub fn wire(&self) -> Surface {
         let (surface, row) = (self.surface(), &self.row);
         let mut wire = surface.wire.clone();
+        // The value comes in when the request is sent; until then the field says which variable holds it.
+        let named = surface.envelope_env.iter().map(|(name, env)| (name.clone(), shown_env(env).into()));
+        wire.envelope_fields.extend(named);
         let unread = UNREAD.iter().filter(|(modality, _)| !row.reads(*modality)).map(|(_, quirk)| *quirk);
         let never = [(row.sampling, Quirk::NoSampling), (row.forced, Quirk::NoForcedChoice)];
         let never = never.into_iter().filter(|(when, _)| *when == When::Never).map(|(_, quirk)| quirk);

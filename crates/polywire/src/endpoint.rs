@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::{shown, shown_env};
 use crate::catalog::Model;
 use crate::provider::{Auth, AuthStyle, Provider};
 
@@ -24,9 +25,8 @@ pub struct Endpoint {
 impl Endpoint {
     /// The endpoint of a model, for whole answers or streams.
     pub fn of(model: &Model, stream: bool) -> Self {
-        let (provider, surface) = (model.provider(), model.surface());
-        let path = surface.stream_path.as_ref().filter(|_| stream).unwrap_or(&surface.path);
-        let url = format!("{}{}", provider.base_url, path.replace("{model}", &escaped(model.id())));
+        let provider = model.provider();
+        let url = format!("{}{}", shown(&provider.base_url, &provider.base_url_variables), model.path(stream));
         let mut headers = provider.own_headers();
         headers.insert("content-type".to_owned(), "application/json".to_owned());
         Self { method: "POST".to_owned(), url, headers }
@@ -42,6 +42,15 @@ impl Endpoint {
     }
 }
 
+impl Model {
+    /// The path of requests, after the base address, for whole answers or streams.
+    pub(crate) fn path(&self, stream: bool) -> String {
+        let surface = self.surface();
+        let path = surface.stream_path.as_ref().filter(|_| stream).unwrap_or(&surface.path);
+        path.replace("{model}", &escaped(self.id()))
+    }
+}
+
 impl Provider {
     /// The headers of every request, names in lower case, with the secret named.
     pub(crate) fn own_headers(&self) -> BTreeMap<String, String> {
@@ -53,18 +62,20 @@ impl Provider {
 impl Auth {
     /// The header that says who sends, with the secret named.
     fn header(&self) -> Option<(String, String)> {
-        let variable = self.env.first()?;
-        let bearer = |secret: String| ("authorization".to_owned(), format!("Bearer {secret}"));
+        let variable = self.env.get(..1).filter(|names| !names.is_empty())?;
+        let (name, before) = self.key_header();
+        Some((name, format!("{before}{}", shown_env(variable))))
+    }
+
+    /// The header that holds the key, its name in lower case, and what stands before the key in it.
+    pub(crate) fn key_header(&self) -> (String, &'static str) {
         match self.style {
             // A server that asks for no key may have been told to; without one in the environment the header is left out.
             // A key for the service is a bearer; without one the request is signed when it is sent.
             AuthStyle::None | AuthStyle::Bearer | AuthStyle::AwsSigv4 | AuthStyle::GoogleOauth => {
-                Some(bearer(format!("{{env {variable}}}")))
+                ("authorization".to_owned(), "Bearer ")
             }
-            AuthStyle::Header => {
-                let name = self.header.as_deref().unwrap_or("authorization");
-                Some((name.to_lowercase(), format!("{{env {variable}}}")))
-            }
+            AuthStyle::Header => (self.header.as_deref().unwrap_or("authorization").to_lowercase(), ""),
         }
     }
 }

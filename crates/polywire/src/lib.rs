@@ -1,6 +1,7 @@
 //! One LLM request in, any provider's wire out, the answer back in the shape you asked for, and a list of everything that had
 //! to give.
 
+mod address;
 mod catalog;
 mod change;
 #[cfg(feature = "client")]
@@ -15,7 +16,7 @@ mod restore;
 mod store;
 mod translate;
 
-pub use catalog::config::{Config, Defaults, Mistake, ReadFile};
+pub use catalog::config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
 pub use catalog::list::{ListError, ListPage, read_list};
 pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};

@@ -1,12 +1,13 @@
 //! Provider rows: who hosts which protocol, where, and how they depart from it. Plain data; nothing here knows a name.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polywire_schema::{Dialect, target};
 use polywire_wire::{Protocol, Surface};
 use serde::{Deserialize, Serialize};
 
+use crate::address::{self, check_base_url, check_path};
 use crate::catalog::CatalogError;
 use crate::endpoint::spelled_out;
 
@@ -26,14 +27,24 @@ pub struct Provider {
     pub source: String,
     /// The day on which the row was checked.
     pub checked_on: String,
-    /// The address that paths are added to; `{env VAR}` stands for the value of a variable.
+    /// The address that paths are added to; a name in braces is one of the variables.
     pub base_url: String,
+    /// The variables of the base address: the environment variables that may hold each value, the first one set counting. A value
+    /// is one label of the host or a part of one segment of the path.
+    #[serde(default)]
+    pub base_url_variables: BTreeMap<String, Vec<String>>,
     /// Environment variables that hold another address.
     #[serde(default)]
     pub base_url_env: Vec<String>,
     /// The path that such an address leaves out, as the provider's own clients have it.
     #[serde(default)]
     pub base_url_env_path: String,
+    /// The path that such an address may end with although the paths of the surfaces begin with it; it is taken off.
+    #[serde(default)]
+    pub base_url_env_suffix: String,
+    /// Environment variables that hold an address to which the path of the base address is added.
+    #[serde(default)]
+    pub origin_env: Vec<String>,
     /// Other paths of the address at which the same surfaces are served.
     #[serde(default)]
     pub also_at: Vec<String>,
@@ -76,8 +87,11 @@ pub(crate) struct ProviderPatch {
     source: Option<String>,
     checked_on: Option<String>,
     base_url: Option<String>,
+    base_url_variables: Option<BTreeMap<String, Vec<String>>>,
     base_url_env: Option<Vec<String>>,
     base_url_env_path: Option<String>,
+    base_url_env_suffix: Option<String>,
+    origin_env: Option<Vec<String>>,
     also_at: Option<Vec<String>>,
     auth: Option<Auth>,
     telemetry: Option<String>,
@@ -119,8 +133,11 @@ impl ProviderPatch {
             source: said!(base, source).unwrap_or_else(|| "configuration".to_owned()),
             checked_on: said!(base, checked_on).unwrap_or_default(),
             base_url: said!(same, base_url).ok_or_else(|| named("base-url"))?,
+            base_url_variables: said!(same, base_url_variables).unwrap_or_default(),
             base_url_env: said!(same, base_url_env).unwrap_or_default(),
             base_url_env_path: said!(same, base_url_env_path).unwrap_or_default(),
+            base_url_env_suffix: said!(same, base_url_env_suffix).unwrap_or_default(),
+            origin_env: said!(same, origin_env).unwrap_or_default(),
             also_at: said!(same, also_at).unwrap_or_default(),
             auth: said!(same, auth).ok_or_else(|| named("auth"))?,
             telemetry: self.telemetry.clone().or_else(|| same.and_then(|base| base.telemetry.clone())),
@@ -197,6 +214,7 @@ pub struct ListEndpoint {
     /// The form of the list.
     pub style: ListStyle,
     /// The path, after the place.
+    #[serde(deserialize_with = "address::read_path")]
     pub path: String,
     /// What the path comes after.
     #[serde(default)]
@@ -244,15 +262,19 @@ pub struct SurfaceRow {
     /// The protocol.
     pub protocol: Protocol,
     /// The path, after the base address; `{model}` stands for the model's id.
+    #[serde(deserialize_with = "address::read_path")]
     pub path: String,
     /// The path of streams, where it is another.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "address::read_optional_path")]
     pub stream_path: Option<String>,
     /// The dialects of its slots.
     pub dialects: Dialects,
     /// How it departs from the protocol.
     #[serde(default)]
     pub wire: Surface,
+    /// Fields of the envelope whose values the environment holds: the variables of each, the first one set counting.
+    #[serde(default)]
+    pub envelope_env: BTreeMap<String, Vec<String>>,
     /// Whether the answer's schema counts against what the tools may cost together.
     #[serde(default)]
     pub budget: Budget,
@@ -331,6 +353,21 @@ impl Provider {
         CatalogError(format!("provider `{}`: {what}", self.id))
     }
 
+    /// Whether the addresses and headers of the row are well formed. The paths of surfaces and lists were checked when they were
+    /// read.
+    pub(crate) fn check_addresses(&self) -> Result<(), CatalogError> {
+        let of_env = [&self.base_url_env_path, &self.base_url_env_suffix].into_iter().filter(|path| !path.is_empty());
+        let paths = self.also_at.iter().chain(of_env).map(|path| check_path(path));
+        let checked = paths.chain([check_base_url(&self.base_url, &self.base_url_variables)]);
+        checked.collect::<Result<Vec<()>, String>>().map_err(|why| self.fault(&why))?;
+        match self.headers.iter().find(|(_, value)| value.contains(char::is_control)) {
+            Some((name, _)) => {
+                Err(self.fault(&format!("the header `{}` has a control character", name.escape_debug())))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether every dialect that the surfaces name exists.
     pub(crate) fn check_dialects(&self, own: &[Dialect]) -> Result<(), CatalogError> {
         let mut surfaces = self.surfaces.iter();
@@ -348,24 +385,61 @@ impl Provider {
     /// let ollama = polywire::Catalog::built_in().provider("ollama").unwrap();
     /// assert_eq!(ollama.address_from_env("0.0.0.0"), "http://127.0.0.1:11434/v1");
     /// assert_eq!(ollama.address_from_env("https://llm.example"), "https://llm.example/v1");
+    /// let gemini_cli = polywire::Catalog::built_in().provider("gemini-cli").unwrap();
+    /// assert_eq!(gemini_cli.address_from_env("https://llm.example/v1internal"), "https://llm.example");
     /// ```
     pub fn address_from_env(&self, address: &str) -> String {
-        let address = spelled_out(address.trim().trim_end_matches('/'), &self.base_url);
+        let address = address.trim().trim_end_matches('/');
+        let address = address.strip_suffix(&self.base_url_env_suffix).unwrap_or(address);
+        let address = spelled_out(address, &self.base_url);
         let path = self.base_url_env_path.as_str();
         if address.ends_with(path) { address } else { format!("{address}{path}") }
     }
 
+    /// The address that one from the environment means which leaves out the path of the base address.
+    #[cfg(feature = "client")]
+    pub(crate) fn address_from_origin(&self, origin: &str) -> String {
+        let origin = spelled_out(origin.trim().trim_end_matches('/'), &self.base_url);
+        format!("{origin}{}", self.base_path())
+    }
+
     /// The address of the list of models, where there is one, for what the base address is in truth.
     pub fn list_url(&self, base: &str) -> Option<String> {
+        self.list_place(base).map(|(place, path)| format!("{place}{path}"))
+    }
+
+    /// What the path of the list is added to, and the path.
+    pub(crate) fn list_place<'a>(&'a self, base: &'a str) -> Option<(&'a str, &'a str)> {
         let list = self.list.as_ref()?;
         let base = base.trim_end_matches('/');
-        let own = self.base_url.split_once("://").map_or(self.base_url.as_str(), |(_, rest)| rest);
-        let path = own.find('/').and_then(|start| own.get(start..)).unwrap_or_default();
         let place = match list.after {
             ListPlace::Base => base,
-            ListPlace::Host => base.strip_suffix(path).unwrap_or(base),
+            ListPlace::Host => base.strip_suffix(self.base_path()).unwrap_or(base),
         };
-        Some(format!("{place}{}", list.path))
+        Some((place, &list.path))
+    }
+
+    /// The path of the base address.
+    fn base_path(&self) -> &str {
+        address::split(&self.base_url).map(|(_, path)| path).unwrap_or_default()
+    }
+
+    /// Every environment variable that requests to the provider may read: for keys, signatures, addresses and envelopes.
+    ///
+    /// ```
+    /// let vertex = polywire::Catalog::built_in().provider("vertex").unwrap();
+    /// assert!(vertex.environment().contains("GOOGLE_CLOUD_PROJECT"));
+    /// ```
+    pub fn environment(&self) -> BTreeSet<&str> {
+        let signature = self
+            .auth
+            .signature
+            .iter()
+            .flat_map(|row| [&row.id_env, &row.secret_env, &row.session_env].into_iter().chain(&row.region_env));
+        let envelopes = self.surfaces.iter().flat_map(|surface| surface.envelope_env.values().flatten());
+        let addresses = self.base_url_variables.values().flatten().chain(&self.base_url_env).chain(&self.origin_env);
+        let keys = self.auth.env.iter().chain(&self.auth.bearer_env);
+        keys.chain(signature).chain(addresses).chain(envelopes).map(String::as_str).collect()
     }
 
     /// The surface of an id.

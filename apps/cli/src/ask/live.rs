@@ -9,7 +9,7 @@ use polywire::Partial;
 use polywire::wire::{Delta, Event};
 use serde_json::json;
 
-use crate::style::is_watched;
+use crate::style::Screen;
 
 /// The time between two pictures of a spinner.
 const TICK: Duration = Duration::from_millis(120);
@@ -24,7 +24,7 @@ pub(super) enum Live {
 
 impl Live {
     pub(super) fn new(json: bool) -> Self {
-        if json || !is_watched() {
+        if json || Screen::of_stdout() == Screen::Other {
             return Self::Lines;
         }
         let bar = ProgressBar::new_spinner();
@@ -42,7 +42,7 @@ impl Live {
         match self {
             Self::Terminal(bar) => {
                 bar.enable_steady_tick(TICK);
-                bar.set_message(format!("{:#}", partial.value));
+                bar.set_message(Screen::Terminal.text(&format!("{:#}", partial.value)).into_owned());
             }
             Self::Lines => {
                 writeln!(out, "{}", json!({"partial": partial.value, "attempt": partial.attempt}))?;
@@ -56,7 +56,7 @@ impl Live {
     pub(super) fn event(&mut self, out: &mut dyn Write, event: &Event) -> Result<bool> {
         let shown = match (self, event) {
             (Self::Terminal(_), Event::Delta { delta: Delta::Text(text), .. }) => {
-                write!(out, "{text}")?;
+                write!(out, "{}", Screen::Terminal.text(text))?;
                 true
             }
             (Self::Terminal(_), _) => false,

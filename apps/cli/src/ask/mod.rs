@@ -7,6 +7,7 @@ mod show;
 mod whom;
 
 use std::io::{self, IsTerminal as _, Write};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use crate::Verdict;
 use crate::args::Json;
 use crate::changes::write_changes;
-use crate::emulate::runtime;
+use crate::emulate::block_on;
 use crate::encode::refused;
 use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
@@ -44,6 +45,9 @@ value; not when it refuses, or when the request itself is at fault.
 `--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
 
 Exit codes: 0 fine, 1 no valid value, a refusal, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
+
+/// How long `--explain` plans again after a failure.
+const PLAN_AGAIN: Duration = Duration::from_secs(2);
 
 /// Ask a model, and get a value that the schema accepts
 #[derive(Args)]
@@ -87,7 +91,7 @@ impl Ask {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let request = self.request()?;
         let format = self.how.format()?;
-        runtime()?.block_on(async {
+        block_on(async {
             let whom = Whom::of(&self.how.models()?, self.how.options()).await?;
             if !self.show.explain || self.prints_json() {
                 return self.answer(out, style, &whom, request, format).await;
@@ -97,10 +101,10 @@ impl Ask {
             let sent = Request { output, ..request.clone() };
             let told = self.answer(out, style, &whom, request, format).await;
             if told.is_err() {
-                self.tell_plans(out, style, &whom, &sent)?;
+                self.tell_plans(out, style, &whom, &sent).await?;
             }
             told
-        })
+        })?
     }
 
     async fn answer(
@@ -117,10 +121,16 @@ impl Ask {
         }
     }
 
-    /// What every model was sent, or would have been, where nobody answered.
-    fn tell_plans(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: &Request) -> Result<()> {
+    /// What every model was sent, or would have been, where nobody answered and the plans do not take long.
+    async fn tell_plans(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: &Request) -> Result<()> {
         let planner = Planner::new(self.how.options().plan);
-        for plan in whom.models.iter().filter_map(|model| planner.plan(request, model).ok()) {
+        let (models, request) = (whom.models.clone(), request.clone());
+        let plan = move || models.iter().filter_map(|model| planner.plan(&request, model).ok()).collect::<Vec<_>>();
+        let Ok(plans) = tokio::time::timeout(PLAN_AGAIN, tokio::task::spawn_blocking(plan)).await else {
+            writeln!(out, "the plan takes too long to be shown")?;
+            return Ok(());
+        };
+        for plan in plans? {
             show::write_sent(out, style, &plan)?;
             writeln!(out)?;
         }
@@ -240,7 +250,7 @@ impl Ask {
             if self.show.explain {
                 show::write_attempts(out, style, &error.attempts)?;
             }
-            writeln!(out, "{} {error}", style.paint(Tone::Bad, "no value:"))?;
+            writeln!(out, "{} {}", style.paint(Tone::Bad, "no value:"), style.text(&error.to_string()))?;
         }
         Ok(Verdict::Findings)
     }

@@ -67,7 +67,7 @@ fn call_json(call: &ToolCall) -> Value {
 
 /// A value for people.
 pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<()> {
-    writeln!(out, "{:#}\n", asked.value)?;
+    writeln!(out, "{}\n", style.text(&format!("{:#}", asked.value)))?;
     let times = asked.attempts.len();
     let plural = if times == 1 { "" } else { "s" };
     let usage = asked.usage();
@@ -75,7 +75,7 @@ pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value
     let valid = style.paint(Tone::Good, "valid");
     let (read, wrote) = (usage.input_tokens, usage.output_tokens);
     writeln!(out, "{valid}, asked for {how}, {times} attempt{plural}, {read} tokens in and {wrote} out")?;
-    write_repairs(out, asked.repairs())?;
+    write_repairs(out, style, asked.repairs())?;
     writeln!(out)?;
     write_changes(out, style, &asked.changes)
 }
@@ -84,14 +84,14 @@ pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value
 pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Response) -> Result<()> {
     let text = response.text();
     if !text.is_empty() {
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", style.text(&text))?;
     }
     for call in response.calls() {
         let arguments = call.value().map_or_else(|_| call.arguments.clone(), |value| format!("{value:#}"));
-        writeln!(out, "{} {arguments}", style.paint(Tone::Strong, &call.name))?;
+        writeln!(out, "{} {}", style.paint(Tone::Strong, style.text(&call.name)), style.text(&arguments))?;
     }
     if let Some(words) = &response.refusal {
-        writeln!(out, "{} {words}", style.paint(Tone::Bad, "refused:"))?;
+        writeln!(out, "{} {}", style.paint(Tone::Bad, "refused:"), style.text(words))?;
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Respo
 pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
     writeln!(out, "{}", style.paint(Tone::Strong, format!("attempt {number}")))?;
     write_sent(out, style, plan)?;
-    writeln!(out, "{}\n{raw}", style.paint(Tone::Strong, "answered"))?;
+    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "answered"), style.text(raw))?;
     Ok(())
 }
 
@@ -108,7 +108,7 @@ pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, p
 pub(super) fn write_sent(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
     write_plan(out, style, plan)?;
     let head = format!("sent by {} to {}", plan.endpoint.method, plan.endpoint.url);
-    writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, head), plan.body.get())?;
+    writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, head), style.text(plan.body.get()))?;
     Ok(())
 }
 
@@ -125,21 +125,21 @@ pub(super) fn write_emulated(out: &mut dyn Write, emulated: &BTreeSet<String>) -
 pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Attempt]) -> Result<()> {
     for (number, attempt) in attempts.iter().enumerate() {
         write_exchange(out, style, number + 1, &attempt.plan, &attempt.raw)?;
-        write_repairs(out, &attempt.repairs)?;
+        write_repairs(out, style, &attempt.repairs)?;
         if let Some(why) = &attempt.not_restored {
-            writeln!(out, "  not brought back: {why}")?;
+            writeln!(out, "  not brought back: {}", style.text(why))?;
         }
         for fault in &attempt.faults {
-            writeln!(out, "  wrong at {}: {}", place(&fault.at), fault.detail)?;
+            writeln!(out, "  wrong at {}: {}", style.text(place(&fault.at)), style.text(&fault.detail))?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn write_repairs(out: &mut dyn Write, repairs: &[Repair]) -> Result<()> {
+fn write_repairs(out: &mut dyn Write, style: Style, repairs: &[Repair]) -> Result<()> {
     for repair in repairs {
-        writeln!(out, "  repaired {}: {}", place(&repair.at), repair.kind.meaning())?;
+        writeln!(out, "  repaired {}: {}", style.text(place(&repair.at)), repair.kind.meaning())?;
     }
     Ok(())
 }

@@ -14,6 +14,9 @@ use crate::request::{resolve_any, resolve_in};
 /// The provider that needs no key.
 pub(crate) const EMULATOR: &str = "emulator/";
 
+/// The key that the emulator is shown. It is no word that an answer would have.
+const EMULATED_KEY: &str = "key-of-the-emulator";
+
 /// Whom to ask, and how they are reached.
 pub(crate) struct Whom {
     /// The first that answers is taken.
@@ -35,15 +38,11 @@ struct Named {
 impl Whom {
     pub(crate) async fn of(names: &[String], options: ClientOptions) -> Result<Self> {
         let mut client = Client::with_options(options)?;
-        let known = Known::load()?;
-        let catalog = known.catalog_for(names.iter().map(|name| {
+        let catalog = Known::load()?.catalog_for(names.iter().map(|name| {
             let name = name.strip_prefix(EMULATOR).unwrap_or(name);
             name.split_once('+').map_or(name, |(name, _)| name)
         }));
         let read = names.iter().map(|name| read(&catalog, name)).collect::<Result<Vec<_>>>()?;
-        for named in read.iter().filter(|named| named.trouble.is_none()) {
-            known.consent(named.model.provider())?;
-        }
         let emulated = agreed(&read)?;
         let emulator = if emulated.is_empty() {
             None
@@ -55,7 +54,7 @@ impl Whom {
             let row = models.iter().map(Model::provider).find(|row| row.id == *provider);
             let Some((emulator, row)) = emulator.as_ref().zip(row) else { continue };
             client = client.with_base_url(provider, &emulator.base_url(row));
-            client = client.with_key(provider, Secret::new("emulated"));
+            client = client.with_key(provider, Secret::new(EMULATED_KEY));
             if !trouble.is_empty() {
                 client = client.with_header_for(provider, EMULATE_HEADER, &trouble.replace('+', ","));
             }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use crate::Verdict;
 use crate::args::Json;
 use crate::ask::{How, Whom, no_answer};
-use crate::emulate::runtime;
+use crate::emulate::block_on;
 use crate::input::Failure;
 use crate::style::{Style, Tone};
 use input::{Line, Lines};
@@ -90,7 +90,7 @@ impl Batch {
         });
         let bar = progress(total);
         bar.set_position(done.len() as u64);
-        let counts = runtime()?.block_on(self.work(&mut writer, Failures::new(failures), &done, format, &bar))?;
+        let counts = block_on(self.work(&mut writer, Failures::new(failures), &done, format, &bar))??;
         bar.finish_and_clear();
         writer.settle()?;
         self.tell(out, style, &counts, done.len())

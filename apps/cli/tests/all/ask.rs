@@ -144,14 +144,38 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
         polywire(&["ask", "Hi", "--model", "gemini-cli/gemini-2.5-pro"]).env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").output();
     let error = told(&error.expect("a process"), 2);
     assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is needed"), "{error}");
-    let (address, heard) = listener();
-    let address = format!("http://{address}/v1internal");
-    let mut command =
-        polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
-    command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
-    told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
-    let heard = heard.join().expect("a request");
-    assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+    // The address as the Gemini CLI has it, and with the version.
+    for suffix in ["", "/v1internal"] {
+        let (address, heard) = listener();
+        let address = format!("http://{address}{suffix}");
+        let mut command =
+            polywire(&["ask", "my \"project\":\"{env GOOGLE_CLOUD_PROJECT}\"", "--model", "gemini-cli/gemini-2.5-pro"]);
+        command.env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").env("GOOGLE_CLOUD_PROJECT", "my-project");
+        told(&command.env("CODE_ASSIST_ENDPOINT", address).output().expect("a process"), 2);
+        let heard = heard.join().expect("a request");
+        assert!(heard.starts_with("POST /v1internal:generateContent "), "{heard}");
+        assert!(heard.contains(r#""project":"my-project""#) && heard.contains("authorization: Bearer t"), "{heard}");
+    }
+}
+
+/// Reading and fitting this schema takes longer than the deadline, and nothing is sent.
+#[test]
+fn the_deadline_covers_what_comes_before_sending() {
+    let home = crate::Home::new("deadline");
+    let branch = json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "pattern": "^a+$"}}});
+    let branches = vec![branch; 24];
+    let properties: serde_json::Map<String, Value> =
+        (0..1500).map(|number| (format!("p{number}"), json!({"anyOf": branches}))).collect();
+    home.write("schema.json", &json!({"type": "object", "properties": properties}).to_string());
+    let server = crate::attacker::Server::refusing();
+    let base = format!("http://{}/v1", server.address);
+    let began = std::time::Instant::now();
+    let line = ["ask", "Hi", "--model", "openai/gpt-5.1", "--schema", "schema.json", "--deadline", "0"];
+    let output = home.run(&line, &[("OPENAI_API_KEY", "sk-0123456789"), ("OPENAI_BASE_URL", &base)]);
+    let error = told(&output, 2);
+    assert!(error.contains("no answer within 0"), "{error}");
+    assert_eq!(server.heard(), "");
+    assert!(began.elapsed().as_secs() < 60, "planning is not waited for");
 }
 
 /// Somebody who hears one request and refuses it: where, and what was heard.

@@ -33,6 +33,8 @@ fn configured(name: &str) -> Home {
     home.write("acme.toml", DIALECT);
     home.write("request.json", REQUEST);
     home.write("schema.json", r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#);
+    let trusted = home.run(&["config", "trust"], &[]);
+    assert!(trusted.status.success(), "{}", errors(&trusted));
     home
 }
 
@@ -54,7 +56,6 @@ fn the_configuration_of_the_working_directory_counts_everywhere() {
     let fitted = json(&home.run(&["fit", "schema.json", "--to", "acme-strict", "--json"], &[]));
     assert_eq!(fitted["schema"]["additionalProperties"], false);
     let asked = home.run(&["ask", "Hi", "--deadline", "1"], &[]);
-    assert!(errors(&asked).contains("sends acme to https://acme.example/v1"), "{}", errors(&asked));
     assert!(asked.status.code() == Some(2) && errors(&asked).contains("ACME_KEY"), "{}", errors(&asked));
 }
 
@@ -80,28 +81,6 @@ fn config_show_tells_what_counts_and_no_key() {
     let words = home.run(&["config", "show"], &[("ACME_KEY", "very-secret")]);
     let words = String::from_utf8_lossy(&words.stdout).into_owned();
     assert!(words.contains("acme (ACME_KEY)") && !words.contains("very-secret"), "{words}");
-}
-
-/// A folder may hold somebody else's configuration: no key goes to its addresses unasked.
-#[test]
-fn a_key_goes_nowhere_that_only_the_folder_names() {
-    let home = Home::new("foreign");
-    home.write("polywire.toml", "[[provider]]\nid = \"openai\"\nbase-url = \"http://127.0.0.1:9/v1\"\n");
-    let env = [("OPENAI_API_KEY", "secret")];
-    let all = home.run(&["models", "--refresh", "--json"], &env);
-    assert!(all.status.success() && errors(&all).contains("nobody was asked"), "{}", errors(&all));
-    let named = home.run(&["models", "--provider", "openai", "--refresh", "--json"], &env);
-    assert!(errors(&named).contains("sends openai to http://127.0.0.1:9/v1"), "{}", errors(&named));
-    assert_eq!((named.status.code(), json(&named)["warnings"][0]["code"].as_str()), (Some(1), Some("not-asked")));
-    assert!(!errors(&named).contains("secret"));
-    // Beyond this machine a key that everybody knows goes only if the user names the configuration.
-    home.write("polywire.toml", "[[provider]]\nid = \"openai\"\nbase-url = \"https://elsewhere.invalid/v1\"\n");
-    let ask = ["ask", "Hi", "--model", "openai/gpt-5.1", "--deadline", "1"];
-    let refused = home.run(&ask, &env);
-    assert!(refused.status.code() == Some(2) && errors(&refused).contains("POLYWIRE_CONFIG="), "{}", errors(&refused));
-    let allowed = home.run(&ask, &[env[0], ("POLYWIRE_CONFIG", "polywire.toml")]);
-    assert!(!errors(&allowed).contains("POLYWIRE_CONFIG="), "{}", errors(&allowed));
-    assert!(!errors(&refused).contains("secret") && !errors(&allowed).contains("secret"));
 }
 
 #[test]

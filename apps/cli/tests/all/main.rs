@@ -8,12 +8,15 @@
 )]
 
 mod ask;
+mod attacker;
 mod batch;
 mod cache;
 mod config;
+mod echo;
 mod process;
 #[cfg(feature = "prove")]
 mod prove;
+mod trust;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

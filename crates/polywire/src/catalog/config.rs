@@ -1,6 +1,8 @@
 //! The caller's own rows, from a `polywire.toml`: providers, families, models and dialects beside those that come with the crate or
 //! over them, and defaults. Every mistake is told, with its line. Pure: files that the text names are read by the caller.
 
+mod untrusted;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -17,6 +19,8 @@ use super::stock::Stock;
 use super::{Catalog, CatalogError, Host};
 use crate::model::{Family, ModelPatch, ModelRow, Origin};
 use crate::provider::{ProviderPatch, target_with};
+
+pub use untrusted::{Ignored, Untrusted};
 
 /// The tables of a configuration.
 const TABLES: [&str; 5] = ["defaults", "dialects", "provider", "family", "model"];
@@ -102,6 +106,26 @@ impl Config {
         reader.mistakes.sort();
         reader.mistakes.dedup();
         if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
+    }
+
+    /// This configuration with another one over it: its defaults and models win, its families are added where the id is free, its
+    /// providers and dialects are left out. So a file that is not trusted takes nothing from the user's own.
+    #[must_use]
+    pub fn with_models_of(mut self, other: Self) -> Self {
+        let Defaults { model, offline, ttl_hours } = other.defaults;
+        self.defaults.model = model.or(self.defaults.model);
+        self.defaults.offline = offline.or(self.defaults.offline);
+        self.defaults.ttl_hours = ttl_hours.or(self.defaults.ttl_hours);
+        for family in other.families {
+            if self.families.iter().all(|own| own.row.id != family.row.id) {
+                self.families.push(family);
+            }
+        }
+        let names = |row: &ModelPatch| (row.provider.to_lowercase(), row.id.to_lowercase());
+        let replaced: BTreeSet<_> = other.models.iter().map(|model| names(&model.row)).collect();
+        self.models.retain(|model| !replaced.contains(&names(&model.row)));
+        self.models.extend(other.models);
+        self
     }
 
     /// The caller's own dialects.
@@ -268,10 +292,20 @@ struct Reader<'t> {
     mistakes: Vec<Mistake>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
+    /// The text before a place.
+    fn before(&self, at: usize) -> &str {
+        self.text.get(..at.min(self.text.len())).unwrap_or(self.text)
+    }
+
+    /// The line of a place, from 1.
+    fn line(&self, at: usize) -> usize {
+        self.before(at).matches('\n').count() + 1
+    }
+
     fn tell(&mut self, at: Range<usize>, what: impl Into<String>) {
-        let before = self.text.get(..at.start.min(self.text.len())).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
+        let before = self.before(at.start);
+        let line = self.line(at.start);
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         // The first line of a message says what is wrong; the rest may show the text again.
         let what = what.into().trim().to_owned();
@@ -279,21 +313,7 @@ impl Reader<'_> {
     }
 
     fn config(&mut self, files: &ReadFile<'_>) -> Config {
-        let (document, errors) = DeTable::parse_recoverable(self.text);
-        for error in errors {
-            self.tell(error.span().unwrap_or_default(), error.message());
-        }
-        if !self.mistakes.is_empty() {
-            // What a text that is no TOML seems to say is not worth a word.
-            return Config::default();
-        }
-        let document = document.into_inner();
-        for (key, _) in document.iter().filter(|(key, _)| !TABLES.contains(&key.get_ref().as_ref())) {
-            self.tell(
-                key.span(),
-                format!("unknown key `{}`, expected one of `{}`", key.get_ref(), TABLES.join("`, `")),
-            );
-        }
+        let Some(document) = self.document() else { return Config::default() };
         let defaults = document.get("defaults").and_then(|value| self.row(value.clone())).unwrap_or_default();
         Config {
             defaults,
@@ -302,6 +322,25 @@ impl Reader<'_> {
             families: self.rows(document.get("family")),
             models: self.rows(document.get("model")),
         }
+    }
+
+    /// The tables of the text, unless it is no TOML: what such a text seems to say is not worth a word.
+    fn document(&mut self) -> Option<DeTable<'t>> {
+        let (document, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            self.tell(error.span().unwrap_or_default(), error.message());
+        }
+        if !self.mistakes.is_empty() {
+            return None;
+        }
+        let document = document.into_inner();
+        for (key, _) in document.iter().filter(|(key, _)| !TABLES.contains(&key.get_ref().as_ref())) {
+            self.tell(
+                key.span(),
+                format!("unknown key `{}`, expected one of `{}`", key.get_ref(), TABLES.join("`, `")),
+            );
+        }
+        Some(document)
     }
 
     fn dialects(&mut self, value: Option<&Spanned<DeValue<'_>>>, files: &ReadFile<'_>) -> Vec<Dialect> {

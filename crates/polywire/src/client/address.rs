@@ -1,16 +1,20 @@
-//! Where a plan goes in truth: the address and the headers with what the environment holds.
+//! Where a plan goes in truth: the address, the headers and the envelope with what the environment holds.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::SystemTime;
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::error::SendError;
+use super::mask::Mask;
 use super::sign::{SigningKey, settle_path};
-use super::{Client, PlainHttp, Secret};
+use super::{Client, Secret, url};
+use crate::address;
 use crate::catalog::Model;
 use crate::plan::Plan;
 use crate::provider::{AuthStyle, Provider, SignatureRow};
@@ -26,6 +30,8 @@ pub(super) struct Destination {
     signer: Option<(SigningKey, String)>,
     /// Whether it is this machine.
     pub(super) near: bool,
+    /// Hides what was sent in secret in what comes back.
+    pub(super) mask: Mask,
 }
 
 /// How a request says who sends it.
@@ -51,60 +57,63 @@ impl Destination {
 }
 
 impl Client {
-    pub(super) fn destination(&self, plan: &Plan, model: &Model) -> Result<Destination, SendError> {
+    /// Where a plan for a model goes, for whole answers or streams.
+    pub(super) fn destination(&self, plan: &Plan, model: &Model, stream: bool) -> Result<Destination, SendError> {
         let provider = model.provider();
-        let path = plan.endpoint.url.strip_prefix(&provider.base_url).unwrap_or_default();
-        let address = format!("{}{path}", self.base(provider)?);
-        let place = self.place(provider, &address, &plan.endpoint.headers)?;
-        Ok(Destination { body: body(plan, place.near)?, ..place })
+        let place = self.place(provider, &self.base(provider)?, &model.path(stream), &plan.endpoint.headers)?;
+        let body = body(plan.body.get(), &model.surface().envelope_env, place.near)?;
+        Ok(Destination { body, ..place })
     }
 
-    /// Where an address of a provider is, with the headers that are sent to it and without a body.
+    /// Where a path below an address of a provider is, with the headers that are sent to it and without a body.
     pub(super) fn place(
         &self,
         provider: &Provider,
-        address: &str,
+        below: &str,
+        path: &str,
         template: &BTreeMap<String, String>,
     ) -> Result<Destination, SendError> {
-        // What stands before an `@` is a secret too.
-        let refused = |why: &dyn fmt::Display| {
-            let shown = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
-            SendError::Address(format!("`{shown}`: {why}"))
+        let refused = |why: String| {
+            // What stands before an `@` of the base is a secret too.
+            let shown = below.rsplit_once('@').map_or(below, |(_, rest)| rest);
+            SendError::Address(format!("`{shown}{path}`: {why}").replace(char::is_control, "\u{fffd}"))
         };
-        let mut url = Url::parse(address).map_err(|error| refused(&error))?;
-        let near = is_loopback(&url);
-        let plain = near || self.options.plain_http == PlainHttp::Anywhere;
-        if url.scheme() != "https" && !(plain && url.scheme() == "http") {
-            return Err(refused(&"only https, or http to this machine, unless `plain-http` allows more"));
-        }
+        let base = self.base(provider)?;
+        let mut url = url::join(below, path).map_err(refused)?;
+        url::check(&url, &base, self.options.plain_http).map_err(refused)?;
+        let near = url::is_loopback(&url);
         let mut headers = HeaderMap::new();
-        let (key, signer) = match self.access(provider)? {
-            Access::Key(key) => (key, None),
+        let mut mask = Mask::default();
+        mask.hide(url.password().unwrap_or_default(), "", "");
+        let (key_name, before_key) = provider.auth.key_header();
+        for (name, value) in template.iter().filter(|(name, _)| **name != key_name) {
+            insert(&mut headers, name, value, Show::Freely)?;
+        }
+        let mut signer = None;
+        match self.access(provider)? {
+            Access::Key(None) => {}
+            Access::Key(Some(key)) => {
+                mask.hide(key.expose(), &key_name, before_key);
+                insert(&mut headers, &key_name, &format!("{before_key}{}", key.expose()), Show::Never)?;
+            }
             Access::Bearer(token) => {
+                mask.hide(token.expose(), "authorization", "Bearer ");
                 insert(&mut headers, "authorization", &format!("Bearer {}", token.expose()), Show::Never)?;
-                (None, None)
             }
             Access::Signature(key, service) => {
                 settle_path(&mut url);
-                (None, Some((key, service)))
+                mask.hide(key.secret.expose(), "", "");
+                let session = key.session.as_ref().map(Secret::expose).unwrap_or_default();
+                mask.hide(session, "x-amz-security-token", "");
+                signer = Some((key, service));
             }
-        };
-        let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
-        let own = own.map(|((_, name), value)| (name, value));
-        for (name, value) in template {
-            let (text, show) = match value.find('{') {
-                None => (value.clone(), Show::Freely),
-                Some(hole) => match &key {
-                    Some(key) => (format!("{}{}", value.get(..hole).unwrap_or_default(), key.expose()), Show::Never),
-                    None => continue,
-                },
-            };
-            insert(&mut headers, name, &text, show)?;
         }
-        for (name, value) in own {
+        let own = self.headers.iter().filter(|((of, _), _)| of.as_ref().is_none_or(|of| *of == provider.id));
+        for ((_, name), value) in own {
+            mask.hide(value.expose(), name, "");
             insert(&mut headers, name, value.expose(), Show::Never)?;
         }
-        Ok(Destination { url, body: String::new(), headers, signer, near })
+        Ok(Destination { url, body: String::new(), headers, signer, near, mask })
     }
 
     /// The provider's address: the caller's, the environment's, or the row's.
@@ -146,23 +155,60 @@ impl Client {
     }
 }
 
-/// The body with what the environment holds for its envelope, whose fields stand at the end. On this machine nobody asks for them.
-fn body(plan: &Plan, near: bool) -> Result<String, SendError> {
-    let mut body = plan.body.get().to_owned();
-    for (name, template) in &plan.surface.envelope_fields {
-        let Some(text) = template.as_str().filter(|text| text.contains("{env ")) else { continue };
-        let said = format!("{}:{template}", Value::from(name.as_str()));
-        let Some(start) = body.rfind(&said) else { continue };
-        match filled(text) {
-            Ok(value) => {
-                let value = format!("{}:{}", Value::from(name.as_str()), Value::from(value));
-                body.replace_range(start..start + said.len(), &value);
+/// The body with the fields of its envelope that the environment holds, in the place of what stands for them. Only fields of the
+/// outermost object count, so nothing in a prompt is taken for one. On this machine nobody asks for them.
+fn body(body: &str, fields: &BTreeMap<String, Vec<String>>, near: bool) -> Result<String, SendError> {
+    if fields.is_empty() {
+        return Ok(body.to_owned());
+    }
+    let unread = |error: serde_json::Error| SendError::Address(format!("the envelope cannot be filled in: {error}"));
+    let Members(mut members) = serde_json::from_str(body).map_err(unread)?;
+    for (name, variables) in fields {
+        let shown = Value::from(address::shown_env(variables)).to_string();
+        let Some((_, value)) = members.iter_mut().find(|(member, value)| member == name && value.get() == shown) else {
+            continue;
+        };
+        match variables.iter().find_map(|name| variable(name)) {
+            Some(found) => *value = serde_json::value::to_raw_value(&found).map_err(unread)?,
+            None if near => {}
+            None => {
+                let names = variables.join(" or ");
+                return Err(SendError::Address(format!("the environment variable {names} is needed")));
             }
-            Err(_) if near => {}
-            Err(error) => return Err(error),
         }
     }
-    Ok(body)
+    serde_json::to_string(&Members(members)).map_err(unread)
+}
+
+/// The members of an object in their order, unread.
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OfObject;
+        impl<'de> Visitor<'de> for OfObject {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(OfObject)
+    }
+}
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// The key that the environment holds for signatures.
@@ -193,15 +239,23 @@ fn insert(headers: &mut HeaderMap, name: &str, text: &str, show: Show) -> Result
 impl Provider {
     /// The provider's address: the environment's, or the row's.
     pub fn address(&self) -> Result<String, SendError> {
-        match self.base_url_env.iter().find_map(|name| variable(name)) {
-            Some(address) => Ok(self.address_from_env(&address)),
-            None => filled(&self.base_url),
+        let first = |names: &[String]| names.iter().find_map(|name| variable(name));
+        if let Some(address) = first(&self.base_url_env) {
+            return Ok(self.address_from_env(&address));
         }
+        if let Some(origin) = first(&self.origin_env) {
+            return Ok(self.address_from_origin(&origin));
+        }
+        let filled = address::fill(&self.base_url, &self.base_url_variables, &variable);
+        filled.map_err(|why| match self.origin_env.as_slice() {
+            [] => SendError::Address(why),
+            names => SendError::Address(format!("{why}, or {}", names.join(" or "))),
+        })
     }
 
     /// Whether requests stay on this machine.
     pub fn is_local(&self) -> bool {
-        self.address().is_ok_and(|address| Url::parse(&address).is_ok_and(|url| is_loopback(&url)))
+        self.address().is_ok_and(|address| Url::parse(&address).is_ok_and(|url| url::is_loopback(&url)))
     }
 
     /// Whether the environment holds a key, or none is needed.
@@ -218,26 +272,4 @@ impl Provider {
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-}
-
-/// A template with the values of its variables: `{env ONE or OTHER}` is the first one that is there.
-fn filled(template: &str) -> Result<String, SendError> {
-    let mut out = String::new();
-    let mut rest = template;
-    while let Some((literal, hole)) = rest.split_once("{env ") {
-        let (names, tail) = hole.split_once('}').unwrap_or((hole, ""));
-        out.push_str(literal);
-        let missing = || SendError::Address(format!("the environment variable {names} is needed"));
-        let value = names.split(" or ").find_map(variable).ok_or_else(missing)?;
-        out.push_str(value.trim_end_matches('/'));
-        rest = tail;
-    }
-    out.push_str(rest);
-    Ok(out)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -19,6 +19,7 @@ use super::partial::{Arriving, Partial};
 use super::read::{Reading, again, read};
 use super::send::{Sending, Shown, Step};
 use super::stream::fallen_over;
+use super::work::Work;
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::Plan;
@@ -143,22 +144,19 @@ impl Client {
     }
 
     fn asking<T>(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> AskStream<T> {
-        let schema = format.as_ref().map_err(Clone::clone);
-        let schema = schema.and_then(|format| Schema::cached(format.schema()).map_err(|error| error.to_string()));
-        let no_models = || AskFailure::Send(SendError::Everyone(Vec::new()));
-        let failure = match &schema {
-            Err(why) => Some(AskFailure::Schema(why.clone())),
-            Ok(_) => models.is_empty().then(no_models),
-        };
+        let failure = format.as_ref().err().map(|why| AskFailure::Schema(why.clone()));
         request.output = format.ok().map(Output::Schema);
         AskStream {
             client: self.clone(),
-            schema: schema.ok(),
+            compiling: None,
+            schema: None,
             turns: request.messages.len(),
             request,
             models: models.iter().cloned().collect(),
             until: Instant::now() + self.options.deadline,
+            planning: None,
             sending: None,
+            reading: None,
             arriving: None,
             tries: 0,
             attempts: Vec::new(),
@@ -181,6 +179,7 @@ fn format_of(schema: &Value) -> Result<OutputFormat, String> {
 #[must_use = "nothing is sent before something is asked of it"]
 pub struct AskStream<T = Value> {
     client: Client,
+    compiling: Option<Work<Result<Arc<Schema>, String>>>,
     schema: Option<Arc<Schema>>,
     /// The conversation, with the attempts of the model that is asked.
     request: Request,
@@ -188,7 +187,9 @@ pub struct AskStream<T = Value> {
     turns: usize,
     models: VecDeque<Model>,
     until: Instant,
+    planning: Option<Work<Result<Plan, SendError>>>,
     sending: Option<Sending>,
+    reading: Option<Work<Read>>,
     arriving: Option<Arriving>,
     /// How often the model that is asked was asked.
     tries: usize,
@@ -212,31 +213,77 @@ impl<T> AskStream<T> {
     }
 
     async fn advance(&mut self, watch: Watch) {
-        let Some(sending) = &mut self.sending else {
-            self.begin(watch);
-            return;
-        };
+        if let Some(reading) = &mut self.reading {
+            let read = reading.done().await;
+            self.reading = None;
+            return match read {
+                Ok(read) => self.judge(read),
+                Err(error) => self.fail(AskFailure::Send(error)),
+            };
+        }
+        let Some(schema) = self.schema.clone() else { return self.compile().await };
+        let Some(sending) = &mut self.sending else { return self.begin(watch).await };
         match sending.next().await {
             Ok(Step::Events(events)) => self.watch(&events),
             Ok(Step::Restart) => {
                 let plan = &sending.plan;
                 self.arriving = self.arriving.is_some().then(|| Arriving::new(plan));
             }
-            Ok(Step::End(_, received)) => self.judge(*received),
+            Ok(Step::End(_, received)) => self.read(*received, schema),
             Err(error) => self.fail(AskFailure::Send(error)),
         }
     }
 
+    /// Makes the schema ready to judge values.
+    async fn compile(&mut self) {
+        let schema = match &self.request.output {
+            Some(Output::Schema(format)) => format.schema(),
+            Some(Output::Json) | None => &Value::Null,
+        };
+        let begin = || {
+            let schema = schema.clone();
+            let compile = move || Schema::cached(&schema).map_err(|error| error.to_string());
+            Work::begin(self.until, self.client.options.deadline, compile)
+        };
+        let compiled = self.compiling.get_or_insert_with(begin).done().await;
+        self.compiling = None;
+        let failure = match compiled {
+            Ok(Ok(schema)) => {
+                self.schema = Some(schema);
+                self.models.is_empty().then(|| AskFailure::Send(SendError::Everyone(Vec::new())))
+            }
+            Ok(Err(why)) => Some(AskFailure::Schema(why)),
+            Err(error) => Some(AskFailure::Send(error)),
+        };
+        self.outcome = failure.map(|why| Err(why.after(Vec::new(), Vec::new())));
+    }
+
     /// Asks the model whose turn it is.
-    fn begin(&mut self, watch: Watch) {
+    async fn begin(&mut self, watch: Watch) {
         let Some(model) = self.models.front() else { return self.fail(AskFailure::Invalid) };
-        match self.client.sending(&self.request, model, self.until, Shown::Again) {
+        let begin = || self.client.planning(&self.request, model, self.until);
+        let planned = self.planning.get_or_insert_with(begin).done().await;
+        self.planning = None;
+        let send = |plan| self.client.sending(plan, &self.request, model, self.until, Shown::Again);
+        match planned.and_then(|planned| planned).and_then(send) {
             Ok(sending) => {
                 self.arriving = (watch == Watch::Partials).then(|| Arriving::new(&sending.plan));
                 self.sending = Some(sending);
             }
             Err(error) => self.fail(AskFailure::Send(error)),
         }
+    }
+
+    /// Begins to read a whole answer.
+    fn read(&mut self, received: Received, schema: Arc<Schema>) {
+        self.arriving = None;
+        let Some(sending) = self.sending.take() else { return };
+        let plan = sending.plan;
+        let read = move || {
+            let reading = read(&received.response, &plan, &schema);
+            Read { plan, received, reading }
+        };
+        self.reading = Some(Work::begin(self.until, self.client.options.deadline, read));
     }
 
     fn watch(&mut self, events: &[Event]) {
@@ -246,20 +293,17 @@ impl<T> AskStream<T> {
         }
     }
 
-    /// Reads a whole answer: the value, or another attempt, or the end.
-    fn judge(&mut self, received: Received) {
-        self.arriving = None;
-        let (Some(sending), Some(schema)) = (self.sending.take(), &self.schema) else { return };
-        let plan = sending.plan;
+    /// Takes an answer that was read: the value, or another attempt, or the end.
+    fn judge(&mut self, read: Read) {
+        let Read { plan, received, reading } = read;
         let Received { response, raw, changes, retries } = received;
-        let read = read(&response, &plan, schema);
         let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
         let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
         let raw = String::from_utf8_lossy(&raw).into_owned();
         let (repairs, faults) = (Vec::new(), Vec::new());
         let mut attempt = Attempt { plan, raw, response, repairs, faults, not_restored: None, retries };
         self.tries += 1;
-        let answer = match read {
+        let answer = match reading {
             Ok(Reading { answer, not_restored }) => {
                 attempt.not_restored = not_restored;
                 answer
@@ -308,6 +352,14 @@ impl<T> AskStream<T> {
         self.request.messages.truncate(self.turns);
         self.tries = 0;
     }
+}
+
+/// A whole answer, and what was read in it.
+#[derive(Debug)]
+struct Read {
+    plan: Plan,
+    received: Received,
+    reading: Result<Reading, AskFailure>,
 }
 
 /// Whether values are shown while they arrive.

@@ -1,5 +1,6 @@
 //! One exchange over HTTP: a plan out, the bytes of its answer in, whole or as events, up to a limit.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use polywire_wire::{Assembler, Event, Framing, Headers, Protocol, Response, StreamDecoder};
@@ -7,8 +8,13 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 use super::address::Destination;
 use super::error::SendError;
+use super::mask::{Found, Mask};
+use super::mask_events::EventMask;
 use crate::change::Change;
 use crate::plan::Plan;
+
+/// What stands in the place of bytes in which a key cannot be hidden.
+const NOT_SHOWN: &[u8] = b"(not shown: it repeats a key that was sent)";
 
 /// Connections: to this machine without a proxy, and to others.
 #[derive(Clone, Debug)]
@@ -44,7 +50,7 @@ impl Http {
         }
         let status = answer.status().as_u16();
         let stream = bounds.stream && (200..300).contains(&status);
-        let reader = Reader::new(plan, stream, bounds.most_bytes);
+        let reader = Reader::new(plan, stream, bounds.most_bytes, &to.mask);
         Ok(Exchange { status, protocol: plan.protocol, answer, reader })
     }
 }
@@ -86,12 +92,13 @@ pub(super) enum Piece {
 impl Exchange {
     pub(super) async fn next(&mut self) -> Result<Piece, SendError> {
         loop {
+            let mask = self.reader.mask.clone();
             let read = match self.answer.chunk().await {
                 Ok(Some(bytes)) => self.reader.push(&bytes).map(Piece::Events),
                 Ok(None) => self.end().map(|(events, received)| Piece::End(events, Box::new(received))),
-                Err(_) => return Err(SendError::Cut(Box::new(self.reader.partial()))),
+                Err(_) => return Err(mask.error(SendError::Cut(Box::new(self.reader.partial())))),
             };
-            match read.map_err(|error| error.of_kind(self.answer.headers()))? {
+            match read.map_err(|error| mask.error(error.of_kind(self.answer.headers())))? {
                 Piece::Events(events) if events.is_empty() => {}
                 piece @ (Piece::Events(_) | Piece::End(..)) => return Ok(piece),
             }
@@ -105,7 +112,9 @@ impl Exchange {
         let headers = self.answer.headers();
         let pairs = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let pairs: Vec<(&str, &str)> = pairs.collect();
-        let mut error = self.protocol.decode_error(self.status, Headers(&pairs), &self.reader.raw);
+        // Before it is read, because a long text may be shortened in the middle of a key.
+        let body = self.reader.mask.bytes(&self.reader.raw);
+        let mut error = self.protocol.decode_error(self.status, Headers(&pairs), &body);
         let date = || headers.get(RETRY_AFTER).and_then(|value| until_date(value.to_str().ok()?, SystemTime::now()));
         error.retry_after_ms = error.retry_after_ms.or_else(date);
         Err(SendError::Provider(Box::new(error)))
@@ -145,12 +154,14 @@ impl SendError {
 struct Reader {
     raw: Vec<u8>,
     most: usize,
+    mask: Mask,
     stream: Option<Arriving>,
 }
 
 #[derive(Debug)]
 struct Arriving {
     decoder: StreamDecoder,
+    mask: EventMask,
     assembler: Assembler,
     framing: Framing,
     /// How many events came.
@@ -174,8 +185,26 @@ impl Arriving {
         Ok(())
     }
 
-    fn take(&mut self, events: &[Event]) {
+    /// The events of some bytes, without keys.
+    fn read(&mut self, bytes: &[u8]) -> Result<Vec<Event>, SendError> {
+        let events = self.decoder.push(bytes).map_err(|error| unreadable(&error))?;
         self.events += events.len();
+        let events = self.mask.push(events);
+        self.assemble(&events);
+        Ok(events)
+    }
+
+    /// The events at the end.
+    fn finish(&mut self) -> Result<Vec<Event>, SendError> {
+        let events = self.decoder.finish().map_err(|error| unreadable(&error))?;
+        self.events += events.len();
+        let mut events = self.mask.push(events);
+        events.extend(self.mask.finish());
+        self.assemble(&events);
+        Ok(events)
+    }
+
+    fn assemble(&mut self, events: &[Event]) {
         for event in events {
             self.assembler.push(event.clone());
         }
@@ -183,16 +212,17 @@ impl Arriving {
 }
 
 impl Reader {
-    fn new(plan: &Plan, stream: bool, most: usize) -> Self {
+    fn new(plan: &Plan, stream: bool, most: usize, mask: &Mask) -> Self {
         let framing = plan.protocol.framing(&plan.surface);
         let arriving = || Arriving {
             decoder: plan.protocol.stream_decoder(framing),
+            mask: EventMask::new(mask.clone()),
             assembler: Assembler::default(),
             framing,
             events: 0,
             text: 0,
         };
-        Self { raw: Vec::new(), most, stream: stream.then(arriving) }
+        Self { raw: Vec::new(), most, mask: mask.clone(), stream: stream.then(arriving) }
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, SendError> {
@@ -202,9 +232,7 @@ impl Reader {
         self.raw.extend_from_slice(bytes);
         let Some(arriving) = &mut self.stream else { return Ok(Vec::new()) };
         arriving.check(&self.raw)?;
-        let events = arriving.decoder.push(bytes).map_err(|error| unreadable(&error))?;
-        arriving.take(&events);
-        Ok(events)
+        arriving.read(bytes)
     }
 
     fn partial(&self) -> Response {
@@ -212,17 +240,24 @@ impl Reader {
     }
 
     fn finish(self, protocol: Protocol) -> Result<(Vec<Event>, Received), SendError> {
-        let Self { raw, stream, .. } = self;
+        let Self { raw, stream, mask, .. } = self;
         let Some(mut arriving) = stream else {
+            let raw = mask.bytes(&raw).into_owned();
             let decoded = crate::translate::decode(&raw, protocol).map_err(|error| unreadable(&error))?;
             let changes = decoded.changes.into_iter().map(Change::from).collect();
-            return Ok((Vec::new(), Received { response: decoded.value, raw, changes, retries: 0 }));
+            // A key that only shows once the answer is decoded is still in its bytes.
+            let (response, found) = mask.value(decoded.value).unwrap_or_else(|| (Response::default(), Found::Keys));
+            let raw = if found == Found::Nothing { raw } else { NOT_SHOWN.to_vec() };
+            return Ok((Vec::new(), Received { response, raw, changes, retries: 0 }));
         };
-        let events = arriving.decoder.finish().map_err(|error| unreadable(&error))?;
-        arriving.take(&events);
+        let events = arriving.finish()?;
         if arriving.events == 0 && !raw.is_empty() {
             return Err(unreadable(&"there is no event of the protocol in it"));
         }
+        let shown = mask.bytes(&raw);
+        let is_hidden = matches!(shown, Cow::Owned(_)) && arriving.mask.cut == Found::Nothing;
+        let raw =
+            if arriving.mask.found == Found::Nothing || is_hidden { shown.into_owned() } else { NOT_SHOWN.to_vec() };
         match arriving.assembler.finish() {
             Ok(response) => Ok((events, Received { response, raw, changes: Vec::new(), retries: 0 })),
             Err(cut) => Err(match cut.error {

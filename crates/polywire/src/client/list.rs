@@ -33,13 +33,11 @@ impl Client {
     /// page is given as far as it came.
     pub async fn list_models(&self, provider: &Provider) -> Result<Listing, SendError> {
         let mut listing = Listing::default();
-        let Some((list, address)) = provider.list.as_ref().zip(self.list_address(provider)?) else {
-            return Ok(listing);
-        };
+        let Some(list) = &provider.list else { return Ok(listing) };
         let until = Instant::now() + self.options.deadline;
         let mut next: Option<(&'static str, String)> = None;
         for _ in 0..MOST_PAGES {
-            let page = self.page(provider, list, &address, next.as_ref(), until).await;
+            let page = self.page(provider, list, next.as_ref(), until).await;
             let page = match page {
                 Ok(page) => page,
                 Err(error) if next.is_some() => {
@@ -74,11 +72,12 @@ impl Client {
         &self,
         provider: &Provider,
         list: &ListEndpoint,
-        address: &str,
         next: Option<&(&'static str, String)>,
         until: Instant,
     ) -> Result<crate::ListPage, SendError> {
-        let mut place = self.place(provider, address, &provider.own_headers())?;
+        let base = self.base(provider)?;
+        let Some((below, path)) = provider.list_place(&base) else { return Ok(crate::ListPage::default()) };
+        let mut place = self.place(provider, below, path, &provider.own_headers())?;
         let size = list.style.page_size();
         let next = next.map(|(name, value)| (*name, value.as_str()));
         if size.is_some() || next.is_some() {
@@ -91,11 +90,18 @@ impl Client {
             drop(turn);
             match got {
                 Ok(body) => break body,
-                Err(error) => tries.again(self, error).await?,
+                Err(error) => tries.again(self, place.mask.error(error)).await?,
             }
         };
-        read_list(provider, list.style, &body.bytes)
-            .map_err(|error| SendError::Unreadable { content_type: body.kind, why: error.to_string() })
+        let page = read_list(provider, list.style, &place.mask.bytes(&body.bytes));
+        let page = page.map_err(|error| SendError::Unreadable { content_type: body.kind, why: error.to_string() });
+        match page {
+            Ok(page) => {
+                let models = place.mask.value(page.models).map(|(models, _)| models).unwrap_or_default();
+                Ok(crate::ListPage { models, ..page })
+            }
+            Err(error) => Err(place.mask.error(error)),
+        }
     }
 
     async fn get(&self, provider: &Provider, from: &Destination) -> Result<Body, SendError> {
@@ -120,7 +126,8 @@ impl Client {
         let Some(surface) = provider.surfaces.first() else {
             return Err(SendError::Unreadable { content_type: kind, why: format!("status {status}") });
         };
-        Err(SendError::Provider(Box::new(surface.protocol.decode_error(status.as_u16(), Headers(&pairs), &bytes))))
+        let error = surface.protocol.decode_error(status.as_u16(), Headers(&pairs), &from.mask.bytes(&bytes));
+        Err(SendError::Provider(Box::new(error)))
     }
 }
 

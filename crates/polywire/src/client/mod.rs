@@ -6,6 +6,8 @@ mod ask_error;
 mod error;
 mod exchange;
 mod list;
+mod mask;
+mod mask_events;
 mod options;
 mod pace;
 mod partial;
@@ -16,6 +18,8 @@ mod sign;
 mod stream;
 mod trace;
 mod tries;
+mod url;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ options! {
     at_once / with_at_once: usize = 64;
     /// The time for one exchange.
     timeout / with_timeout: Duration = Duration::from_mins(5);
-    /// The time for everything: all attempts, exchanges and waits.
+    /// The time for everything: planning, all attempts, exchanges and waits, and validation.
     deadline / with_deadline: Duration = Duration::from_mins(15);
     /// The most bytes of an answer.
     most_bytes / with_most_bytes: usize = 64 << 20;

@@ -18,6 +18,7 @@ const NO_VALUE: &str = "There is no JSON value in the answer. Answer with one JS
 const CUT_VALUE: &str = "The JSON value in the answer ends before it is complete. Answer with the whole value.";
 
 /// What an answer came to.
+#[derive(Debug)]
 pub(super) struct Reading {
     pub(super) answer: Answer,
     /// Why its value could not be brought back into the caller's shape.

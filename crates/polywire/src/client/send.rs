@@ -1,5 +1,6 @@
 //! One plan sent until there is an answer.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use polywire_wire::{Event, Request};
@@ -9,6 +10,7 @@ use super::address::Destination;
 use super::error::SendError;
 use super::exchange::{Bounds, Exchange, Piece, Received};
 use super::tries::{Tries, Turn};
+use super::work::Work;
 use super::{Client, trace};
 use crate::catalog::Model;
 use crate::plan::Plan;
@@ -54,16 +56,22 @@ pub(super) enum Step {
 }
 
 impl Client {
-    /// Decides about a request and begins to send it. Nothing leaves before the first step.
+    /// Decides about a request, within the time that there is for everything.
+    pub(super) fn planning(&self, request: &Request, model: &Model, until: Instant) -> Work<Result<Plan, SendError>> {
+        let (planner, request, model) = (Arc::clone(&self.planner), request.clone(), model.clone());
+        Work::begin(until, self.options.deadline, move || planner.plan(&request, &model).map_err(SendError::Loss))
+    }
+
+    /// Begins to send a plan. Nothing leaves before the first step.
     pub(super) fn sending(
         &self,
+        plan: Plan,
         request: &Request,
         model: &Model,
         until: Instant,
         shown: Shown,
     ) -> Result<Sending, SendError> {
-        let plan = self.planner.plan(request, model).map_err(SendError::Loss)?;
-        let destination = self.destination(&plan, model)?;
+        let destination = self.destination(&plan, model, request.stream)?;
         let span = trace::span(request, model, self.options.record);
         span.record("server.address", destination.url.host_str().unwrap_or_default());
         if let Some(port) = destination.url.port_or_known_default() {

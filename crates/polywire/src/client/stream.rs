@@ -9,9 +9,11 @@ use polywire_wire::{Event, Request};
 use super::error::{Failed, SendError};
 use super::exchange::Received;
 use super::send::{Sending, Shown, Step};
+use super::work::Work;
 use super::{Client, Completion};
 use crate::catalog::Model;
 use crate::change::{Change, Effect, Kind};
+use crate::plan::Plan;
 use crate::restore::{RestoreEvents, restore};
 
 /// An answer as it arrives. Dropping it ends the exchange.
@@ -26,6 +28,7 @@ pub struct CompletionStream {
     failed: Vec<Failed>,
     until: Instant,
     shown: Shown,
+    planning: Option<Work<Result<Plan, SendError>>>,
     sending: Option<Sending>,
     restore: RestoreEvents,
     ready: VecDeque<Event>,
@@ -41,6 +44,7 @@ impl CompletionStream {
             failed: Vec::new(),
             until: Instant::now() + client.options.deadline,
             shown,
+            planning: None,
             sending: None,
             restore: RestoreEvents::default(),
             ready: VecDeque::new(),
@@ -74,8 +78,7 @@ impl CompletionStream {
 
     async fn advance(&mut self) {
         let Some(sending) = &mut self.sending else {
-            self.begin();
-            return;
+            return self.begin().await;
         };
         match sending.next().await {
             Ok(Step::Events(events)) => self.take(events),
@@ -89,13 +92,17 @@ impl CompletionStream {
     }
 
     /// Turns to the next model.
-    fn begin(&mut self) {
+    async fn begin(&mut self) {
         let Some(model) = self.models.front() else {
             let failed = std::mem::take(&mut self.failed);
             self.outcome = Some(Err(SendError::after(failed, None)));
             return;
         };
-        match self.client.sending(&self.request, model, self.until, self.shown) {
+        let begin = || self.client.planning(&self.request, model, self.until);
+        let planned = self.planning.get_or_insert_with(begin).done().await;
+        self.planning = None;
+        let send = |plan| self.client.sending(plan, &self.request, model, self.until, self.shown);
+        match planned.and_then(|planned| planned).and_then(send) {
             Ok(sending) => self.sending = Some(sending),
             Err(error) => self.fail(error),
         }

@@ -21,6 +21,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Files that were set aside and are kept.
 const MOST_ASIDE: usize = 9;
 
+/// The most bytes of a file. The longest list that is read has 50 000 models, which is far less.
+const MAX_BYTES: u64 = 256 << 20;
+
 /// Lists of models, one a provider and address. The rows are JSON: they are read whole or not at all.
 const TABLES: &str = "DROP TABLE IF EXISTS lists;
 CREATE TABLE lists (
@@ -74,11 +77,30 @@ impl Trouble {
 /// Opens a file of ours, and makes it where there is none. Files are made by one process at a time, so that nobody begins one
 /// while another sets the old one aside.
 pub(super) fn open(path: &Path) -> Result<Connection, Trouble> {
+    check_kind(path)?;
     if let Some(connection) = ready(path)? {
         return Ok(connection);
     }
     let _lock = lock(path)?;
     create(path)
+}
+
+/// Refuses what is no file of a sensible size before it is opened: a pipe would block, and a link that leads nowhere would have a file
+/// made wherever it points.
+fn check_kind(path: &Path) -> Result<(), Trouble> {
+    let refused = |what: &str| Err(Trouble::Place(format!("cannot be used: it is {what}")));
+    for path in [path.to_owned(), sibling(path, ".lock"), sibling(path, "-wal"), sibling(path, "-shm")] {
+        match fs::metadata(&path) {
+            Ok(found) if found.is_dir() => return refused("a directory"),
+            Ok(found) if !found.is_file() => return refused("a pipe, a socket or a device"),
+            Ok(found) if found.len() > MAX_BYTES => return refused(&format!("larger than {MAX_BYTES} bytes")),
+            Err(_) if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) => {
+                return refused("a link that leads nowhere");
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The file, if it exists and has its tables.
@@ -170,6 +192,7 @@ fn folder_of_ours(folder: &Path) -> io::Result<()> {
 /// Puts a new file in the place of one that is no use. Of several processes that try, the first one does it; only that one is
 /// told where the old file is.
 pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trouble> {
+    check_kind(path)?;
     let _lock = lock(path)?;
     match create(path) {
         Ok(connection) if is_sound(&connection) => return Ok((connection, None)),
@@ -219,7 +242,7 @@ fn lock(path: &Path) -> Result<File, Trouble> {
 
 /// Copies what a file that cannot be written holds. Gives the number of lists.
 pub(super) fn copy(path: &Path, into: &Connection) -> usize {
-    let Some(name) = path.to_str().filter(|_| path.exists()) else { return 0 };
+    let Some(name) = path.to_str().filter(|_| path.exists() && check_kind(path).is_ok()) else { return 0 };
     let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let found: rusqlite::Result<usize> = (|| {
