@@ -33,7 +33,11 @@ pub struct SchemaError {
 
 impl SchemaError {
     pub(crate) fn new(detail: String) -> Self {
-        Self { at: String::new(), detail }
+        Self::at_place(String::new(), detail)
+    }
+
+    pub(crate) fn at_place(at: String, detail: String) -> Self {
+        Self { at, detail }
     }
 
     pub(crate) fn of(error: &jsonschema::ValidationError<'_>) -> Self {

@@ -15,6 +15,7 @@ use super::leaf::{Leaf, LeafOptions};
 use super::{Formats, address};
 use crate::keyword;
 use crate::schema::SchemaError;
+use crate::tree::push_step;
 
 /// What a schema without an identifier is called.
 const UNNAMED: &str = "json-schema:///";
@@ -31,8 +32,58 @@ pub(super) fn compile(document: &Value, formats: Formats) -> Result<Graph, Schem
     }
     let draft = Draft::default().detect(document);
     validate_by_meta_schema(document, draft).map_err(|error| SchemaError::of(&error))?;
-    let compiled = compile_valid(document, draft, formats);
-    compiled.map_err(|error| SchemaError::of(&error))
+    compile_valid(document, draft, formats).map_err(|fault| {
+        let around = fault.schema.and_then(|schema| pointer_to(schema, document)).unwrap_or_default();
+        SchemaError::at_place(format!("{around}{}", fault.at), fault.detail)
+    })
+}
+
+/// What is wrong with a schema, found while it is compiled.
+struct CompileFault {
+    /// The address of the subschema in which it is wrong, where that is known.
+    schema: Option<usize>,
+    /// The place in that subschema, or in the document.
+    at: String,
+    detail: String,
+}
+
+impl From<ValidationError<'_>> for CompileFault {
+    fn from(error: ValidationError<'_>) -> Self {
+        Self { schema: None, at: error.instance_path().to_string(), detail: error.to_string() }
+    }
+}
+
+impl From<referencing::Error> for CompileFault {
+    fn from(error: referencing::Error) -> Self {
+        ValidationError::from(error).into()
+    }
+}
+
+/// The JSON Pointer of a member of the value at another one.
+fn step(around: &str, key: &str) -> String {
+    let mut pointer = format!("{around}/");
+    push_step(&mut pointer, key);
+    pointer
+}
+
+/// The JSON Pointer of the value at an address.
+fn pointer_to(wanted: usize, document: &Value) -> Option<String> {
+    let mut open = vec![(document, String::new())];
+    while let Some((value, at)) = open.pop() {
+        if address(value) == wanted {
+            return Some(at);
+        }
+        match value {
+            Value::Object(members) => {
+                open.extend(members.iter().map(|(key, member)| (member, step(&at, key))));
+            }
+            Value::Array(items) => {
+                open.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{at}/{index}"))));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    None
 }
 
 fn depth_exceeds(document: &Value, limit: usize) -> bool {
@@ -63,7 +114,7 @@ fn validate_by_meta_schema(document: &Value, draft: Draft) -> Result<(), Validat
     }
 }
 
-fn compile_valid(document: &Value, draft: Draft, formats: Formats) -> Result<Graph, ValidationError<'static>> {
+fn compile_valid(document: &Value, draft: Draft, formats: Formats) -> Compiled<Graph> {
     let resource = draft.create_resource_ref(document);
     let name = resource.id().unwrap_or(UNNAMED).trim_end_matches('#');
     let registry = Registry::new().draft(draft).add(name, resource)?.prepare()?;
@@ -162,7 +213,7 @@ struct Compiler<'r> {
     is_cut: bool,
 }
 
-type Compiled<T> = Result<T, ValidationError<'static>>;
+type Compiled<T> = Result<T, CompileFault>;
 
 impl<'r> Compiler<'r> {
     /// The node of a subschema, which is compiled later.
@@ -194,7 +245,8 @@ impl<'r> Compiler<'r> {
             Value::Bool(value) => node.constant = Some(*value),
             Value::Object(schema) => self.keywords(schema, open, &mut node)?,
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(ValidationError::schema(format!("{} is no schema", open.schema)));
+                let detail = format!("{} is no schema", open.schema);
+                return Err(CompileFault { schema: Some(address(open.schema)), at: String::new(), detail });
             }
         }
         Ok(node)
@@ -229,17 +281,27 @@ impl<'r> Compiler<'r> {
             }
         }
         if !assertions.is_empty() {
-            node.leaf = Some(self.leaf(assertions, open.draft)?);
+            node.leaf = Some(self.leaf(assertions, open, |at| at)?);
         }
         Ok(())
     }
 
-    fn leaf(&mut self, assertions: Map<String, Value>, draft: Draft) -> Compiled<Arc<Leaf>> {
-        let key = (draft, Value::Object(assertions.clone()).to_string());
+    /// A leaf of a subschema; `place` says where in the subschema what stands at a place in the leaf does.
+    fn leaf(
+        &mut self,
+        assertions: Map<String, Value>,
+        open: &Open<'r>,
+        place: impl FnOnce(String) -> String,
+    ) -> Compiled<Arc<Leaf>> {
+        let key = (open.draft, Value::Object(assertions.clone()).to_string());
         if let Some(leaf) = self.leaves.get(&key) {
             return Ok(leaf.clone());
         }
-        let leaf = Arc::new(Leaf::new(assertions, draft, self.leaf_options)?);
+        let leaf = Leaf::new(assertions, open.draft, self.leaf_options).map_err(|error| {
+            let fault = CompileFault::from(error);
+            CompileFault { schema: Some(address(open.schema)), at: place(fault.at), ..fault }
+        })?;
+        let leaf = Arc::new(leaf);
         self.leaves.insert(key, leaf.clone());
         Ok(leaf)
     }
@@ -377,7 +439,8 @@ impl<'r> Compiler<'r> {
     fn patterns(&mut self, patterns: Option<&'r Value>, open: &Open<'r>) -> Compiled<Vec<(Arc<Leaf>, NodeId)>> {
         let mut compiled = Vec::new();
         for (pattern, part) in patterns.and_then(Value::as_object).into_iter().flatten() {
-            let leaf = self.leaf(Leaf::of_pattern(pattern), open.draft)?;
+            let place = |_| step(&step("", keyword::PATTERNS), pattern);
+            let leaf = self.leaf(Leaf::of_pattern(pattern), open, place)?;
             compiled.push((leaf, self.child(part, open)?));
         }
         Ok(compiled)

@@ -163,3 +163,15 @@ fn a_long_list_of_faults_says_how_many_more_there_are() {
     assert_eq!(faults.last().map(|fault| fault.detail.as_str()), Some(more.as_str()));
     assert!(faults.iter().map(Fault::bytes).sum::<usize>() < 300_000);
 }
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_an_error_with_its_place() {
+    for (schema, at) in [
+        (json!({"properties": {"a/b": {"type": "string", "pattern": "("}}}), "/properties/a~1b/pattern"),
+        (json!({"prefixItems": [{"patternProperties": {"~(": {}}}]}), "/prefixItems/0/patternProperties/~0("),
+        (json!({"$defs": {"x": {"pattern": "a{1000000}"}}, "$ref": "#/$defs/x"}), "/$defs/x/pattern"),
+    ] {
+        let error = Judge::new(&schema, Formats::Asserted).expect_err("a bad pattern");
+        assert_eq!(error.at(), at, "{error}");
+    }
+}
