@@ -242,7 +242,12 @@ impl Ask {
                 }
                 return Ok(Verdict::Fine);
             }
-            AskFailure::Refused(_) | AskFailure::Truncated | AskFailure::Invalid | AskFailure::Typed(_) | _ => {}
+            AskFailure::Refused(_)
+            | AskFailure::Truncated
+            | AskFailure::TooCostly
+            | AskFailure::Invalid
+            | AskFailure::Typed(_)
+            | _ => {}
         }
         if self.prints_json() {
             writeln!(out, "{}", show::error_json(error))?;

@@ -322,6 +322,11 @@ impl<T> AskStream<T> {
                 self.outcome = Some(Ok(Asked { value, strategy, attempts, changes }));
                 return;
             }
+            (Verdict::TooCostly, _) => {
+                // Nothing is known to be wrong with the value, so there is nothing to correct.
+                self.attempts.push(attempt);
+                return self.fail(AskFailure::TooCostly);
+            }
             (verdict, _) => attempt.faults = verdict.into_faults(),
         }
         self.request.messages.extend(again(&attempt, cut));

@@ -33,6 +33,8 @@ pub enum AskFailure {
     Truncated,
     /// The model wants tools called first. The calls are in the caller's names and shapes.
     ToolCalls(Box<Response>),
+    /// Whether the schema accepts the value takes more steps than an answer may cost.
+    TooCostly,
     /// No attempt had a value that the schema accepts.
     Invalid,
     /// The schema accepts the value, but the type does not.
@@ -47,6 +49,9 @@ impl fmt::Display for AskError {
             AskFailure::Refused(words) => write!(f, "the model refused: {words}"),
             AskFailure::Truncated => f.write_str("the answer was cut off at the limit of tokens"),
             AskFailure::ToolCalls(_) => f.write_str("the model calls tools before it answers"),
+            AskFailure::TooCostly => {
+                f.write_str("the answer is too costly to judge by the schema; simplify the schema")
+            }
             AskFailure::Invalid => {
                 let times = self.attempts.len();
                 let plural = if times == 1 { "" } else { "s" };
@@ -77,7 +82,12 @@ impl AskFailure {
         match self {
             Self::Send(error) => error.falls_over(),
             Self::Invalid => true,
-            Self::Schema(_) | Self::Refused(_) | Self::Truncated | Self::ToolCalls(_) | Self::Typed(_) => false,
+            Self::Schema(_)
+            | Self::Refused(_)
+            | Self::Truncated
+            | Self::ToolCalls(_)
+            | Self::TooCostly
+            | Self::Typed(_) => false,
         }
     }
 }
