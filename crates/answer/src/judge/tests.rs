@@ -1,3 +1,5 @@
+//! The judge beside the `jsonschema` crate: same verdicts, same faults.
+
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Value, json};
 
