@@ -2,7 +2,7 @@
 //!
 //! Nothing here recurses: subschemas wait in a list, however deep the schema is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -11,7 +11,7 @@ use referencing::{Resolved, Resolver};
 use serde_json::{Map, Value};
 
 use super::graph::{Apply, Graph, Members, Node, NodeId, Rule, Slot};
-use super::leaf::{Leaf, LeafOptions};
+use super::leaf::{Leaf, LeafOptions, PatternBytes};
 use super::{Formats, address};
 use crate::keyword;
 use crate::schema::SchemaError;
@@ -122,7 +122,8 @@ fn compile_valid(document: &Value, draft: Draft, formats: Formats) -> Compiled<G
     let resolver = registry.resolver(base);
     let facts = Facts::of(document);
     let mut compiler = Compiler {
-        leaf_options: LeafOptions::new(formats, facts.patterns),
+        formats,
+        pattern_bytes: PatternBytes::for_patterns(facts.patterns.len()),
         scoping: facts.scoping,
         max_nodes: facts.values.saturating_add(SCOPED_NODES),
         ids: HashMap::default(),
@@ -144,9 +145,10 @@ fn compile_valid(document: &Value, draft: Draft, formats: Formats) -> Compiled<G
 }
 
 /// What a look over the whole document shows.
-struct Facts {
+struct Facts<'r> {
     values: usize,
-    patterns: usize,
+    /// Each pattern once.
+    patterns: HashSet<&'r str, RandomState>,
     scoping: Scoping,
 }
 
@@ -157,9 +159,9 @@ enum Scoping {
     Dynamic,
 }
 
-impl Facts {
-    fn of(document: &Value) -> Self {
-        let mut facts = Self { values: 0, patterns: 0, scoping: Scoping::Static };
+impl<'r> Facts<'r> {
+    fn of(document: &'r Value) -> Self {
+        let mut facts = Self { values: 0, patterns: HashSet::default(), scoping: Scoping::Static };
         let mut open = vec![document];
         while let Some(value) = open.pop() {
             facts.values += 1;
@@ -177,10 +179,12 @@ impl Facts {
         facts
     }
 
-    fn see(&mut self, key: &str, member: &Value) {
+    fn see(&mut self, key: &str, member: &'r Value) {
         match key {
-            keyword::PATTERN => self.patterns += 1,
-            keyword::PATTERNS => self.patterns += member.as_object().map_or(0, Map::len),
+            keyword::PATTERN => self.patterns.extend(member.as_str()),
+            keyword::PATTERNS => {
+                self.patterns.extend(member.as_object().into_iter().flatten().map(|(key, _)| key.as_str()))
+            }
             keyword::DYNAMIC_REF | keyword::DYNAMIC_ANCHOR | keyword::RECURSIVE_REF | keyword::RECURSIVE_ANCHOR => {
                 self.scoping = Scoping::Dynamic;
             }
@@ -202,7 +206,8 @@ struct Open<'r> {
 }
 
 struct Compiler<'r> {
-    leaf_options: LeafOptions,
+    formats: Formats,
+    pattern_bytes: PatternBytes,
     scoping: Scoping,
     max_nodes: usize,
     /// Nodes by the address of their subschema and, where references are dynamic, by the resources that lead to it.
@@ -297,11 +302,19 @@ impl<'r> Compiler<'r> {
         if let Some(leaf) = self.leaves.get(&key) {
             return Ok(leaf.clone());
         }
-        let leaf = Leaf::new(assertions, open.draft, self.leaf_options).map_err(|error| {
-            let fault = CompileFault::from(error);
-            CompileFault { schema: Some(address(open.schema)), at: place(fault.at), ..fault }
-        })?;
-        let leaf = Arc::new(leaf);
+        let mut pattern_bytes = self.pattern_bytes.share();
+        let leaf = loop {
+            let options = LeafOptions { formats: self.formats, pattern_bytes };
+            let error = match Leaf::new(assertions.clone(), open.draft, options) {
+                Ok(leaf) => break Arc::new(leaf),
+                Err(error) => error,
+            };
+            let Some(more) = self.pattern_bytes.more_than(pattern_bytes) else {
+                let fault = CompileFault::from(error);
+                return Err(CompileFault { schema: Some(address(open.schema)), at: place(fault.at), ..fault });
+            };
+            pattern_bytes = more;
+        };
         self.leaves.insert(key, leaf.clone());
         Ok(leaf)
     }

@@ -26,10 +26,39 @@ const BACKTRACK_STEPS: usize = 2_000;
 /// What one call of the crate costs, and what trying a pattern on a key costs besides.
 const LEAF_STEPS: usize = 3;
 const MATCH_STEPS: usize = 20;
-/// Bytes for compiled patterns: of one, and of all patterns of a schema.
-const MAX_PATTERN_BYTES: usize = 10 << 20;
-const MAX_PATTERNS_BYTES: usize = 32 << 20;
+/// Bytes for the compiled patterns of a schema, which they share equally, and what each gets at least.
+const SHARED_PATTERN_BYTES: usize = 32 << 20;
 const MIN_PATTERN_BYTES: usize = 16 << 10;
+/// A pattern that is larger than its share may have so many bytes, and so many patterns of a schema may be tried with them.
+const MAX_PATTERN_BYTES: usize = 10 << 20;
+const LARGE_PATTERNS: [(usize, usize); 2] = [(2 << 20, 32), (MAX_PATTERN_BYTES, 4)];
+
+/// How many bytes the compiled patterns of one schema may have.
+#[derive(Debug)]
+pub(super) struct PatternBytes {
+    share: usize,
+    large: [(usize, usize); 2],
+}
+
+impl PatternBytes {
+    /// The bytes for so many different patterns.
+    pub(super) fn for_patterns(count: usize) -> Self {
+        let share = SHARED_PATTERN_BYTES / count.max(1);
+        Self { share: share.clamp(MIN_PATTERN_BYTES, MAX_PATTERN_BYTES), large: LARGE_PATTERNS }
+    }
+
+    /// What every pattern may have.
+    pub(super) fn share(&self) -> usize {
+        self.share
+    }
+
+    /// The next larger number of bytes that one pattern may still have.
+    pub(super) fn more_than(&mut self, bytes: usize) -> Option<usize> {
+        let (larger, left) = self.large.iter_mut().find(|(larger, left)| *larger > bytes && *left > 0)?;
+        *left -= 1;
+        Some(*larger)
+    }
+}
 
 /// How leaves of one schema are made.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +68,6 @@ pub(super) struct LeafOptions {
 }
 
 impl LeafOptions {
-    pub(super) fn new(formats: Formats, patterns: usize) -> Self {
-        let pattern_bytes = (MAX_PATTERNS_BYTES / patterns.max(1)).clamp(MIN_PATTERN_BYTES, MAX_PATTERN_BYTES);
-        Self { formats, pattern_bytes }
-    }
-
     fn build(self, draft: Draft, schema: &Value) -> Result<Validator, ValidationError<'static>> {
         let patterns = PatternOptions::fancy_regex()
             .backtrack_limit(MAX_BACKTRACKS)

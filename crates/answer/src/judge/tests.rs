@@ -177,3 +177,15 @@ fn a_pattern_that_cannot_be_read_is_an_error_with_its_place() {
         assert_eq!(error.at(), at, "{error}");
     }
 }
+
+/// Lengths that a provider has no keyword for travel as patterns, which are large once compiled.
+#[test]
+fn many_properties_with_bounded_lengths_are_judged() {
+    let bounded = |index: usize| {
+        (format!("k{index}"), json!({"type": "string", "pattern": format!("^[\\s\\S]{{0,{}}}$", 255 + index % 8 * 64)}))
+    };
+    let properties: serde_json::Map<String, Value> = (0..600).map(bounded).collect();
+    let judge = Judge::new(&json!({"properties": properties}), Formats::Asserted).expect("a schema");
+    assert!(judge.is_valid(&json!({"k0": "a"})));
+    assert!(!judge.is_valid(&json!({"k0": "a".repeat(256)})));
+}
