@@ -183,7 +183,7 @@ impl<'r> Facts<'r> {
         match key {
             keyword::PATTERN => self.patterns.extend(member.as_str()),
             keyword::PATTERNS => {
-                self.patterns.extend(member.as_object().into_iter().flatten().map(|(key, _)| key.as_str()))
+                self.patterns.extend(member.as_object().into_iter().flatten().map(|(key, _)| key.as_str()));
             }
             keyword::DYNAMIC_REF | keyword::DYNAMIC_ANCHOR | keyword::RECURSIVE_REF | keyword::RECURSIVE_ANCHOR => {
                 self.scoping = Scoping::Dynamic;
@@ -286,7 +286,7 @@ impl<'r> Compiler<'r> {
             }
         }
         if !assertions.is_empty() {
-            node.leaf = Some(self.leaf(assertions, open, |at| at)?);
+            node.leaf = Some(self.leaf(&assertions, open, |at| at)?);
         }
         Ok(())
     }
@@ -294,7 +294,7 @@ impl<'r> Compiler<'r> {
     /// A leaf of a subschema; `place` says where in the subschema what stands at a place in the leaf does.
     fn leaf(
         &mut self,
-        assertions: Map<String, Value>,
+        assertions: &Map<String, Value>,
         open: &Open<'r>,
         place: impl FnOnce(String) -> String,
     ) -> Compiled<Arc<Leaf>> {
@@ -453,7 +453,7 @@ impl<'r> Compiler<'r> {
         let mut compiled = Vec::new();
         for (pattern, part) in patterns.and_then(Value::as_object).into_iter().flatten() {
             let place = |_| step(&step("", keyword::PATTERNS), pattern);
-            let leaf = self.leaf(Leaf::of_pattern(pattern), open, place)?;
+            let leaf = self.leaf(&Leaf::of_pattern(pattern), open, place)?;
             compiled.push((leaf, self.child(part, open)?));
         }
         Ok(compiled)
