@@ -75,9 +75,7 @@ impl Found {
         let read = Config::read_untrusted(&opened.text);
         Ok(read.map(|Untrusted { config, ignored, .. }| Loaded { config, ignored, trust: Trust::Untrusted }))
     }
-}
 
-impl Found {
     /// Reads the configuration, as far as it is trusted; mistakes in it are an error.
     fn load_fine(&self) -> Result<Loaded> {
         self.load()?.map_err(|mistakes| {

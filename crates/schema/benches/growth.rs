@@ -2,7 +2,7 @@
 //! time, the peak memory and the size of the fitted schema at growing sizes.
 //! `cargo bench -p polywire-schema --bench growth -- [FAMILY|all] [DIALECT|all] [MAX_BYTES]`.
 //!
-//! Each figure is of a process of its own, which is ended after twenty seconds. Processor time and memory are told by Linux.
+//! Each figure is of a process of its own, which is ended after twenty seconds. Processor time and memory come from `/proc`, so it needs Linux.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
 
 #[path = "../tests/all/families.rs"]

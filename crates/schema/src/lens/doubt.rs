@@ -100,13 +100,11 @@ pub(crate) struct Guesses<'l> {
     /// What guards ask that cannot be told.
     doubts: HashMap<GuardId, Rc<HashSet<Doubt<'l>>>>,
     comparer: Comparer<'l>,
-    work: &'l Work,
 }
 
 impl<'l> Guesses<'l> {
     pub(crate) fn new(lens: &'l Lens, work: &'l Work) -> Self {
-        let comparer = Comparer::new(lens, work);
-        Self { lens, doubtful: Doubtful::of(lens), doubts: HashMap::default(), comparer, work }
+        Self { lens, doubtful: Doubtful::of(lens), doubts: HashMap::default(), comparer: Comparer::new(lens, work) }
     }
 
     /// The branches of a union that may be taken for a value that only a later one accepts, by their numbers.
@@ -157,7 +155,7 @@ impl<'l> Guesses<'l> {
     }
 
     fn doubts(&mut self, guard: GuardId) -> Rc<HashSet<Doubt<'l>>> {
-        let (lens, doubtful, work) = (self.lens, &self.doubtful, self.work);
+        let (lens, doubtful, work) = (self.lens, &self.doubtful, self.comparer.work);
         let known = self.doubts.entry(guard).or_insert_with(|| {
             let (seen, found) = (HashSet::default(), HashSet::default());
             let mut search = Search { lens, doubtful, seen, left: MOST_GUARDS, work, found };
