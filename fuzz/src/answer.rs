@@ -22,8 +22,8 @@ pub fn answer(data: &[u8]) -> Result<(), String> {
         read_with(&broken, Some(&schema), &ReadOptions::default());
         read_with(&broken, Some(&schema), &ReadOptions::default().with_salvage(Options::partial()));
     }
-    let at_once = streamed(&broken, broken.len());
-    if streamed(&broken, usize::from(one) % 13 + 1) != at_once {
+    let max_concurrency = streamed(&broken, broken.len());
+    if streamed(&broken, usize::from(one) % 13 + 1) != max_concurrency {
         return Err("law 5: chunking changes the value".to_owned());
     }
     Ok(())

@@ -314,7 +314,7 @@ impl Asking {
             .with_timeout(Duration::from_secs(15))
             .with_deadline(Duration::from_secs(30))
             .with_retries(2)
-            .with_most_bytes(32 << 20);
+            .with_max_response_bytes(32 << 20);
         Ok(Client::with_options(self.plain_http.apply(options))?)
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct RequestArgs {
 /// What a loss means.
 #[derive(Args)]
 pub(crate) struct LossArgs {
-    /// Fail instead of losing something: `error` for every kind, or `KIND=error` for model, tools, output, history or wishes
+    /// Fail instead of losing something: `error` for every kind, or `KIND=error` for model, tools, output, history or parameters
     #[arg(long, value_name = "[KIND=]error|record", value_delimiter = ',')]
     on_loss: Vec<LossArg>,
 }
@@ -53,13 +53,20 @@ struct LossArg {
     meaning: OnLoss,
 }
 
+/// Names of kinds in earlier versions.
+fn alias(kind: &str) -> Option<Kind> {
+    (kind == "wishes").then_some(Kind::Parameters)
+}
+
 impl FromStr for LossArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, meaning) = text.split_once('=').unwrap_or(("all", text));
-        let kinds: Vec<Kind> =
-            Kind::ALL.into_iter().filter(|known| kind == "all" || known.to_string() == kind).collect();
+        let kinds: Vec<Kind> = Kind::ALL
+            .into_iter()
+            .filter(|known| kind == "all" || known.to_string() == kind || alias(kind) == Some(*known))
+            .collect();
         let meaning = match meaning {
             "error" => OnLoss::Refuse,
             "record" => OnLoss::Record,

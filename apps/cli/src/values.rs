@@ -95,7 +95,7 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
             let passes = fate != Fate::Refused && !accounts(&court.wider, court.objections(&instance.data).1);
             passes.then_some("an invalid instance passes")
         };
-        fates.tell(loss, &instance.data);
+        fates.record(loss, &instance.data);
     }
     for made in (0..MADE).filter_map(|seed| sample(&schema, seed)) {
         if !court.wire.as_ref().is_some_and(|judge| judge.is_valid(&made)) {
@@ -108,7 +108,7 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         fates.counts.sound += usize::from(why.is_none());
         let told = why.filter(|_| !accounts(&court.wider, places));
         let told = told.map(|why| format!("not what was asked for ({why})"));
-        fates.tell(told.as_deref(), &made);
+        fates.record(told.as_deref(), &made);
     }
     fates
 }
@@ -142,7 +142,7 @@ pub(crate) fn judge_by(schema: &Value) -> Option<Judge> {
 const MOST_UNREAD: usize = 64;
 
 impl Fates {
-    fn tell(&mut self, loss: Option<&str>, value: &Value) {
+    fn record(&mut self, loss: Option<&str>, value: &Value) {
         if let Some(loss) = loss {
             self.counts.silent += 1;
             self.silent = self.silent.take().or_else(|| Some(format!("{loss}: {}", shortened(value))));

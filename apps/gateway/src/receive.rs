@@ -20,7 +20,7 @@ pub struct EmulatorOptions {
     /// The providers that it emulates and their models; by default those that come with polywire.
     pub catalog: Arc<Catalog>,
     /// The most bytes of one request.
-    pub most_bytes: usize,
+    pub max_request_bytes: usize,
     /// The most bytes of all requests that are being read.
     pub most_bytes_at_once: usize,
     /// The time in which the head of a request must have come, and again its body.
@@ -31,7 +31,7 @@ impl Default for EmulatorOptions {
     fn default() -> Self {
         Self {
             catalog: Arc::new(Catalog::built_in().clone()),
-            most_bytes: 32 << 20,
+            max_request_bytes: 32 << 20,
             most_bytes_at_once: 256 << 20,
             read_time: Duration::from_secs(30),
         }
@@ -48,8 +48,8 @@ impl EmulatorOptions {
 
     /// The same with another bound on the bytes of one request.
     #[must_use]
-    pub fn with_most_bytes(mut self, most: usize) -> Self {
-        self.most_bytes = most;
+    pub fn with_max_request_bytes(mut self, most: usize) -> Self {
+        self.max_request_bytes = most;
         self
     }
 
@@ -106,10 +106,10 @@ impl Receiver {
         while let Some(frame) = body.frame().await {
             let broken = |error| refused(FaultKind::InvalidRequest, format!("the body ends early: {error}"));
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-            if received.len() + data.len() > self.options.most_bytes {
+            if received.len() + data.len() > self.options.max_request_bytes {
                 drop((received, room));
                 discard(body, end).await;
-                let says = format!("the request has more than {} bytes", self.options.most_bytes);
+                let says = format!("the request has more than {} bytes", self.options.max_request_bytes);
                 return Err(refused(FaultKind::TooLarge, says));
             }
             let wanted = u32::try_from(data.len()).unwrap_or(u32::MAX);

@@ -157,7 +157,7 @@ fn quoted(value: &Value) -> String {
 /// The start of a value as JSON. No more of it is written than that.
 fn json_up_to(value: &Value, characters: usize) -> String {
     // Four bytes a character, and one character more, which is cut.
-    let mut written = Written { bytes: Vec::new(), limit: (characters + 1) * 4 };
+    let mut written = RawSchema { bytes: Vec::new(), limit: (characters + 1) * 4 };
     // Writing ends with an error where enough is written.
     let _ = serde_json::to_writer(&mut written, value);
     cut(&String::from_utf8_lossy(&written.bytes), characters)
@@ -173,12 +173,12 @@ fn cut(text: &str, characters: usize) -> String {
 }
 
 /// Takes the first bytes and refuses the rest.
-struct Written {
+struct RawSchema {
     bytes: Vec<u8>,
     limit: usize,
 }
 
-impl Write for Written {
+impl Write for RawSchema {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.limit.saturating_sub(self.bytes.len());
         if room == 0 {

@@ -38,7 +38,8 @@ pub enum Kind {
     /// The conversation.
     History,
     /// Everything else that was asked for: sampling, limits, effort, labels.
-    Wishes,
+    #[serde(alias = "wishes")]
+    Parameters,
 }
 
 /// What a change does to what is said or accepted.
@@ -75,21 +76,21 @@ macro_rules! words {
 
 words! {
     Effect { Same "same", Wider "wider", Narrower "narrower", Note "note" }
-    Kind { Model "model", Tools "tools", Output "output", History "history", Wishes "wishes" }
+    Kind { Model "model", Tools "tools", Output "output", History "history", Parameters "parameters" }
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Model, Self::Tools, Self::Output, Self::History, Self::Wishes];
+    pub const ALL: [Self; 5] = [Self::Model, Self::Tools, Self::Output, Self::History, Self::Parameters];
 
     /// The kind of a place in a neutral request.
     fn of_place(at: &str) -> Self {
         let field = at.split('/').nth(1).unwrap_or_default();
-        FIELDS.iter().find(|(name, _)| *name == field).map_or(Self::Wishes, |(_, kind)| *kind)
+        FIELDS.iter().find(|(name, _)| *name == field).map_or(Self::Parameters, |(_, kind)| *kind)
     }
 }
 
-/// The fields of a request that are no mere wishes.
+/// The fields of a request that are more than parameters.
 const FIELDS: [(&str, Kind); 6] = [
     ("messages", Kind::History),
     ("system", Kind::History),

@@ -22,8 +22,8 @@ pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
 pub use client::{
-    AskError, AskFailure, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
-    Listing, Partial, PlainHttp, Record, Secret, SendError, SigningKey,
+    AskError, AskErrorKind, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
+    Listing, Partial, PlainHttp, Secret, SendError, SigningKey, SpanContent,
 };
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};

@@ -4,7 +4,9 @@
 use std::fmt;
 
 use polywire_schema::FitCache;
-use polywire_wire::{Assembler, DecodeError, Decoded, Event, Framing, Protocol, Request, Response, StreamCut, Surface};
+use polywire_wire::{
+    Assembler, DecodeError, Decoded, Event, Framing, IncompleteStream, Protocol, Request, Response, Surface,
+};
 use serde_json::Value;
 
 use crate::catalog::{Catalog, ResolveError};
@@ -127,7 +129,7 @@ pub fn decode_events(body: &[u8], from: Protocol) -> Result<Vec<Event>, Translat
 }
 
 /// Reads a stream into the answer that it is the pieces of, or into what arrived of one that was cut.
-pub fn decode_stream(body: &[u8], from: Protocol) -> Result<Result<Response, Box<StreamCut>>, TranslateError> {
+pub fn decode_stream(body: &[u8], from: Protocol) -> Result<Result<Response, Box<IncompleteStream>>, TranslateError> {
     let mut assembler = Assembler::default();
     decode_events(body, from)?.into_iter().for_each(|event| assembler.push(event));
     Ok(assembler.finish())

@@ -23,7 +23,7 @@ struct Piece {
 
 /// A stream ended before the answer did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StreamCut {
+pub struct IncompleteStream {
     /// What arrived, without the calls that were not complete.
     pub response: Response,
     /// The calls that were not complete. They must not be made.
@@ -32,7 +32,7 @@ pub struct StreamCut {
     pub error: Option<WireError>,
 }
 
-impl fmt::Display for StreamCut {
+impl fmt::Display for IncompleteStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             Some(error) => write!(f, "the stream ended with an error: {error}"),
@@ -41,7 +41,7 @@ impl fmt::Display for StreamCut {
     }
 }
 
-impl std::error::Error for StreamCut {}
+impl std::error::Error for IncompleteStream {}
 
 impl Assembler {
     /// Takes the next event.
@@ -111,7 +111,7 @@ impl Assembler {
     }
 
     /// The answer, or what arrived of it if the stream was cut.
-    pub fn finish(mut self) -> Result<Response, Box<StreamCut>> {
+    pub fn finish(mut self) -> Result<Response, Box<IncompleteStream>> {
         let complete = self.stopped && self.error.is_none();
         let mut cut_calls = Vec::new();
         for piece in std::mem::take(&mut self.blocks).into_values() {
@@ -125,7 +125,7 @@ impl Assembler {
         if complete {
             return Ok(self.response);
         }
-        Err(Box::new(StreamCut { response: self.response, cut_calls, error: self.error }))
+        Err(Box::new(IncompleteStream { response: self.response, cut_calls, error: self.error }))
     }
 }
 

@@ -34,15 +34,15 @@ mod report;
 mod stream;
 mod surface;
 
-pub use assemble::{Assembler, StreamCut, events_of};
+pub use assemble::{Assembler, IncompleteStream, events_of};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use fault::{FaultKind, Headers, WireError};
 pub use frame::{Frame, Framer, Framing, LONGEST_FRAME};
 pub use neutral::{
     Audio, Block, Cache, Delta, Document, Effort, Event, Extra, Function, Image, Message, Other, Output, OutputError,
-    OutputFormat, Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason,
-    Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference, Usage,
-    Written,
+    OutputFormat, RawSchema, Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source,
+    StopReason, Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference,
+    Usage,
 };
 pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};

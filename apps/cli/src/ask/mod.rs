@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use polywire::wire::{Block, Message, Output, OutputFormat, Request, Role, StopReason, Text};
-use polywire::{AskError, AskFailure, Asked, Completion, Planner, SendError};
+use polywire::{AskError, AskErrorKind, Asked, Completion, Planner, SendError};
 use serde_json::Value;
 
 use crate::Verdict;
@@ -224,14 +224,14 @@ impl Ask {
 
     fn tell_failure(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
         match &error.why {
-            AskFailure::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
-            AskFailure::Send(why) => {
+            AskErrorKind::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
+            AskErrorKind::Send(why) => {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
                 return Err(no_answer(error, before.chain([why]), &self.how.models()?));
             }
-            AskFailure::Schema(_) => return Err(self.how.bad_schema(error)),
+            AskErrorKind::Schema(_) => return Err(self.how.bad_schema(error)),
             // What the model wants is an answer too.
-            AskFailure::ToolCalls(response) => {
+            AskErrorKind::ToolCalls(response) => {
                 if self.prints_json() {
                     writeln!(out, "{}", show::calls_json(response))?;
                 } else {
@@ -242,11 +242,11 @@ impl Ask {
                 }
                 return Ok(Verdict::Fine);
             }
-            AskFailure::Refused(_)
-            | AskFailure::Truncated
-            | AskFailure::TooCostly
-            | AskFailure::Invalid
-            | AskFailure::Typed(_)
+            AskErrorKind::Refused(_)
+            | AskErrorKind::Truncated
+            | AskErrorKind::TooCostly
+            | AskErrorKind::Invalid
+            | AskErrorKind::Typed(_)
             | _ => {}
         }
         if self.prints_json() {

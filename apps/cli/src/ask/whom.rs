@@ -124,6 +124,6 @@ fn missing_key(error: &SendError) -> Option<&str> {
     if let SendError::MissingKey { provider, .. } = error {
         return Some(provider);
     }
-    let SendError::Everyone(failed) = error else { return None };
+    let SendError::AllModelsFailed(failed) = error else { return None };
     failed.iter().find_map(|failed| missing_key(failed.error.as_ref()?))
 }

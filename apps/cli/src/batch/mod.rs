@@ -10,7 +10,7 @@ use anyhow::Result;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use polywire::wire::{FaultKind, OutputFormat, Text};
-use polywire::{AskFailure, SendError};
+use polywire::{AskErrorKind, SendError};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -93,7 +93,7 @@ impl Batch {
         let counts = block_on(self.work(&mut writer, Failures::new(failures), &done, format, &bar))??;
         bar.finish_and_clear();
         writer.settle()?;
-        self.tell(out, style, &counts, done.len())
+        self.record(out, style, &counts, done.len())
     }
 
     async fn work(
@@ -105,7 +105,7 @@ impl Batch {
         bar: &ProgressBar,
     ) -> Result<Counts> {
         let jobs = usize::from(self.jobs);
-        let options = self.how.options().with_at_once(jobs).with_retries(PATIENCE);
+        let options = self.how.options().with_max_concurrency(jobs).with_retries(PATIENCE);
         let whom = std::sync::Arc::new(Whom::of(&self.how.models()?, options).await?);
         let mut lines = Lines::open(&self.input)?;
         let mut counts = Counts::default();
@@ -133,7 +133,7 @@ impl Batch {
         }
     }
 
-    fn tell(&self, out: &mut dyn Write, style: Style, counts: &Counts, before: usize) -> Result<Verdict> {
+    fn record(&self, out: &mut dyn Write, style: Style, counts: &Counts, before: usize) -> Result<Verdict> {
         let Counts { values, failed } = counts;
         if self.json.json {
             writeln!(out, "{}", json!({"values": values, "failed": failed, "before": before}))?;
@@ -225,13 +225,13 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
             let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
-        Err(error) if matches!(error.why, AskFailure::Schema(_)) => {
+        Err(error) if matches!(error.why, AskErrorKind::Schema(_)) => {
             let next = "expected: one JSON Schema that is an object";
             Outcome::Hopeless(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
             let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless));
-            if let AskFailure::Send(why) = &error.why
+            if let AskErrorKind::Send(why) = &error.why
                 && before
                 && is_hopeless(why)
             {
@@ -254,7 +254,9 @@ fn is_hopeless(error: &SendError) -> bool {
         SendError::Provider(error) => {
             matches!(error.kind, FaultKind::Authentication | FaultKind::Billing | FaultKind::Permission)
         }
-        SendError::Everyone(failed) => failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless)),
+        SendError::AllModelsFailed(failed) => {
+            failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless))
+        }
         SendError::Loss(_)
         | SendError::Connection(_)
         | SendError::Timeout(_)

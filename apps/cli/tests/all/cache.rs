@@ -24,7 +24,7 @@ fn codes(output: &Output) -> Vec<String> {
 }
 
 /// Several processes refresh at once; gives what each of them said.
-fn at_once(home: &Home, emulator: &Emulator, count: usize) -> Vec<Output> {
+fn run_concurrently(home: &Home, emulator: &Emulator, count: usize) -> Vec<Output> {
     let begin = |_| {
         let mut command = home.polywire(&REFRESH);
         command.envs(emulator.openai()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process")
@@ -37,7 +37,7 @@ fn at_once(home: &Home, emulator: &Emulator, count: usize) -> Vec<Output> {
 fn processes_that_refresh_at_once_do_not_disturb_each_other() {
     let home = Home::new("at-once");
     let emulator = Emulator::start(&home);
-    let outputs = at_once(&home, &emulator, 6);
+    let outputs = run_concurrently(&home, &emulator, 6);
     for output in &outputs {
         assert!(output.status.success(), "{}", errors(output));
         assert_eq!((how(output).as_str(), codes(output)), ("fetched", vec![]), "{}", errors(output));
@@ -65,7 +65,7 @@ fn processes_that_find_a_broken_cache_set_it_aside_once() {
     let cache = home.cache();
     fs::create_dir_all(cache.parent().expect("a folder")).expect("a folder");
     fs::write(&cache, "not a database ".repeat(1000)).expect("a file");
-    let outputs = at_once(&home, &emulator, 4);
+    let outputs = run_concurrently(&home, &emulator, 4);
     for output in &outputs {
         assert_eq!((output.status.code(), how(output).as_str()), (Some(0), "fetched"), "{}", errors(output));
     }
@@ -74,7 +74,7 @@ fn processes_that_find_a_broken_cache_set_it_aside_once() {
     assert!(outputs.iter().any(|output| errors(output).contains("aside-1")));
     let aside = fs::read(format!("{}.aside-1", cache.display())).expect("the old file");
     assert!(aside.starts_with(b"not a database"), "nothing was lost");
-    assert_eq!(at_once(&home, &emulator, 1).iter().map(how).collect::<Vec<_>>(), ["fetched"]);
+    assert_eq!(run_concurrently(&home, &emulator, 1).iter().map(how).collect::<Vec<_>>(), ["fetched"]);
 }
 
 /// A list from the future: the clock was set back since.
@@ -82,7 +82,7 @@ fn processes_that_find_a_broken_cache_set_it_aside_once() {
 fn a_clock_set_back_is_told_and_costs_nothing() {
     let home = Home::new("clock");
     let emulator = Emulator::start(&home);
-    let fetched = json(&at_once(&home, &emulator, 1)[0])["models"].clone();
+    let fetched = json(&run_concurrently(&home, &emulator, 1)[0])["models"].clone();
     let env = emulator.openai();
     let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let (catalog, cache) = (Catalog::built_in(), home.cache());

@@ -129,7 +129,7 @@ async fn a_gigabyte_is_too_large() {
         })
         .await;
         let most = 8 << 20;
-        let client = script.client(soon().with_most_bytes(most));
+        let client = script.client(soon().with_max_response_bytes(most));
         let error = client.complete(&Request { stream, ..hello() }, &chat()).await.expect_err("too large");
         assert_eq!(error, SendError::TooLarge(most));
         let sent = sent.load(Ordering::SeqCst);
@@ -195,7 +195,7 @@ async fn a_wait_is_for_all() {
         say(&mut stream, if number == 0 { &crowded } else { &words }).await;
     })
     .await;
-    let client = script.client(soon().with_at_once(1));
+    let client = script.client(soon().with_max_concurrency(1));
     let one = tokio::spawn({
         let client = client.clone();
         async move { client.complete(&hello(), &chat()).await.map(|done| done.retries) }
@@ -224,7 +224,7 @@ async fn no_more_exchanges_at_once_than_allowed() {
         }
     })
     .await;
-    let client = script.client(soon().with_at_once(3));
+    let client = script.client(soon().with_max_concurrency(3));
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..12 {
         let client = client.clone();

@@ -2,7 +2,7 @@
 
 use polywire::answer::validate;
 use polywire::wire::{FaultKind, Strategy};
-use polywire::{AskFailure, SendError};
+use polywire::{AskErrorKind, SendError};
 use polywire_gateway::{Emulator, misbehaviours};
 
 use super::{MODELS, ask, order};
@@ -66,13 +66,13 @@ async fn outcome(emulator: &Emulator, name: &str, stream: bool, misbehave: &str)
             Outcome::Value(asked.attempts.len())
         }
         Err(error) => match error.why {
-            AskFailure::Refused(_) => Outcome::Refused,
-            AskFailure::Truncated => Outcome::Truncated,
-            AskFailure::Invalid => Outcome::Invalid,
-            AskFailure::Send(SendError::Provider(error)) => Outcome::Provider(kind(&error.kind)),
-            AskFailure::Send(SendError::Cut(_)) => Outcome::Cut,
-            AskFailure::Send(SendError::Unreadable { .. }) => Outcome::Unreadable,
-            AskFailure::Send(SendError::TooLarge(_)) => Outcome::TooLarge,
+            AskErrorKind::Refused(_) => Outcome::Refused,
+            AskErrorKind::Truncated => Outcome::Truncated,
+            AskErrorKind::Invalid => Outcome::Invalid,
+            AskErrorKind::Send(SendError::Provider(error)) => Outcome::Provider(kind(&error.kind)),
+            AskErrorKind::Send(SendError::Cut(_)) => Outcome::Cut,
+            AskErrorKind::Send(SendError::Unreadable { .. }) => Outcome::Unreadable,
+            AskErrorKind::Send(SendError::TooLarge(_)) => Outcome::TooLarge,
             other => panic!("{name} {misbehave}: {other:?}"),
         },
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::{self, ThreadId};
 
 use polywire::wire::{Message, Request};
-use polywire::{Client, ClientOptions, Record, Secret};
+use polywire::{Client, ClientOptions, Secret, SpanContent};
 use polywire_gateway::Emulator;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Values};
@@ -77,7 +77,7 @@ impl Subscriber for Keeper {
 }
 
 /// The spans of one request, and everything that was told.
-async fn told(name: &str, trouble: &str, record: Record) -> (Vec<Fields>, String) {
+async fn told(name: &str, trouble: &str, record: SpanContent) -> (Vec<Fields>, String) {
     let keeper = &*KEEPER;
     let emulator = Emulator::start(0).await.expect("a port");
     let model = super::model(name);
@@ -103,7 +103,7 @@ async fn told(name: &str, trouble: &str, record: Record) -> (Vec<Fields>, String
 
 #[tokio::test]
 async fn spans_have_the_names_of_the_conventions() {
-    let (spans, all) = told("bedrock:converse/anthropic.claude-sonnet-4-5", "429-1", Record::Figures).await;
+    let (spans, all) = told("bedrock:converse/anthropic.claude-sonnet-4-5", "429-1", SpanContent::Metadata).await;
     let [span] = spans.as_slice() else { panic!("{spans:?}") };
     let expected = [
         ("otel.name", "chat anthropic.claude-sonnet-4-5-20250929-v1:0"),
@@ -128,7 +128,7 @@ async fn spans_have_the_names_of_the_conventions() {
 
 #[tokio::test]
 async fn what_was_said_is_told_on_request() {
-    let (spans, all) = told("openai:chat/gpt-4o", "", Record::Content).await;
+    let (spans, all) = told("openai:chat/gpt-4o", "", SpanContent::Full).await;
     assert!(spans[0]["gen_ai.input.messages"].contains("the words of the user"));
     assert!(spans[0]["gen_ai.output.messages"].contains("text"));
     assert_eq!(spans[0]["gen_ai.provider.name"], "openai");
@@ -137,7 +137,7 @@ async fn what_was_said_is_told_on_request() {
 
 #[tokio::test]
 async fn errors_have_a_type() {
-    let (spans, all) = told("anthropic/claude-sonnet-4-5", "401", Record::Figures).await;
+    let (spans, all) = told("anthropic/claude-sonnet-4-5", "401", SpanContent::Metadata).await;
     assert_eq!(spans[0]["error.type"], "authentication");
     assert_eq!(spans[0]["otel.status_code"], "ERROR");
     assert!(!all.contains("words of the user") && !all.contains("very-secret"), "{all}");

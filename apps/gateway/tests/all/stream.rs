@@ -1,7 +1,7 @@
 //! Answers in pieces: the events are the answer, partial values lead to the whole one, and models stand in for each other.
 
 use polywire::wire::{Assembler, Function, Message, OutputFormat, Request, Strategy, Tool};
-use polywire::{AskFailure, Catalog, Client, ClientOptions, Effect, Model, Secret, SendError};
+use polywire::{AskErrorKind, Catalog, Client, ClientOptions, Effect, Model, Secret, SendError};
 use polywire_gateway::{EMULATE_HEADER, Emulator};
 use serde_json::{Value, json};
 
@@ -210,18 +210,18 @@ async fn models_stand_in_for_each_other() {
         ("refusal", false),
     ];
     let models = [model("openai:chat/gpt-4o"), model("anthropic/claude-sonnet-4-5")];
-    for (trouble, falls_over) in rows {
+    for (trouble, should_fall_back) in rows {
         let client = troubled(&emulator, &models, &[trouble, ""]);
         let request = Request::new("", vec![Message::user("An order, please.")]);
         let asked = client.ask_value(request, &order(), &models).await;
-        match (asked, falls_over) {
+        match (asked, should_fall_back) {
             (Ok(asked), true) => {
                 let last = asked.attempts.last().expect("an attempt");
                 assert_eq!(last.plan.provider, "anthropic", "{trouble}");
                 assert!(asked.changes.iter().any(|change| change.code == "fell-over"), "{trouble}");
             }
             (Err(error), false) => {
-                assert!(matches!(error.why, AskFailure::Refused(_) | AskFailure::Truncated), "{trouble}: {error}");
+                assert!(matches!(error.why, AskErrorKind::Refused(_) | AskErrorKind::Truncated), "{trouble}: {error}");
                 assert_eq!(error.attempts.len(), 1, "{trouble}");
             }
             (other, _) => panic!("{trouble}: {other:?}"),
@@ -263,12 +263,12 @@ async fn the_error_of_all_models_has_each() {
     let client = troubled(&emulator, &models, &["500", "529"]);
     let request = Request::new("", vec![Message::user("Hello")]);
     let error = client.complete(&request, &models).await.expect_err("nobody");
-    let SendError::Everyone(failed) = &error else { panic!("{error}") };
+    let SendError::AllModelsFailed(failed) = &error else { panic!("{error}") };
     let names: Vec<&str> = failed.iter().map(|failed| failed.model.as_str()).collect();
     assert_eq!(names, ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]);
     let error = client.ask_value(request, &order(), &models).await.expect_err("nobody");
     assert_eq!(error.failed.len(), 1);
-    assert!(matches!(error.why, AskFailure::Send(SendError::Provider(_))), "{error}");
+    assert!(matches!(error.why, AskErrorKind::Send(SendError::Provider(_))), "{error}");
 }
 
 /// A value whose end is missing is not taken for a whole one, even where the model says that it is done.

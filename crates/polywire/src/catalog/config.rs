@@ -243,7 +243,7 @@ impl Config {
         let mut catalog = self.based(Catalog::built_in(), &mut |at, what| faults.push((at, what)));
         self.laid_over(&mut catalog, &mut |at, what| faults.push((at, what)));
         for (at, what) in faults {
-            reader.tell(at..at, what);
+            reader.record(at..at, what);
         }
     }
 }
@@ -303,7 +303,7 @@ impl<'t> Reader<'t> {
         self.before(at).matches('\n').count() + 1
     }
 
-    fn tell(&mut self, at: Range<usize>, what: impl Into<String>) {
+    fn record(&mut self, at: Range<usize>, what: impl Into<String>) {
         let before = self.before(at.start);
         let line = self.line(at.start);
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -328,14 +328,14 @@ impl<'t> Reader<'t> {
     fn document(&mut self) -> Option<DeTable<'t>> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
-            self.tell(error.span().unwrap_or_default(), error.message());
+            self.record(error.span().unwrap_or_default(), error.message());
         }
         if !self.mistakes.is_empty() {
             return None;
         }
         let document = document.into_inner();
         for (key, _) in document.iter().filter(|(key, _)| !TABLES.contains(&key.get_ref().as_ref())) {
-            self.tell(
+            self.record(
                 key.span(),
                 format!("unknown key `{}`, expected one of `{}`", key.get_ref(), TABLES.join("`, `")),
             );
@@ -346,16 +346,16 @@ impl<'t> Reader<'t> {
     fn dialects(&mut self, value: Option<&Spanned<DeValue<'_>>>, files: &ReadFile<'_>) -> Vec<Dialect> {
         let Some(value) = value else { return Vec::new() };
         let Some(paths) = value.get_ref().as_array() else {
-            self.tell(value.span(), "`dialects` is a list of paths of dialect files");
+            self.record(value.span(), "`dialects` is a list of paths of dialect files");
             return Vec::new();
         };
         let mut dialects: Vec<Dialect> = Vec::new();
         for path in paths {
             let read = path.get_ref().as_str().ok_or_else(|| "this is no path".to_owned()).and_then(files);
             match read.and_then(|text| Dialect::from_toml(&text).map_err(|error| error.to_string())) {
-                Err(error) => self.tell(path.span(), error),
+                Err(error) => self.record(path.span(), error),
                 Ok(dialect) if dialects.iter().any(|other| other.id() == dialect.id()) => {
-                    self.tell(path.span(), format!("there are two dialects `{}`", dialect.id()));
+                    self.record(path.span(), format!("there are two dialects `{}`", dialect.id()));
                 }
                 Ok(dialect) => dialects.push(dialect),
             }
@@ -366,7 +366,7 @@ impl<'t> Reader<'t> {
     fn rows<T: DeserializeOwned>(&mut self, value: Option<&Spanned<DeValue<'_>>>) -> Vec<Placed<T>> {
         let Some(value) = value else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
-            self.tell(value.span(), "this is a list of tables: write it with two brackets, as in `[[model]]`");
+            self.record(value.span(), "this is a list of tables: write it with two brackets, as in `[[model]]`");
             return Vec::new();
         };
         let mut rows = Vec::new();
@@ -387,7 +387,7 @@ impl<'t> Reader<'t> {
             let span = error.span().unwrap_or_else(|| value.span());
             let whole = value.span();
             let DeValue::Table(table) = value.get_mut() else {
-                self.tell(span, error.message());
+                self.record(span, error.message());
                 return None;
             };
             let here = |part: Range<usize>| part.start <= span.start && span.end <= part.end && part != whole;
@@ -396,7 +396,7 @@ impl<'t> Reader<'t> {
             // What is missing because it was left out was told already.
             let told = |name: &String| key.is_none() && error.message().contains(&format!("`{name}`"));
             if !wrong.iter().any(told) {
-                self.tell(span, error.message());
+                self.record(span, error.message());
             }
             let key = key?;
             table.remove(key.as_str());

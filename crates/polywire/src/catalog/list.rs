@@ -284,7 +284,7 @@ impl Form {
         };
         for (at, test, fact) in self.facts {
             if let Some(yes) = test.of(entry.pointer(at)) {
-                fact.tell(yes, &mut patch);
+                fact.record(yes, &mut patch);
             }
         }
         Some(patch)
@@ -327,7 +327,7 @@ impl Test {
 }
 
 impl Fact {
-    fn tell(self, yes: bool, patch: &mut ModelPatch) {
+    fn record(self, yes: bool, patch: &mut ModelPatch) {
         match (self, yes) {
             (Self::Can(given, _), true) => patch.also.extend(given),
             (Self::Can(_, taken), false) => patch.not.extend(taken),

@@ -12,12 +12,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Client;
-use super::ask_error::{AskError, AskFailure};
+use super::ask_error::{AskError, AskErrorKind};
 use super::error::{Failed, SendError};
 use super::exchange::Received;
 use super::partial::{Arriving, Partial};
 use super::read::{Reading, again, read};
-use super::send::{Sending, Shown, Step};
+use super::send::{Replay, Sending, Step};
 use super::stream::fallen_over;
 use super::work::Work;
 use crate::catalog::Model;
@@ -144,7 +144,7 @@ impl Client {
     }
 
     fn asking<T>(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> AskStream<T> {
-        let failure = format.as_ref().err().map(|why| AskFailure::Schema(why.clone()));
+        let failure = format.as_ref().err().map(|why| AskErrorKind::Schema(why.clone()));
         request.output = format.ok().map(Output::Schema);
         AskStream {
             client: self.clone(),
@@ -218,7 +218,7 @@ impl<T> AskStream<T> {
             self.reading = None;
             return match read {
                 Ok(read) => self.judge(read),
-                Err(error) => self.fail(AskFailure::Send(error)),
+                Err(error) => self.fail(AskErrorKind::Send(error)),
             };
         }
         let Some(schema) = self.schema.clone() else { return self.compile().await };
@@ -230,7 +230,7 @@ impl<T> AskStream<T> {
                 self.arriving = self.arriving.is_some().then(|| Arriving::new(plan));
             }
             Ok(Step::End(_, received)) => self.read(*received, schema),
-            Err(error) => self.fail(AskFailure::Send(error)),
+            Err(error) => self.fail(AskErrorKind::Send(error)),
         }
     }
 
@@ -250,27 +250,27 @@ impl<T> AskStream<T> {
         let failure = match compiled {
             Ok(Ok(schema)) => {
                 self.schema = Some(schema);
-                self.models.is_empty().then(|| AskFailure::Send(SendError::Everyone(Vec::new())))
+                self.models.is_empty().then(|| AskErrorKind::Send(SendError::AllModelsFailed(Vec::new())))
             }
-            Ok(Err(why)) => Some(AskFailure::Schema(why)),
-            Err(error) => Some(AskFailure::Send(error)),
+            Ok(Err(why)) => Some(AskErrorKind::Schema(why)),
+            Err(error) => Some(AskErrorKind::Send(error)),
         };
         self.outcome = failure.map(|why| Err(why.after(Vec::new(), Vec::new())));
     }
 
     /// Asks the model whose turn it is.
     async fn begin(&mut self, watch: Watch) {
-        let Some(model) = self.models.front() else { return self.fail(AskFailure::Invalid) };
+        let Some(model) = self.models.front() else { return self.fail(AskErrorKind::Invalid) };
         let begin = || self.client.planning(&self.request, model, self.until);
         let planned = self.planning.get_or_insert_with(begin).done().await;
         self.planning = None;
-        let send = |plan| self.client.sending(plan, &self.request, model, self.until, Shown::Again);
+        let send = |plan| self.client.sending(plan, &self.request, model, self.until, Replay::Allowed);
         match planned.and_then(|planned| planned).and_then(send) {
             Ok(sending) => {
                 self.arriving = (watch == Watch::Partials).then(|| Arriving::new(&sending.plan));
                 self.sending = Some(sending);
             }
-            Err(error) => self.fail(AskFailure::Send(error)),
+            Err(error) => self.fail(AskErrorKind::Send(error)),
         }
     }
 
@@ -325,30 +325,30 @@ impl<T> AskStream<T> {
             (Verdict::TooCostly, _) => {
                 // Nothing is known to be wrong with the value, so there is nothing to correct.
                 self.attempts.push(attempt);
-                return self.fail(AskFailure::TooCostly);
+                return self.fail(AskErrorKind::TooCostly);
             }
             (verdict, _) => attempt.faults = verdict.into_faults(),
         }
         self.request.messages.extend(again(&attempt, cut));
         self.attempts.push(attempt);
         if self.tries >= self.client.options.attempts {
-            self.fail(AskFailure::Invalid);
+            self.fail(AskErrorKind::Invalid);
         }
     }
 
     /// Turns to the next model, if there is one and it may do better.
-    fn fail(&mut self, why: AskFailure) {
+    fn fail(&mut self, why: AskErrorKind) {
         self.sending = None;
         self.arriving = None;
         let model = self.models.pop_front();
-        let next = model.filter(|_| why.falls_over() && !self.models.is_empty());
+        let next = model.filter(|_| why.should_fall_back() && !self.models.is_empty());
         let Some(model) = next else {
             let (attempts, failed) = (std::mem::take(&mut self.attempts), std::mem::take(&mut self.failed));
             self.outcome = Some(Err(why.after(attempts, failed)));
             return;
         };
         tracing::warn!(model = model.name(), "the next model is asked");
-        self.failed.push(if let AskFailure::Send(error) = why {
+        self.failed.push(if let AskErrorKind::Send(error) = why {
             Failed::of(&model, error)
         } else {
             Failed { model: model.name(), why: why.after(self.attempts.clone(), Vec::new()).to_string(), error: None }
@@ -364,7 +364,7 @@ impl<T> AskStream<T> {
 struct Read {
     plan: Plan,
     received: Received,
-    reading: Result<Reading, AskFailure>,
+    reading: Result<Reading, AskErrorKind>,
 }
 
 /// Whether values are shown while they arrive.
@@ -386,7 +386,7 @@ impl<T: DeserializeOwned> AskStream<T> {
         let Asked { value, strategy, attempts, changes } = outcome;
         match serde_json::from_value(value) {
             Ok(value) => Ok(Asked { value, strategy, attempts, changes }),
-            Err(error) => Err(AskFailure::Typed(error.to_string()).after(attempts, self.failed)),
+            Err(error) => Err(AskErrorKind::Typed(error.to_string()).after(attempts, self.failed)),
         }
     }
 }

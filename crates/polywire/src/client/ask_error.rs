@@ -12,7 +12,7 @@ use super::error::{Failed, SendError};
 #[non_exhaustive]
 pub struct AskError {
     /// Why.
-    pub why: AskFailure,
+    pub why: AskErrorKind,
     /// Every attempt that was answered, of all models.
     pub attempts: Vec<Attempt>,
     /// The models that were asked before the last one.
@@ -22,7 +22,7 @@ pub struct AskError {
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum AskFailure {
+pub enum AskErrorKind {
     /// The schema is none.
     Schema(String),
     /// There is no answer.
@@ -44,15 +44,15 @@ pub enum AskFailure {
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
-            AskFailure::Schema(why) => write!(f, "the schema cannot be used: {why}"),
-            AskFailure::Send(error) => error.fmt(f),
-            AskFailure::Refused(words) => write!(f, "the model refused: {words}"),
-            AskFailure::Truncated => f.write_str("the answer was cut off at the limit of tokens"),
-            AskFailure::ToolCalls(_) => f.write_str("the model calls tools before it answers"),
-            AskFailure::TooCostly => {
+            AskErrorKind::Schema(why) => write!(f, "the schema cannot be used: {why}"),
+            AskErrorKind::Send(error) => error.fmt(f),
+            AskErrorKind::Refused(words) => write!(f, "the model refused: {words}"),
+            AskErrorKind::Truncated => f.write_str("the answer was cut off at the limit of tokens"),
+            AskErrorKind::ToolCalls(_) => f.write_str("the model calls tools before it answers"),
+            AskErrorKind::TooCostly => {
                 f.write_str("the answer is too costly to judge by the schema; simplify the schema")
             }
-            AskFailure::Invalid => {
+            AskErrorKind::Invalid => {
                 let times = self.attempts.len();
                 let plural = if times == 1 { "" } else { "s" };
                 write!(f, "no value that fits the schema in {times} attempt{plural}")?;
@@ -63,7 +63,7 @@ impl fmt::Display for AskError {
                     Some(fault) => write!(f, "; at `{}`: {}", fault.at, fault.detail),
                 }
             }
-            AskFailure::Typed(why) => write!(f, "the value is valid, but not one of the type: {why}"),
+            AskErrorKind::Typed(why) => write!(f, "the value is valid, but not one of the type: {why}"),
         }?;
         self.failed.iter().try_for_each(|failed| write!(f, "; before, {}: {}", failed.model, failed.why))
     }
@@ -71,16 +71,16 @@ impl fmt::Display for AskError {
 
 impl std::error::Error for AskError {}
 
-impl AskFailure {
+impl AskErrorKind {
     pub(super) fn after(self, attempts: Vec<Attempt>, failed: Vec<Failed>) -> AskError {
         AskError { why: self, attempts, failed }
     }
 
-    /// Whether another model may do better: see [`SendError::falls_over`]. An answer that is never valid counts; one that was
+    /// Whether another model may do better: see [`SendError::should_fall_back`]. An answer that is never valid counts; one that was
     /// refused, cut off at a limit, or calls for tools does not.
-    pub fn falls_over(&self) -> bool {
+    pub fn should_fall_back(&self) -> bool {
         match self {
-            Self::Send(error) => error.falls_over(),
+            Self::Send(error) => error.should_fall_back(),
             Self::Invalid => true,
             Self::Schema(_)
             | Self::Refused(_)

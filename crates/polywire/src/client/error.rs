@@ -42,7 +42,7 @@ pub enum SendError {
     /// The provider answered with an error.
     Provider(Box<WireError>),
     /// None of several models answered.
-    Everyone(Vec<Failed>),
+    AllModelsFailed(Vec<Failed>),
 }
 
 /// A model that gave no answer, and why.
@@ -69,13 +69,13 @@ impl SendError {
             | Self::Deadline(_)
             | Self::TooLarge(_)
             | Self::Unreadable { .. }
-            | Self::Everyone(_) => false,
+            | Self::AllModelsFailed(_) => false,
         }
     }
 
     /// Whether another model may answer the same request: everything that is the fault of this one, of its provider, or of the
     /// way there. Not what is wrong with the request itself, what a filter refused, or a time that is over for all.
-    pub fn falls_over(&self) -> bool {
+    pub fn should_fall_back(&self) -> bool {
         match self {
             Self::Loss(_)
             | Self::MissingKey { .. }
@@ -85,7 +85,7 @@ impl SendError {
             | Self::TooLarge(_)
             | Self::Cut(_)
             | Self::Unreadable { .. } => true,
-            Self::Deadline(_) | Self::Everyone(_) => false,
+            Self::Deadline(_) | Self::AllModelsFailed(_) => false,
             Self::Provider(error) => match error.kind {
                 FaultKind::InvalidRequest | FaultKind::ContentFilter => false,
                 FaultKind::Authentication
@@ -115,7 +115,7 @@ impl SendError {
             Self::TooLarge(_) => "too_large",
             Self::Cut(_) => "cut",
             Self::Unreadable { .. } => "unreadable",
-            Self::Everyone(_) => "everyone",
+            Self::AllModelsFailed(_) => "everyone",
             Self::Provider(error) => return error.kind.to_string(),
         };
         word.to_owned()
@@ -137,7 +137,7 @@ impl fmt::Display for SendError {
             Self::Cut(_) => f.write_str("the answer ended before it was complete"),
             Self::Unreadable { content_type, why } => write!(f, "the answer ({content_type}) cannot be read: {why}"),
             Self::Provider(error) => error.fmt(f),
-            Self::Everyone(failed) => {
+            Self::AllModelsFailed(failed) => {
                 write!(f, "none of {} models answered", failed.len())?;
                 failed.iter().try_for_each(|failed| write!(f, "; {}: {}", failed.model, failed.why))
             }

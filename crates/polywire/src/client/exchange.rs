@@ -44,13 +44,13 @@ impl Http {
         let headers = to.headers(SystemTime::now())?;
         let answer = http.post(to.url.clone()).headers(headers).body(to.body.clone()).send().await;
         let answer = answer.map_err(|error| connection(&error))?;
-        let most = u64::try_from(bounds.most_bytes).unwrap_or(u64::MAX);
+        let most = u64::try_from(bounds.max_response_bytes).unwrap_or(u64::MAX);
         if answer.content_length().is_some_and(|length| length > most) {
-            return Err(SendError::TooLarge(bounds.most_bytes));
+            return Err(SendError::TooLarge(bounds.max_response_bytes));
         }
         let status = answer.status().as_u16();
         let stream = bounds.stream && (200..300).contains(&status);
-        let reader = Reader::new(plan, stream, bounds.most_bytes, &to.mask);
+        let reader = Reader::new(plan, stream, bounds.max_response_bytes, &to.mask);
         Ok(Exchange { status, protocol: plan.protocol, answer, reader })
     }
 }
@@ -59,7 +59,7 @@ impl Http {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) stream: bool,
-    pub(super) most_bytes: usize,
+    pub(super) max_response_bytes: usize,
 }
 
 /// An answer as the provider gave it.

@@ -112,8 +112,8 @@ impl Client {
         let kind = kind.unwrap_or("no content type").to_owned();
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| connection(&error))? {
-            if bytes.len() + chunk.len() > self.options.most_bytes {
-                return Err(SendError::TooLarge(self.options.most_bytes));
+            if bytes.len() + chunk.len() > self.options.max_response_bytes {
+                return Err(SendError::TooLarge(self.options.max_response_bytes));
             }
             bytes.extend_from_slice(&chunk);
         }

@@ -140,7 +140,7 @@ impl Mask {
             | SendError::Timeout(_)
             | SendError::Deadline(_)
             | SendError::TooLarge(_)
-            | SendError::Everyone(_)) => error,
+            | SendError::AllModelsFailed(_)) => error,
         }
     }
 

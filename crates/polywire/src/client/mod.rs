@@ -27,10 +27,10 @@ use std::sync::Arc;
 use polywire_wire::{Request, Response};
 
 pub use ask::{AskStream, Asked, Attempt};
-pub use ask_error::{AskError, AskFailure};
+pub use ask_error::{AskError, AskErrorKind};
 pub use error::{Failed, SendError};
 pub use list::Listing;
-pub use options::{ClientOptions, PlainHttp, Record};
+pub use options::{ClientOptions, PlainHttp, SpanContent};
 pub use partial::Partial;
 pub use secret::Secret;
 pub use sign::SigningKey;
@@ -40,12 +40,12 @@ use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::{Plan, Planner};
 
-use send::Shown;
+use send::Replay;
 
 /// Sends requests to models.
 ///
 /// Where a model is asked for, a list of models may be given: the first that answers is taken. Which errors lead to the next one is
-/// [`SendError::falls_over`]; every model gets the caller's request in its own shapes, history included. Futures and streams of a
+/// [`SendError::should_fall_back`]; every model gets the caller's request in its own shapes, history included. Futures and streams of a
 /// client may be dropped at any time, which ends the exchange.
 ///
 /// ```no_run
@@ -107,7 +107,7 @@ impl Client {
         Ok(Self {
             planner: Arc::new(Planner::new(options.plan.clone())),
             http: exchange::Http::new()?,
-            pace: pace::Pace::new(options.at_once),
+            pace: pace::Pace::new(options.max_concurrency),
             options,
             keys: BTreeMap::new(),
             signing_keys: BTreeMap::new(),
@@ -158,7 +158,7 @@ impl Client {
         request: &Request,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Completion, SendError> {
-        CompletionStream::new(self, request, models.as_ref(), Shown::Again).finish().await
+        CompletionStream::new(self, request, models.as_ref(), Replay::Allowed).finish().await
     }
 
     /// Sends a request for an answer that comes in pieces.
@@ -179,6 +179,6 @@ impl Client {
     /// ```
     pub fn stream(&self, request: &Request, models: &(impl AsRef<[Model]> + ?Sized)) -> CompletionStream {
         let request = Request { stream: true, ..request.clone() };
-        CompletionStream::new(self, &request, models.as_ref(), Shown::Once)
+        CompletionStream::new(self, &request, models.as_ref(), Replay::Forbidden)
     }
 }

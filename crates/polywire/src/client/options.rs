@@ -42,30 +42,30 @@ options! {
     /// The wait before the first time it is sent again, where the provider does not say; it doubles.
     backoff / with_backoff: Duration = Duration::from_millis(500);
     /// The longest wait that a provider may ask for.
-    longest_wait / with_longest_wait: Duration = Duration::from_mins(1);
+    max_retry_after / with_max_retry_after: Duration = Duration::from_mins(1);
     /// How many exchanges go on at a time, in all clones of a client together.
-    at_once / with_at_once: usize = 64;
+    max_concurrency / with_max_concurrency: usize = 64;
     /// The time for one exchange.
     timeout / with_timeout: Duration = Duration::from_mins(5);
     /// The time for everything: planning, all attempts, exchanges and waits, and validation.
     deadline / with_deadline: Duration = Duration::from_mins(15);
     /// The most bytes of an answer.
-    most_bytes / with_most_bytes: usize = 64 << 20;
+    max_response_bytes / with_max_response_bytes: usize = 64 << 20;
     /// Where requests, keys among them, may go without encryption.
-    plain_http / with_plain_http: PlainHttp = PlainHttp::ThisMachine;
+    plain_http / with_plain_http: PlainHttp = PlainHttp::LoopbackOnly;
     /// What spans tell beside names and figures.
-    record / with_record: Record = Record::Figures;
+    record / with_record: SpanContent = SpanContent::Metadata;
 }
 
 /// What spans tell of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Record {
+pub enum SpanContent {
     /// Names and figures: models, tokens, how it ended.
     #[default]
-    Figures,
+    Metadata,
     /// What was said and answered too.
-    Content,
+    Full,
 }
 
 /// Where plain HTTP may go.
@@ -74,7 +74,7 @@ pub enum Record {
 pub enum PlainHttp {
     /// To this machine alone.
     #[default]
-    ThisMachine,
+    LoopbackOnly,
     /// Anywhere: whoever is on the way reads what is sent.
     Anywhere,
 }

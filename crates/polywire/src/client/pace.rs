@@ -15,8 +15,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(at_once: usize) -> Self {
-        let permits = Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS));
+    pub(super) fn new(max_concurrency: usize) -> Self {
+        let permits = Semaphore::new(max_concurrency.clamp(1, Semaphore::MAX_PERMITS));
         Self { permits: Arc::new(permits), quiet: Arc::default() }
     }
 
@@ -32,7 +32,7 @@ impl Pace {
     }
 
     /// Nobody asks the provider before this time.
-    pub(super) fn hush(&self, provider: &str, until: Instant) {
+    pub(super) fn pause_until(&self, provider: &str, until: Instant) {
         let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
         let known = quiet.entry(provider.to_owned()).or_insert(until);
         *known = (*known).max(until);

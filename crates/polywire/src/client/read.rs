@@ -6,7 +6,7 @@ use polywire_wire::{Block, Message, OUTPUT_TOOL, Output, Response, Role, StopRea
 use serde_json::Value;
 
 use super::ask::Attempt;
-use super::ask_error::AskFailure;
+use super::ask_error::AskErrorKind;
 use crate::plan::Plan;
 use crate::restore::restore;
 
@@ -32,21 +32,21 @@ impl From<Answer> for Reading {
 }
 
 /// Reads the value of an answer. An answer that is none is not one to ask again about.
-pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, AskFailure> {
+pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, AskErrorKind> {
     if let Some(words) = &response.refusal {
-        return Err(AskFailure::Refused(words.clone()));
+        return Err(AskErrorKind::Refused(words.clone()));
     }
     if matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter) {
-        return Err(AskFailure::Refused(response.text()));
+        return Err(AskErrorKind::Refused(response.text()));
     }
     if matches!(response.stop, StopReason::MaxTokens | StopReason::ContextLength) {
-        return Err(AskFailure::Truncated);
+        return Err(AskErrorKind::Truncated);
     }
     let mut response = response.clone();
     let by_tool = plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool);
     let answered = by_tool && response.answer_from_tool();
     if !answered && response.calls().next().is_some() {
-        return Err(AskFailure::ToolCalls(Box::new(restore(response, plan).response)));
+        return Err(AskErrorKind::ToolCalls(Box::new(restore(response, plan).response)));
     }
     let text = response.text();
     let options = ReadOptions::default();

@@ -17,11 +17,11 @@ use crate::plan::Plan;
 
 /// Whether an answer that broke off may be asked for again although some of it was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Replay {
     /// It may: nobody saw it, or who saw it is told that it begins again.
-    Again,
+    Allowed,
     /// It may not: what was shown cannot be taken back.
-    Once,
+    Forbidden,
 }
 
 /// A plan on its way.
@@ -32,7 +32,7 @@ pub(super) struct Sending {
     destination: Destination,
     bounds: Bounds,
     tries: Tries,
-    shown: Shown,
+    replay: Replay,
     /// Whether something of the answer was given out.
     given: bool,
     open: Option<Open>,
@@ -69,7 +69,7 @@ impl Client {
         request: &Request,
         model: &Model,
         until: Instant,
-        shown: Shown,
+        replay: Replay,
     ) -> Result<Sending, SendError> {
         let destination = self.destination(&plan, model, request.stream)?;
         let span = trace::span(request, model, self.options.record);
@@ -81,9 +81,9 @@ impl Client {
             client: self.clone(),
             plan,
             destination,
-            bounds: Bounds { stream: request.stream, most_bytes: self.options.most_bytes },
+            bounds: Bounds { stream: request.stream, max_response_bytes: self.options.max_response_bytes },
             tries: Tries::new(&model.provider().id, until),
-            shown,
+            replay,
             given: false,
             open: None,
             span,
@@ -94,7 +94,7 @@ impl Client {
 impl Sending {
     /// Whether something was shown that cannot be taken back.
     pub(super) fn is_shown(&self) -> bool {
-        self.given && self.shown == Shown::Once
+        self.given && self.replay == Replay::Forbidden
     }
 
     /// The next of the answer. An error is final.

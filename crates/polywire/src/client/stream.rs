@@ -8,7 +8,7 @@ use polywire_wire::{Event, Request};
 
 use super::error::{Failed, SendError};
 use super::exchange::Received;
-use super::send::{Sending, Shown, Step};
+use super::send::{Replay, Sending, Step};
 use super::work::Work;
 use super::{Client, Completion};
 use crate::catalog::Model;
@@ -27,7 +27,7 @@ pub struct CompletionStream {
     models: VecDeque<Model>,
     failed: Vec<Failed>,
     until: Instant,
-    shown: Shown,
+    replay: Replay,
     planning: Option<Work<Result<Plan, SendError>>>,
     sending: Option<Sending>,
     restore: RestoreEvents,
@@ -36,14 +36,14 @@ pub struct CompletionStream {
 }
 
 impl CompletionStream {
-    pub(super) fn new(client: &Client, request: &Request, models: &[Model], shown: Shown) -> Self {
+    pub(super) fn new(client: &Client, request: &Request, models: &[Model], replay: Replay) -> Self {
         Self {
             client: client.clone(),
             request: request.clone(),
             models: models.iter().cloned().collect(),
             failed: Vec::new(),
             until: Instant::now() + client.options.deadline,
-            shown,
+            replay,
             planning: None,
             sending: None,
             restore: RestoreEvents::default(),
@@ -101,7 +101,7 @@ impl CompletionStream {
         let begin = || self.client.planning(&self.request, model, self.until);
         let planned = self.planning.get_or_insert_with(begin).done().await;
         self.planning = None;
-        let send = |plan| self.client.sending(plan, &self.request, model, self.until, self.shown);
+        let send = |plan| self.client.sending(plan, &self.request, model, self.until, self.replay);
         match planned.and_then(|planned| planned).and_then(send) {
             Ok(sending) => self.sending = Some(sending),
             Err(error) => self.fail(error),
@@ -129,7 +129,7 @@ impl CompletionStream {
     fn fail(&mut self, error: SendError) {
         let given = self.sending.take().is_some_and(|sending| sending.is_shown());
         let Some(model) = self.models.pop_front() else { return };
-        if given || !error.falls_over() || self.models.is_empty() {
+        if given || !error.should_fall_back() || self.models.is_empty() {
             let failed = std::mem::take(&mut self.failed);
             self.outcome = Some(Err(SendError::after(failed, Some((model, error)))));
             return;
@@ -153,7 +153,7 @@ impl SendError {
             Some((_, error)) if failed.is_empty() => error,
             last => {
                 failed.extend(last.map(|(model, error)| Failed::of(&model, error)));
-                Self::Everyone(failed)
+                Self::AllModelsFailed(failed)
             }
         }
     }

@@ -6,11 +6,11 @@ use tracing::field::Empty;
 
 use super::error::SendError;
 use super::exchange::Received;
-use super::options::Record;
+use super::options::SpanContent;
 use crate::catalog::Model;
 
 /// The span of one request to one model, with all its retries.
-pub(super) fn span(request: &Request, model: &Model, record: Record) -> Span {
+pub(super) fn span(request: &Request, model: &Model, record: SpanContent) -> Span {
     let provider = model.provider();
     let span = tracing::info_span!(
         "gen_ai.client",
@@ -59,7 +59,7 @@ pub(super) fn span(request: &Request, model: &Model, record: Record) -> Span {
         None => "text",
     };
     span.record("gen_ai.output.type", kind);
-    if record == Record::Content {
+    if record == SpanContent::Full {
         span.record("gen_ai.input.messages", json(&request.messages));
         if !request.system.is_empty() {
             span.record("gen_ai.system_instructions", json(&request.system));
@@ -69,7 +69,7 @@ pub(super) fn span(request: &Request, model: &Model, record: Record) -> Span {
 }
 
 /// What came of it.
-pub(super) fn answered(span: &Span, received: &Received, record: Record) {
+pub(super) fn answered(span: &Span, received: &Received, record: SpanContent) {
     if span.is_disabled() {
         return;
     }
@@ -82,7 +82,7 @@ pub(super) fn answered(span: &Span, received: &Received, record: Record) {
         span.record("gen_ai.usage.output_tokens", usage.output_tokens);
     }
     span.record("polywire.retries", received.retries);
-    if record == Record::Content {
+    if record == SpanContent::Full {
         span.record("gen_ai.output.messages", json(&response.content));
     }
 }

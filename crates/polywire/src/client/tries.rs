@@ -47,12 +47,12 @@ impl Tries {
         let options = &client.options;
         let now = Instant::now();
         let told = error.told_wait();
-        if let Some(told) = told.filter(|told| error.is_crowded() && *told <= options.longest_wait) {
+        if let Some(told) = told.filter(|told| error.is_crowded() && *told <= options.max_retry_after) {
             // Who asks one to wait asks all.
-            client.pace.hush(&self.provider, now + told);
+            client.pace.pause_until(&self.provider, now + told);
         }
-        let wait = told.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.longest_wait));
-        let late = wait > options.longest_wait || now + wait >= self.until;
+        let wait = told.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.max_retry_after));
+        let late = wait > options.max_retry_after || now + wait >= self.until;
         if !error.retryable() || self.retries >= options.retries || late {
             return Err(error);
         }

@@ -42,7 +42,7 @@ fn paths_are_joined_below_the_host_or_refused() {
         match (join(base, path), expected) {
             (Ok(url), Ok(expected)) => {
                 assert_eq!(url.as_str(), expected);
-                assert_eq!(check(&url, base, PlainHttp::ThisMachine), Ok(()), "{url}");
+                assert_eq!(check(&url, base, PlainHttp::LoopbackOnly), Ok(()), "{url}");
             }
             (Err(why), Err(expected)) => assert!(why.contains(expected), "{base} {path}: {why}"),
             (got, expected) => panic!("{base} {path}: {got:?}, expected {expected:?}"),
@@ -74,11 +74,11 @@ fn requests_go_only_to_the_own_scheme_host_port_and_login() {
         assert_eq!(check(&parsed, base, PlainHttp::Anywhere).is_ok(), allowed, "{url}");
     }
     let plain = |url: &str, plain_http| check(&reqwest::Url::parse(url).expect("an address"), url, plain_http).is_ok();
-    assert!(plain("http://127.0.0.1/x", PlainHttp::ThisMachine) && plain("http://[::1]/x", PlainHttp::ThisMachine));
+    assert!(plain("http://127.0.0.1/x", PlainHttp::LoopbackOnly) && plain("http://[::1]/x", PlainHttp::LoopbackOnly));
     assert!(
-        !plain("http://api.example/x", PlainHttp::ThisMachine) && plain("http://api.example/x", PlainHttp::Anywhere)
+        !plain("http://api.example/x", PlainHttp::LoopbackOnly) && plain("http://api.example/x", PlainHttp::Anywhere)
     );
-    assert!(!plain("http://localhost.attacker.test/x", PlainHttp::ThisMachine));
+    assert!(!plain("http://localhost.attacker.test/x", PlainHttp::LoopbackOnly));
     assert!(!plain("ftp://api.example/x", PlainHttp::Anywhere));
 }
 

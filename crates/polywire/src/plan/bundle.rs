@@ -44,7 +44,7 @@ impl Origin {
 }
 
 /// Makes room for what the request must have beside the caller's tools, and says where each function comes from.
-pub(super) fn settle(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: usize) -> Vec<Origin> {
+pub(super) fn apply(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: usize) -> Vec<Origin> {
     let own = draft.tools.iter().enumerate().filter(|(_, tool)| tool.as_function().is_some());
     let own: Vec<Origin> = own.map(|(index, _)| Origin::Own(index)).collect();
     let functions = own.len();
@@ -78,7 +78,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: u
         for (index, member) in members.iter() {
             let detail =
                 format!("`{}` shares the entry `{name}`, because the provider takes {most} tools", member.name);
-            draft.tell(change(Kind::Tools, code, &format!("/tools/{index}"), ("moved", Effect::Same), detail));
+            draft.record(change(Kind::Tools, code, &format!("/tools/{index}"), ("moved", Effect::Same), detail));
         }
         origins.push(Origin::Shared(members.iter().map(|(index, member)| (*index, member.name.clone())).collect()));
         sent.push(Tool::Function(entry(name, members)));

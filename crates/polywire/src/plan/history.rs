@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Draft, PlannedTool};
 use crate::change::{Change, Effect, Kind};
 
-pub(super) fn settle(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
+pub(super) fn apply(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let mut known: BTreeMap<&str, &PlannedTool> = BTreeMap::new();
     for tool in tools {
         let own = tool.shared_by.is_empty().then_some(&tool.name);

@@ -5,8 +5,8 @@ mod bundle;
 mod history;
 mod options;
 mod output;
+mod parameters;
 mod tools;
-mod wishes;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -219,7 +219,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn tell(&mut self, change: Change) {
+    fn record(&mut self, change: Change) {
         self.changes.push(change);
     }
 }
@@ -236,11 +236,11 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         changes: model.changes().to_vec(),
     };
     model.id().clone_into(&mut draft.request.model);
-    wishes::settle(&mut draft);
-    let output = output::settle(&mut draft);
-    let fitted = tools::settle(&mut draft, output);
-    history::settle(&mut draft, &fitted.tools);
-    wishes::settle_instructions(&mut draft);
+    parameters::apply(&mut draft);
+    let output = output::apply(&mut draft);
+    let fitted = tools::apply(&mut draft, output);
+    history::apply(&mut draft, &fitted.tools);
+    parameters::apply_instructions(&mut draft);
     let Draft { mut request, surface, mut changes, .. } = draft;
     changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
     let encoded = model.protocol().encode_request(&request, &surface);

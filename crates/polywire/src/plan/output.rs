@@ -21,7 +21,7 @@ pub(super) enum Asked {
     Prompted,
 }
 
-pub(super) fn settle(draft: &mut Draft<'_>) -> Asked {
+pub(super) fn apply(draft: &mut Draft<'_>) -> Asked {
     match draft.request.output.clone() {
         None => Asked::Nothing,
         Some(Output::Json) => {
@@ -37,7 +37,7 @@ fn free_json(draft: &mut Draft<'_>) {
     if !draft.model.row().can(Ability::JsonMode) && !draft.surface.has(Quirk::NoFreeJson) {
         draft.request.output = None;
         let what = ("rewritten", Effect::Wider);
-        draft.tell(change(
+        draft.record(change(
             Kind::Output,
             "no-json-mode",
             "/output",
@@ -69,7 +69,7 @@ fn by_schema(draft: &mut Draft<'_>, format: OutputFormat) -> Asked {
     if strategy != asked {
         let why = if why.is_empty() { "this model calls no tools" } else { why };
         let detail = format!("{why}; the answer is asked for {}", if tool { "by a tool" } else { "in the prompt" });
-        draft.tell(change(Kind::Output, "strategy", "/output/strategy", ("rewritten", Effect::Note), detail));
+        draft.record(change(Kind::Output, "strategy", "/output/strategy", ("rewritten", Effect::Note), detail));
     }
     if tool {
         draft.request.output = None;
@@ -108,7 +108,7 @@ fn by_field(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc
     let flag = draft.model.slots().output_strict.is_some();
     let kept = fitted.strict() || !flag;
     if format.is_strict() && !kept {
-        draft.tell(not_held("the provider does not hold the answer to its schema"));
+        draft.record(not_held("the provider does not hold the answer to its schema"));
     }
     let schema = fitted.schema.clone();
     let rewritten = if kept && format.is_strict() {
@@ -132,7 +132,7 @@ fn by_prompt(draft: &mut Draft<'_>, format: &OutputFormat) -> Asked {
         say(draft, instruction(format));
     }
     if format.is_strict() {
-        draft.tell(not_held("nothing but the prompt holds the answer to its schema"));
+        draft.record(not_held("nothing but the prompt holds the answer to its schema"));
     }
     Asked::Prompted
 }
@@ -157,5 +157,5 @@ fn instruction(format: &OutputFormat) -> String {
 pub(super) fn say(draft: &mut Draft<'_>, text: String) {
     draft.request.system.push(Text { text, ..Text::default() });
     let what = ("added", Effect::Same);
-    draft.tell(change(Kind::Output, "prompt", "/system", what, "the instructions say which form the answer has"));
+    draft.record(change(Kind::Output, "prompt", "/system", what, "the instructions say which form the answer has"));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use polywire_schema::{Dialect, FitOptions, FittedTool, StrictMode, ToolRef};
-use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, Strategy, Tool, ToolChoice, Written};
+use polywire_wire::{Function, OUTPUT_TOOL, OutputFormat, Quirk, RawSchema, Strategy, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use super::bundle::{self, Origin};
@@ -17,18 +17,18 @@ use crate::model::Ability;
 use crate::provider::Budget;
 
 /// Tools and the answer, fitted.
-pub(super) struct Settled {
+pub(super) struct FittedTools {
     pub(super) tools: Vec<PlannedTool>,
     pub(super) output: Option<PlannedOutput>,
 }
 
-pub(super) fn settle(draft: &mut Draft<'_>, asked: Asked) -> Settled {
+pub(super) fn apply(draft: &mut Draft<'_>, asked: Asked) -> FittedTools {
     if !draft.tools.is_empty() && !draft.model.row().can(Ability::Tools) {
         draft.tools = Cow::default();
         draft.request.tool_choice = None;
         draft.request.parallel_tool_calls = None;
         let what = ("dropped", Effect::Narrower);
-        draft.tell(change(Kind::Tools, "no-tools", "/tools", what, "this model calls no tools"));
+        draft.record(change(Kind::Tools, "no-tools", "/tools", what, "this model calls no tools"));
     }
     let (first, output) = match asked {
         Asked::Nothing => (None, None),
@@ -61,17 +61,17 @@ impl First {
     }
 }
 
-fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> Settled {
-    let mut settled = Settled { tools: Vec::new(), output };
-    let Some((dialect, flag)) = dialect(draft) else { return settled };
+fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput>) -> FittedTools {
+    let mut fitted_tools = FittedTools { tools: Vec::new(), output };
+    let Some((dialect, flag)) = dialect(draft) else { return fitted_tools };
     let beside = usize::from(matches!(first, Some(First::Tool(_))));
     // A request that ends up without strict tools is judged by the other dialect.
     let slots = draft.model.slots();
     let most = slots.tool.iter().chain(&slots.tool_strict).filter_map(|dialect| dialect.most_tools()).min();
-    let origins = bundle::settle(draft, most, beside);
+    let origins = bundle::apply(draft, most, beside);
     if origins.is_empty() && first.is_none() {
         draft.request.tools.extend(draft.tools.iter().cloned());
-        return settled;
+        return fitted_tools;
     }
     let none = no_arguments();
     let answer = first.as_ref().map(First::format).map(|format| (format, about(format)));
@@ -84,12 +84,12 @@ fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput
     draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
     let mut results = fitted.tools.iter();
     let answer = first.as_ref().and_then(|_| results.next());
-    take_tools(draft, &origins, results, flag, &mut settled.tools);
+    take_tools(draft, &origins, results, flag, &mut fitted_tools.tools);
     if let Some((First::Tool(format), answer)) = first.zip(answer) {
-        settled.output = Some(ask_by_tool(draft, &format, answer, flag));
+        fitted_tools.output = Some(ask_by_tool(draft, &format, answer, flag));
     }
-    choose(draft, &settled.tools);
-    settled
+    choose(draft, &fitted_tools.tools);
+    fitted_tools
 }
 
 /// Whether the provider has the strict flag.
@@ -183,7 +183,7 @@ fn written(fitted: &FittedTool, flag: Flag) -> Function {
     Function {
         name: fitted.name.clone(),
         description: fitted.description.clone(),
-        written: Some(Written::from(Arc::clone(fitted.schema_text()))),
+        written: Some(RawSchema::from(Arc::clone(fitted.schema_text()))),
         strict: (flag == Flag::Said).then_some(fitted.strict),
         ..Function::default()
     }
@@ -194,7 +194,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool
     let place = |change: &_| Change::of_schema(Kind::Output, "/output", change);
     draft.changes.extend(fitted.changes.iter().map(place));
     if format.is_strict() && !fitted.strict {
-        draft.tell(not_held("the provider does not hold the tool for the answer to its schema"));
+        draft.record(not_held("the provider does not hold the tool for the answer to its schema"));
     }
     let lens = fitted.lens().filter(|lens| !lens.is_identity()).cloned();
     let planned = PlannedOutput { strategy: Strategy::Tool, strict: fitted.strict, lens };
@@ -205,7 +205,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool
             draft,
             format!("When you have the final answer, give it by calling the tool `{OUTPUT_TOOL}`, not as text."),
         );
-        draft.tell(change(
+        draft.record(change(
             Kind::Output,
             "not-forced",
             "/output/strategy",
@@ -229,7 +229,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool
         draft.request.parallel_tool_calls = Some(false);
     }
     draft.request.tool_choice = Some(choice);
-    draft.tell(change(
+    draft.record(change(
         Kind::Output,
         "output-tool",
         "/output",

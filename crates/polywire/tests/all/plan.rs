@@ -207,7 +207,7 @@ fn a_loss_of_a_refused_kind_is_an_error_that_lists_it() {
     let error = careful.plan(&request, &model("deepseek/deepseek-reasoner")).expect_err("a loss");
     assert_eq!(error.losses()[0].code, "not-enforced");
     assert!(careful.plan(&request, &model("openai:chat/gpt-4o")).is_ok());
-    let other = Planner::new(PlanOptions::default().with_on_loss(Kind::Wishes, OnLoss::Refuse));
+    let other = Planner::new(PlanOptions::default().with_on_loss(Kind::Parameters, OnLoss::Refuse));
     assert!(other.plan(&request, &model("deepseek/deepseek-reasoner")).is_ok());
 }
 

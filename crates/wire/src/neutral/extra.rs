@@ -9,9 +9,9 @@ use crate::protocol::Protocol;
 
 /// How the pieces of a field become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pieces {
+pub(crate) enum MergeMode {
     /// A later piece says it anew.
-    Anew,
+    Replace,
     /// A later piece has more entries of its lists.
     Lists,
     /// A later piece has more entries of its lists and more of its texts.
@@ -21,7 +21,7 @@ pub(crate) enum Pieces {
 /// Objects that lie deeper are said anew.
 const DEEPEST: usize = 64;
 
-fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces: Pieces, depth: usize) {
+fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces: MergeMode, depth: usize) {
     match kept.get_mut(&name) {
         Some(value) => join(value, later, pieces, depth),
         None => {
@@ -33,19 +33,19 @@ fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces:
 /// Adds fields to an object.
 pub(super) fn join_object(value: &mut Value, later: Map<String, Value>) {
     if value.is_object() {
-        join(value, Value::Object(later), Pieces::Anew, DEEPEST);
+        join(value, Value::Object(later), MergeMode::Replace, DEEPEST);
     }
 }
 
-fn join(kept: &mut Value, later: Value, pieces: Pieces, depth: usize) {
+fn join(kept: &mut Value, later: Value, pieces: MergeMode, depth: usize) {
     match (kept, later) {
         (Value::Object(kept), Value::Object(later)) if depth > 0 => {
             for (name, value) in later {
                 join_field(kept, name, value, pieces, depth - 1);
             }
         }
-        (Value::Array(kept), Value::Array(later)) if pieces != Pieces::Anew => kept.extend(later),
-        (Value::String(kept), Value::String(later)) if pieces == Pieces::ListsAndTexts => kept.push_str(&later),
+        (Value::Array(kept), Value::Array(later)) if pieces != MergeMode::Replace => kept.extend(later),
+        (Value::String(kept), Value::String(later)) if pieces == MergeMode::ListsAndTexts => kept.push_str(&later),
         (kept, later) => *kept = later,
     }
 }

@@ -9,14 +9,14 @@ mod response;
 
 pub use event::{Delta, Event};
 pub use extra::Extra;
-pub(crate) use extra::Pieces;
+pub(crate) use extra::MergeMode;
 pub use message::{
     Audio, Block, Cache, Document, Image, Message, Other, RedactedThinking, ResultBlock, Role, Signature, Source, Text,
     Thinking, ToolCall, ToolResult, ToolResultReference,
 };
 pub use output::{Output, OutputError, OutputFormat, Strategy};
 pub(crate) use request::SchemaRef;
-pub use request::{Effort, Function, Reasoning, Request, ThinkingMode, Tool, ToolChoice, Written};
+pub use request::{Effort, Function, RawSchema, Reasoning, Request, ThinkingMode, Tool, ToolChoice};
 pub use response::{Response, StopReason, Usage};
 
 /// Whether a value is the one that its type begins with, and so is left out of the JSON form.

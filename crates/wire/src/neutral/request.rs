@@ -143,7 +143,7 @@ pub struct Function {
     pub parameters: Option<Value>,
     /// The same as JSON that is written already, for those who send one tool often. It goes before `parameters`.
     #[serde(skip)]
-    pub written: Option<Written>,
+    pub written: Option<RawSchema>,
     /// Whether the provider must hold the arguments to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
@@ -165,15 +165,15 @@ impl Function {
 
 /// JSON that is written already, shared by all who send it.
 #[derive(Clone, Debug)]
-pub struct Written(Arc<RawValue>);
+pub struct RawSchema(Arc<RawValue>);
 
-impl From<Arc<RawValue>> for Written {
+impl From<Arc<RawValue>> for RawSchema {
     fn from(text: Arc<RawValue>) -> Self {
         Self(text)
     }
 }
 
-impl PartialEq for Written {
+impl PartialEq for RawSchema {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
     }

@@ -43,11 +43,11 @@ pub(super) fn thinking<'r>(
         };
         let Some(mode) = mode else {
             if reasoning.visible.is_some() {
-                ctx.tell("no-word", &at.field("visible"), UNSAID, "thoughts are shown or hidden beside a mode alone");
+                ctx.record("no-word", &at.field("visible"), UNSAID, "thoughts are shown or hidden beside a mode alone");
             }
             return None;
         };
-        ctx.tell("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        ctx.record("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
         Cow::Owned(mode)
     };
     let budget_tokens = budget(ctx, reasoning, &mode, limit);
@@ -57,7 +57,7 @@ pub(super) fn thinking<'r>(
     let visible = reasoning.visible.filter(|_| {
         let said = *mode != ThinkingMode::Disabled;
         if !said {
-            ctx.tell("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
+            ctx.record("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
         }
         said
     });
@@ -74,7 +74,7 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
     let at = At::ROOT.field("reasoning");
     if *mode != ThinkingMode::Enabled {
         if reasoning.budget_tokens.is_some() {
-            ctx.tell("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
+            ctx.record("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
         }
         return None;
     }
@@ -88,7 +88,7 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
         Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
     };
     let Some(budget) = ctx.budgets().nearest(wanted, Some(limit)) else { return ctx.budget(wanted, Some(limit)) };
-    ctx.tell("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+    ctx.record("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
     Some(budget)
 }
 
@@ -97,7 +97,7 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
     let effort = ctx.effort(request)?;
     if *effort == Effort::None {
         let at = At::ROOT.field("reasoning");
-        ctx.tell("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
+        ctx.record("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
         return None;
     }
     Some(match ctx.wish("reasoning", Some(effort), Quirk::NoEffort)? {

@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
         self.surface.has(quirk)
     }
 
-    pub(super) fn tell(
+    pub(super) fn record(
         &mut self,
         code: &'static str,
         at: &At<'_>,
@@ -95,14 +95,14 @@ impl<'a> Context<'a> {
     /// A wish that the protocol has no word for.
     pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
-            self.tell("no-word", &At::ROOT.field(field), UNSAID, format!("{} cannot say `{field}`", self.protocol));
+            self.record("no-word", &At::ROOT.field(field), UNSAID, format!("{} cannot say `{field}`", self.protocol));
         }
     }
 
     /// A wish that the surface may refuse.
     pub(super) fn wish<T>(&mut self, field: &'static str, value: Option<T>, refusal: Quirk) -> Option<T> {
         if value.is_some() && self.has(refusal) {
-            self.tell("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
+            self.record("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
             return None;
         }
         value
@@ -112,7 +112,7 @@ impl<'a> Context<'a> {
     pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
         for foreign in extra.foreign(self.protocol) {
             let detail = format!("fields of {foreign} are not said to {}", self.protocol);
-            self.tell("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
+            self.record("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
         }
         let own = extra.get(self.protocol)?;
         self.halves |= own.values().any(Value::is_object);
@@ -133,7 +133,7 @@ impl<'a> Context<'a> {
     /// Fields that cannot be said where they stand, not even to their own protocol.
     pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
         if self.extra(at, extra).is_some() {
-            self.tell("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
+            self.record("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
         }
     }
 
@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
             return Some(&other.value);
         }
         let detail = format!("only {} understands it", other.protocol);
-        self.tell("foreign-block", at, DROPPED, detail);
+        self.record("foreign-block", at, DROPPED, detail);
         None
     }
 
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
             return Some(&signature.data);
         }
         let detail = format!("a signature of {} means nothing to {}", signature.from, self.protocol);
-        self.tell("foreign-signature", &at.field("signature"), UNNOTED, detail);
+        self.record("foreign-signature", &at.field("signature"), UNNOTED, detail);
         None
     }
 
@@ -162,28 +162,28 @@ impl<'a> Context<'a> {
     pub(super) fn no_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
         if signature.is_some() {
             let detail = format!("{} has no signatures here", self.protocol);
-            self.tell("no-signature", &at.field("signature"), UNNOTED, detail);
+            self.record("no-signature", &at.field("signature"), UNNOTED, detail);
         }
     }
 
     /// A hint to remember, where the protocol has none.
     pub(super) fn no_cache<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
         if cache.is_some() {
-            self.tell("no-cache-hint", &at.field("cache"), UNNOTED, format!("{} has no cache hints", self.protocol));
+            self.record("no-cache-hint", &at.field("cache"), UNNOTED, format!("{} has no cache hints", self.protocol));
         }
     }
 
     /// A piece that cannot stand where it stands.
     pub(super) fn no_place(&mut self, at: &At<'_>, kind: &str, place: &str) {
         let detail = format!("{} takes no {kind} in {place}", self.protocol);
-        self.tell("no-place", at, DROPPED, detail);
+        self.record("no-place", at, DROPPED, detail);
     }
 
     /// A medium that the surface may refuse.
     pub(super) fn takes(&mut self, at: &At<'_>, kind: &'static str, refusal: Quirk) -> bool {
         let refused = self.has(refusal);
         if refused {
-            self.tell("refused-here", at, DROPPED, format!("this surface takes no {kind}"));
+            self.record("refused-here", at, DROPPED, format!("this surface takes no {kind}"));
         }
         !refused
     }
@@ -196,7 +196,7 @@ impl<'a> Context<'a> {
             Source::File { .. } => "a stored file",
             Source::Text { .. } => "plain text",
         };
-        self.tell("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
+        self.record("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
     }
 
     /// The effort, or the nearest one that the surface takes. No effort at all and words that nobody knows are the surface's
@@ -213,12 +213,12 @@ impl<'a> Context<'a> {
         let at = at.field("effort");
         let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
         let Some(wanted) = rank(effort) else {
-            self.tell("effort", &at, UNSAID, format!("effort `{effort}` does not exist here"));
+            self.record("effort", &at, UNSAID, format!("effort `{effort}` does not exist here"));
             return None;
         };
         let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
         let detail = format!("effort `{effort}` does not exist here; `{nearest}` is the nearest");
-        self.tell("effort", &at, (Action::Rewritten, Effect::Wider), detail);
+        self.record("effort", &at, (Action::Rewritten, Effect::Wider), detail);
         Some(Cow::Owned(nearest.clone()))
     }
 
@@ -227,24 +227,24 @@ impl<'a> Context<'a> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
         if *reasoning == Reasoning::default() {
-            self.tell("no-word", &at, UNNOTED, "no wish is no wish");
+            self.record("no-word", &at, UNNOTED, "no wish is no wish");
         }
         let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
             (_, None, None) => None,
             (Some(_), _, _) => {
-                self.tell("no-word", &at, UNSAID, "of thinking, only the effort can be said");
+                self.record("no-word", &at, UNSAID, "of thinking, only the effort can be said");
                 None
             }
             (None, Some(ThinkingMode::Disabled), _) => Some(Effort::None),
             (None, _, Some(budget)) => Some(Effort::of_budget(budget)),
             (None, Some(_), None) => {
-                self.tell("no-word", &at.field("mode"), UNSAID, "when to think cannot be said");
+                self.record("no-word", &at.field("mode"), UNSAID, "when to think cannot be said");
                 None
             }
         };
         if let Some(effort) = derived {
             let detail = format!("how much to think is said as the effort `{effort}`");
-            self.tell("effort", &at, (Action::Rewritten, Effect::Wider), detail);
+            self.record("effort", &at, (Action::Rewritten, Effect::Wider), detail);
             return Some(Cow::Owned(effort));
         }
         self.effort(request)
@@ -260,7 +260,7 @@ impl<'a> Context<'a> {
             Some(taken) => format!("a budget of {wanted} tokens is not taken here; {taken} is the nearest"),
             None => format!("below a limit of {} tokens there is no budget to think", below.unwrap_or(u64::MAX)),
         };
-        self.tell("thinking-budget", &at.field("budget_tokens"), (Action::Rewritten, Effect::Wider), detail);
+        self.record("thinking-budget", &at.field("budget_tokens"), (Action::Rewritten, Effect::Wider), detail);
         taken
     }
 
@@ -274,7 +274,7 @@ impl<'a> Context<'a> {
     pub(super) fn no_visible(&mut self, request: &Request) {
         if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
             let at = At::ROOT.field("reasoning");
-            self.tell("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown cannot be said");
+            self.record("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown cannot be said");
         }
     }
 
@@ -282,7 +282,7 @@ impl<'a> Context<'a> {
     pub(super) fn limit(&mut self, request: &Request) -> Option<u64> {
         request.max_tokens.or_else(|| {
             let limit = self.surface.max_tokens?;
-            self.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {limit} is sent"));
+            self.record("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {limit} is sent"));
             Some(limit)
         })
     }
@@ -297,11 +297,11 @@ impl<'a> Context<'a> {
         let choice = request.tool_choice.as_ref()?;
         let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
         if forced && self.has(Quirk::NoForcedChoice) {
-            self.tell("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
+            self.record("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
             return Some(Cow::Owned(ToolChoice::Auto));
         }
         if matches!(choice, ToolChoice::Tool(_)) && self.has(Quirk::NoNamedChoice) {
-            self.tell("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
+            self.record("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
             return Some(Cow::Owned(ToolChoice::Required));
         }
         Some(Cow::Borrowed(choice))
@@ -315,7 +315,7 @@ impl<'a> Context<'a> {
             ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => return choice,
         };
         let at = At::ROOT.field("tool_choice");
-        self.tell("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
+        self.record("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
         Cow::Owned(wider)
     }
 
@@ -324,13 +324,18 @@ impl<'a> Context<'a> {
         let output = request.output.as_ref()?;
         let at = At::ROOT.field("output");
         if !request.tools.is_empty() && self.has(Quirk::NoToolsWithFormat) {
-            self.tell("no-tools-with-format", &at, UNSAID, "tools and a format of the answer do not go together here");
+            self.record(
+                "no-tools-with-format",
+                &at,
+                UNSAID,
+                "tools and a format of the answer do not go together here",
+            );
             return None;
         }
         if let Output::Schema(format) = output
             && matches!(format.strategy(), Strategy::Tool | Strategy::Prompted)
         {
-            self.tell("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
+            self.record("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
         }
         Some(output)
     }
@@ -346,7 +351,7 @@ impl<'a> Context<'a> {
     pub(super) fn no_envelope(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
         for name in names.iter().filter(|name| extra.shift_remove(**name).is_some()) {
             let at = At::ROOT.field("extra");
-            self.tell("no-envelope", &at.field(name), UNNOTED, "it belongs to an envelope, and there is none");
+            self.record("no-envelope", &at.field(name), UNNOTED, "it belongs to an envelope, and there is none");
         }
     }
 
@@ -354,24 +359,24 @@ impl<'a> Context<'a> {
     fn without_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {
             let at = At::ROOT.field("tool_choice");
-            self.tell("no-tools", &at, UNNOTED, "a choice of tools means nothing without tools");
+            self.record("no-tools", &at, UNNOTED, "a choice of tools means nothing without tools");
         }
         if request.parallel_tool_calls.is_some() {
             let at = At::ROOT.field("parallel_tool_calls");
-            self.tell("no-tools", &at, UNNOTED, "calls in parallel mean nothing without tools");
+            self.record("no-tools", &at, UNNOTED, "calls in parallel mean nothing without tools");
         }
     }
 
     /// A stored result, of which only the beginning is said.
     pub(super) fn reference(&mut self, at: &At<'_>) {
         let what = (Action::Rewritten, Effect::Narrower);
-        self.tell("stored-result", at, what, "of a stored result its beginning and its place are said");
+        self.record("stored-result", at, what, "of a stored result its beginning and its place are said");
     }
 
     /// What kind of thing is at an address, where the protocol does not say it.
     pub(super) fn media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
         if media_type.is_some() {
-            self.tell("no-media-type", &at.field("source"), UNNOTED, "what is at the address is not said");
+            self.record("no-media-type", &at.field("source"), UNNOTED, "what is at the address is not said");
         }
     }
 
@@ -385,7 +390,7 @@ impl<'a> Context<'a> {
         }
         let at = at.field("arguments");
         if text.is_empty() {
-            self.tell("no-arguments", &at, REWRITTEN, "no arguments are an empty object");
+            self.record("no-arguments", &at, REWRITTEN, "no arguments are an empty object");
             return Json::Value(Cow::Owned(Value::Object(Map::new())));
         }
         let (key, value) = match serde_json::from_str(text) {
@@ -393,7 +398,7 @@ impl<'a> Context<'a> {
             Err(_) => ("text", Value::String(text.to_owned())),
         };
         let detail = format!("arguments that are no object travel as its `{key}`");
-        self.tell("arguments-not-an-object", &at, (Action::Wrapped, Effect::Same), detail);
+        self.record("arguments-not-an-object", &at, (Action::Wrapped, Effect::Same), detail);
         Json::Value(Cow::Owned(Value::Object(Map::from_iter([(key.to_owned(), value)]))))
     }
 
@@ -415,20 +420,20 @@ impl<'a> Context<'a> {
                     texts.push(Cow::Borrowed(text.text.as_str()));
                 }
                 ResultBlock::Json { value } => {
-                    self.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                    self.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
                     texts.push(Cow::Owned(value.to_string()));
                 }
                 ResultBlock::Image(_) | ResultBlock::Document(_) => media.push(block),
                 ResultBlock::Other(other) => {
                     let detail = format!("a result block of {} is not said", other.protocol);
-                    self.tell("foreign-block", &at, DROPPED, detail);
+                    self.record("foreign-block", &at, DROPPED, detail);
                 }
             }
         }
         if let [only] = texts.as_slice()
             && only.is_empty()
         {
-            self.tell("empty-text", &content, UNNOTED, "an empty text says nothing");
+            self.record("empty-text", &content, UNNOTED, "an empty text says nothing");
         }
         (self.joined(&content, texts), media)
     }
@@ -436,7 +441,7 @@ impl<'a> Context<'a> {
     /// Texts as one, a line each.
     pub(super) fn joined<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
         if texts.len() > 1 {
-            self.tell("joined-texts", at, MERGED, "several texts are said as one, joined by a new line");
+            self.record("joined-texts", at, MERGED, "several texts are said as one, joined by a new line");
             return Cow::Owned(texts.join("\n"));
         }
         texts.pop().unwrap_or_default()
@@ -447,7 +452,7 @@ impl<'a> Context<'a> {
         if !result.is_error {
             return text;
         }
-        self.tell("no-error-flag", &at.field("is_error"), REWRITTEN, "that the tool failed is said in the text");
+        self.record("no-error-flag", &at.field("is_error"), REWRITTEN, "that the tool failed is said in the text");
         let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
         if told { text } else { Cow::Owned(format!("Error: {text}")) }
     }

@@ -12,7 +12,7 @@ use crate::surface::Surface;
 
 /// What a writer remembers of an answer that it says block by block.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct WriterState {
     pub(super) surface: Surface,
     pub(super) said: Response,
     /// The numbers of the blocks on the wire, and their kinds.
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-impl Telling {
+impl WriterState {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),

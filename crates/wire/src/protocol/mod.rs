@@ -21,7 +21,7 @@ use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
 use crate::frame::{Frame, Framing};
 use crate::history;
-use crate::neutral::{Event, Pieces, Request, Response};
+use crate::neutral::{Event, MergeMode, Request, Response};
 use crate::report::{Change, Changes};
 use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
@@ -196,8 +196,8 @@ impl Protocol {
     }
 
     /// How the pieces of a field without a neutral name become one.
-    pub(crate) fn pieces(self, field: &str) -> Pieces {
-        self.codec().growing().iter().find(|(name, _)| *name == field).map_or(Pieces::Anew, |(_, pieces)| *pieces)
+    pub(crate) fn pieces(self, field: &str) -> MergeMode {
+        self.codec().growing().iter().find(|(name, _)| *name == field).map_or(MergeMode::Replace, |(_, pieces)| *pieces)
     }
 
     fn codec(self) -> &'static dyn Codec {
@@ -236,7 +236,7 @@ trait Codec {
         false
     }
     /// Fields without a neutral name that come in pieces.
-    fn growing(&self) -> &'static [(&'static str, Pieces)] {
+    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
         &[]
     }
     fn reader(&self) -> Box<dyn StreamReader>;

@@ -74,7 +74,7 @@ pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, respo
     let word = word(words, wanted).or_else(|| word(words, nearest)).unwrap_or_default();
     if means(word) != *wanted {
         let detail = format!("`{wanted}` is said as `{word}`");
-        ctx.tell("stop-reason", &At::ROOT.field("stop"), REWRITTEN, detail);
+        ctx.record("stop-reason", &At::ROOT.field("stop"), REWRITTEN, detail);
     }
     word
 }

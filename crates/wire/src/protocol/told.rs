@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::Protocol;
-use crate::neutral::{Block, Event, Extra, Pieces};
+use crate::neutral::{Block, Event, Extra, MergeMode};
 
 /// The fields that were told, of the answer and of its blocks.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Told {
     }
 
     /// Tells the fields of the answer, or of a block, that are new or another than before.
-    pub(super) fn tell(
+    pub(super) fn record(
         &mut self,
         own: Protocol,
         index: Option<usize>,
@@ -50,7 +50,7 @@ impl Told {
             Some(index) => self.blocks.entry(index).or_default(),
             None => &mut self.answer,
         };
-        let grows = |name: &str| own.pieces(name) != Pieces::Anew;
+        let grows = |name: &str| own.pieces(name) != MergeMode::Replace;
         fields.retain(|name, value| grows(name) || told.get(name) != Some(value));
         let anew = fields.iter().filter(|(name, _)| !grows(name));
         told.extend(anew.map(|(name, value)| (name.clone(), value.clone())));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use polywire_wire::{
-    Assembler, Block, Change, Effect, Event, Framing, Headers, Message, Protocol, Quirk, Request, Response,
-    ResultBlock, Role, StopReason, StreamCut, Surface, WireError, events_of,
+    Assembler, Block, Change, Effect, Event, Framing, Headers, IncompleteStream, Message, Protocol, Quirk, Request,
+    Response, ResultBlock, Role, StopReason, Surface, WireError, events_of,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -120,7 +120,7 @@ pub(crate) fn events(protocol: Protocol, framing: Framing, bytes: &[u8]) -> Vec<
     events
 }
 
-pub(crate) fn assembled(events: &[Event]) -> Result<Response, Box<StreamCut>> {
+pub(crate) fn assembled(events: &[Event]) -> Result<Response, Box<IncompleteStream>> {
     let mut assembler = Assembler::default();
     events.iter().cloned().for_each(|event| assembler.push(event));
     assembler.finish()

@@ -2,7 +2,7 @@
 //! in a named error with what arrived.
 
 use polywire_wire::{
-    Assembler, DecodeError, Envelope, Event, Framing, Protocol, Response, StreamCut, Surface, events_of,
+    Assembler, DecodeError, Envelope, Event, Framing, IncompleteStream, Protocol, Response, Surface, events_of,
 };
 
 use crate::corpus::{Kind, of_kind, stream_bytes};
@@ -29,7 +29,7 @@ fn events(protocol: Protocol, framing: Framing, bytes: &[u8], step: usize) -> (V
     (events, None)
 }
 
-fn assembled(events: Vec<Event>) -> Result<Response, Box<StreamCut>> {
+fn assembled(events: Vec<Event>) -> Result<Response, Box<IncompleteStream>> {
     let mut assembler = Assembler::default();
     for event in events {
         assembler.push(event);

@@ -14,7 +14,7 @@ use super::{Codec, Context, EncodedError, StreamReader, StreamWriter};
 use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
 use crate::frame::Framing;
-use crate::neutral::{Pieces, Request, Response};
+use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
@@ -53,7 +53,7 @@ impl Codec for AnthropicMessages {
         surface.envelope == Envelope::Invoke
     }
 
-    fn growing(&self) -> &'static [(&'static str, Pieces)] {
+    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
         &stream::GROWING
     }
 

@@ -37,7 +37,7 @@ const FEATURES_HEADER: &str = "anthropic-beta";
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
     let limit = ctx.limit(request).unwrap_or_else(|| {
-        ctx.tell("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
+        ctx.record("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
         LIMIT
     });
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config", "thinking"]);
@@ -98,7 +98,7 @@ fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
     if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
         extra.shift_remove(FEATURES);
         let at = At::ROOT.field("extra");
-        ctx.tell("feature-header", &at.field(OWN.name()).field(FEATURES), MOVED, "features are said in a header");
+        ctx.record("feature-header", &at.field(OWN.name()).field(FEATURES), MOVED, "features are said in a header");
         ctx.headers.push((FEATURES_HEADER, names.join(",")));
     }
 }
@@ -118,7 +118,7 @@ fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> 
     let value = ctx.wish(field, value, Quirk::NoSampling)?;
     if since_2026_10(ctx) {
         let detail = format!("this version of the API has no `{field}`");
-        ctx.tell("refused-here", &At::ROOT.field(field), UNSAID, detail);
+        ctx.record("refused-here", &At::ROOT.field(field), UNSAID, detail);
         return None;
     }
     Some(value)
@@ -132,7 +132,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         match tool {
             Tool::Function(function) => {
                 let input_schema = function.schema().unwrap_or_else(|| {
-                    ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+                    ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
                     SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
                 });
                 shapes.push(ToolShape::Custom {
@@ -154,7 +154,7 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>) -> Option<bo
     let wanted = strict?;
     if ctx.has(Quirk::NoStrict) {
         let effect = if wanted { UNSAID } else { UNNOTED };
-        ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+        ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
         return None;
     }
     Some(wanted)
@@ -166,7 +166,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     let choice = choice.or_else(|| {
         parallel?;
         let at = At::ROOT.field("tool_choice");
-        ctx.tell("choice", &at, ADDED, "whether calls are parallel is said beside a choice; the model decides");
+        ctx.record("choice", &at, ADDED, "whether calls are parallel is said beside a choice; the model decides");
         Some(Cow::Owned(ToolChoice::Auto))
     })?;
     let (kind, name) = match choice {
@@ -177,7 +177,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     };
     let parallel = if kind == "none" && parallel.is_some() {
         let at = At::ROOT.field("parallel_tool_calls");
-        ctx.tell("no-tools", &at, UNNOTED, "without calls, none are parallel");
+        ctx.record("no-tools", &at, UNNOTED, "without calls, none are parallel");
         None
     } else {
         parallel
@@ -198,19 +198,19 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.tell("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
             None
         }
         Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
+            ctx.record("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
             None
         }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.tell("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
             }
             if !format.is_strict() {
-                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
             }
             Some(FormatShape { r#type: "json_schema", schema: format.schema() })
         }
@@ -232,7 +232,7 @@ fn thinking<'r>(
     let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
     let effort = effort.filter(|_| {
         if budgeted {
-            ctx.tell("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
+            ctx.record("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
         }
         !budgeted
     });
@@ -254,7 +254,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
         let extra = ctx.extra(&at, &message.extra);
         match message.role {
             Role::System if turns.is_empty() => {
-                ctx.tell(
+                ctx.record(
                     "leading-instruction",
                     &at,
                     MOVED,
@@ -271,7 +271,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 }
             }
             Role::System if message.content.is_empty() => {
-                ctx.tell("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
                 continue;
             }
             Role::System => turns.push(Turn { extra, ..instruction(ctx, &at, message) }),
@@ -285,12 +285,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 let after_results =
                     before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
                 if after_results && side == Side::Results && extra.is_none() {
-                    ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
                 }
                 match turns.last_mut() {
                     Some(Turn { content: Content::Blocks(results), .. }) if after_results && extra.is_none() => {
                         if blocks.is_empty() {
-                            ctx.tell("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
                             continue;
                         }
                         results.extend(blocks);
@@ -311,7 +311,7 @@ fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message) -> 
         return Turn { role: "system", content: Content::of(blocks), extra: None };
     }
     let what = (Action::Rewritten, Effect::Narrower);
-    ctx.tell("instruction-as-user", at, what, "an instruction in the middle is said by the user");
+    ctx.record("instruction-as-user", at, what, "an instruction in the middle is said by the user");
     let mut pieces = blocks(ctx, at, &message.content, Side::User);
     for piece in &mut pieces {
         if let Piece::Known(BlockShape::Text { text, .. }) = piece {
@@ -411,7 +411,7 @@ fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
         return None;
     }
     if image.detail.is_some() {
-        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     let source = source(ctx, at, &image.source, false)?;
     let cache_control = CacheShape::of(image.cache.as_ref());
@@ -434,7 +434,7 @@ fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
     let signature = ctx.signature(at, thinking.signature.as_ref());
     if signature.is_none() && side == Side::Assistant {
-        ctx.tell("unsigned-thinking", at, DROPPED, "a thought without its own signature is not taken back");
+        ctx.record("unsigned-thinking", at, DROPPED, "a thought without its own signature is not taken back");
         return None;
     }
     let (signature, extra) = (signature.unwrap_or_default(), ctx.extra(at, &thinking.extra));
@@ -467,7 +467,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
             ResultBlock::Image(image) => pieces.extend(image_piece(ctx, &at, image)),
             ResultBlock::Document(document) => pieces.extend(document_piece(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
                 let text = Cow::Owned(value.to_string());
                 pieces.push(Piece::Known(BlockShape::Text { text, cache_control: None, extra: None }));
             }

@@ -48,7 +48,7 @@ pub(super) fn stop_details(ctx: &mut Context<'_>, response: &Response, kept: Opt
     let mut details = kept.cloned();
     if let Some(refusal) = &response.refusal {
         if !matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter) {
-            ctx.tell("no-place", &At::ROOT.field("refusal"), DROPPED, "only a refusal has words of refusal");
+            ctx.record("no-place", &At::ROOT.field("refusal"), DROPPED, "only a refusal has words of refusal");
             return details;
         }
         let mut words = if let Some(Value::Object(words)) = details { words } else { Map::new() };

@@ -12,9 +12,9 @@ use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
-use crate::neutral::{Block, Delta, Event, Extra, Pieces, Response, Signature, ToolCall, Usage};
+use crate::neutral::{Block, Delta, Event, Extra, MergeMode, Response, Signature, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, Telling};
+use crate::protocol::ending::{Kind, WriterState};
 use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
@@ -82,18 +82,18 @@ impl Reader {
                 let rest = message.rest();
                 self.told.begin(&rest);
                 out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, rest) });
-                self.told.tell(OWN, None, fields.rest(), out);
+                self.told.record(OWN, None, fields.rest(), out);
             }
             ("content_block_start", Some(index)) => {
                 let block = read_block(fields.take("content_block").unwrap_or_default())?;
                 self.open(index, block, out);
-                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.record(OWN, Some(index), fields.rest(), out);
             }
             ("content_block_delta", Some(index)) => {
                 if let Some((delta, rest)) = read_delta(&mut fields) {
                     out.extend(delta.and_then(|delta| self.delta(index, delta)));
-                    self.told.tell(OWN, Some(index), rest, out);
-                    self.told.tell(OWN, Some(index), fields.rest(), out);
+                    self.told.record(OWN, Some(index), rest, out);
+                    self.told.record(OWN, Some(index), fields.rest(), out);
                 } else {
                     fields.put("index", json!(index));
                     out.push(other(kind, fields));
@@ -105,13 +105,13 @@ impl Reader {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
                 self.input(index, out);
-                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.record(OWN, Some(index), fields.rest(), out);
                 self.told.close(index);
                 out.push(Event::Close { index });
             }
             ("message_delta", _) => self.stop(fields, out),
             ("message_stop", _) => {
-                self.told.tell(OWN, None, fields.rest(), out);
+                self.told.record(OWN, None, fields.rest(), out);
                 out.push(Event::End);
             }
             ("ping", _) if fields.is_empty() => {}
@@ -165,7 +165,7 @@ impl Reader {
         let input = self.inputs.remove(&index).unwrap_or_default();
         if !input.is_empty() {
             let value = serde_json::from_str(&input).unwrap_or(Value::String(input));
-            self.told.tell(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
+            self.told.record(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
         }
     }
 
@@ -197,9 +197,9 @@ impl Reader {
             }
             out.push(Event::Stop { reason, sequence, extra: Extra::of(OWN, delta.rest()) });
         } else {
-            self.told.tell(OWN, None, delta.rest(), out);
+            self.told.record(OWN, None, delta.rest(), out);
         }
-        self.told.tell(OWN, None, fields.rest(), out);
+        self.told.record(OWN, None, fields.rest(), out);
         if self.usage != Usage::default() {
             out.push(Event::Usage(self.usage.clone()));
         }
@@ -238,7 +238,7 @@ fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)
 const CITATIONS: &str = "citations";
 
 /// Fields without a neutral name that come in pieces.
-pub(super) const GROWING: [(&str, Pieces); 1] = [(CITATIONS, Pieces::Lists)];
+pub(super) const GROWING: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
 
 fn owned<T>((name, value): (&str, T)) -> (String, T) {
     (name.to_owned(), value)
@@ -246,11 +246,11 @@ fn owned<T>((name, value): (&str, T)) -> (String, T) {
 
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer(Telling);
+pub(super) struct Writer(WriterState);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self(Telling::new(surface))
+        Self(WriterState::new(surface))
     }
 
     fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {

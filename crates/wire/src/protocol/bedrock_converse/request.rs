@@ -95,7 +95,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
     if *reasoning == neutral::Reasoning::default() {
-        ctx.tell("no-word", &At::ROOT.field("reasoning"), UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &At::ROOT.field("reasoning"), UNNOTED, "of thinking, nothing is said");
     }
     let effort = claude::effort(ctx, request);
     let limit = request.max_tokens.or(ctx.surface.max_tokens).unwrap_or(u64::MAX);
@@ -113,16 +113,16 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.tell("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
             None
         }
         Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
+            ctx.record("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
             None
         }
         Output::Schema(format) => {
             if !format.is_strict() {
-                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
             }
             let (name, description) = (format.name(), format.description());
             let json_schema = SchemaText { schema: format.schema().to_string(), name, description };
@@ -144,12 +144,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             }
         };
         let json = function.schema().unwrap_or_else(|| {
-            ctx.tell("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+            ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
-                ctx.tell("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
+                ctx.record("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
             }
             !text.is_empty()
         });
@@ -157,7 +157,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             let refused = ctx.has(Quirk::NoStrict);
             if refused {
                 let effect = if *strict { UNSAID } else { UNNOTED };
-                ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+                ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
             }
             !refused
         });
@@ -180,7 +180,12 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
         ToolChoice::Tool(name) => Some(Choice::Tool { name: name.clone() }),
         ToolChoice::Required => Some(Choice::Any {}),
         ToolChoice::None => {
-            ctx.tell("no-choice-none", &At::ROOT.field("tool_choice"), UNSAID, "that no tool is called cannot be said");
+            ctx.record(
+                "no-choice-none",
+                &At::ROOT.field("tool_choice"),
+                UNSAID,
+                "that no tool is called cannot be said",
+            );
             None
         }
         ToolChoice::Auto | ToolChoice::AnyOf(_) | ToolChoice::OneOf(_) => Some(Choice::Auto {}),
@@ -208,17 +213,17 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
         match message.role {
             Role::System if turns.is_empty() => {
                 let detail = "an instruction that stands first is what everything begins with";
-                ctx.tell("leading-instruction", &at, MOVED, detail);
+                ctx.record("leading-instruction", &at, MOVED, detail);
                 system.extend(content);
                 continue;
             }
             Role::System if content.is_empty() => {
-                ctx.tell("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
                 continue;
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.tell("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
                 for piece in &mut content {
                     if let Piece::Known(Block::Text(text)) = piece {
                         *text = Cow::Owned(format!("<system>{text}</system>"));
@@ -232,11 +237,11 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
                 match turns.last_mut() {
                     Some(results) if after && extra.is_none() => {
                         if content.is_empty() {
-                            ctx.tell("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
                             continue;
                         }
                         if message.role == Role::Tool {
-                            ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                            ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
                         }
                         results.content.extend(content);
                     }
@@ -340,7 +345,7 @@ fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
         return None;
     }
     if image.detail.is_some() {
-        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     media(ctx, at, &image.source, None, &image.extra)
 }
@@ -350,7 +355,7 @@ fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
         return None;
     }
     let name = document.name.as_deref().unwrap_or_else(|| {
-        ctx.tell("document-name", &at.field("name"), ADDED, "a document must have a name");
+        ctx.record("document-name", &at.field("name"), ADDED, "a document must have a name");
         DOCUMENT
     });
     if let Source::Text { text } = &document.source {
@@ -403,7 +408,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
                 content.push(Piece::Known(Block::Json(Cow::Borrowed(value))));
             }
             ResultBlock::Json { value } => {
-                ctx.tell(
+                ctx.record(
                     "json-not-an-object",
                     &at,
                     (Action::Wrapped, Effect::Same),
@@ -423,7 +428,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         }
     }
     if content.is_empty() {
-        ctx.tell("empty-result", at, REWRITTEN, "a result without content says so");
+        ctx.record("empty-result", at, REWRITTEN, "a result without content says so");
         content.push(Piece::Known(Block::Text(Cow::Borrowed("(no output)"))));
     }
     let status = result.is_error.then_some("error");

@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, Telling, own_fields};
+use crate::protocol::ending::{Kind, WriterState, own_fields};
 use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
@@ -78,15 +78,15 @@ impl Reader {
                 let block = Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() });
                 self.told.open(OWN, index, &block);
                 out.push(Event::Open { index, block });
-                self.told.tell(OWN, Some(index), start.rest(), out);
-                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.record(OWN, Some(index), start.rest(), out);
+                self.told.record(OWN, Some(index), fields.rest(), out);
             }
             ("contentBlockDelta", Some(index)) => self.delta(index, fields, out),
             ("contentBlockStop", Some(index)) => {
                 if self.open.remove(&index) == Some(true) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
-                self.told.tell(OWN, Some(index), fields.rest(), out);
+                self.told.record(OWN, Some(index), fields.rest(), out);
                 self.told.close(index);
                 out.push(Event::Close { index });
             }
@@ -102,7 +102,7 @@ impl Reader {
                 let usage = fields.object("usage").map(read_usage).filter(|usage| *usage != Usage::default());
                 out.extend(usage.map(Event::Usage));
                 drop_metrics(&mut fields);
-                self.told.tell(OWN, None, fields.rest(), out);
+                self.told.record(OWN, None, fields.rest(), out);
             }
             (_, Some(index)) => out.push(other_at(name, index, fields)),
             (_, None) => out.push(other(name, fields.rest())),
@@ -126,7 +126,7 @@ impl Reader {
             return;
         };
         for rest in [rest, delta, fields] {
-            self.told.tell(OWN, Some(index), rest.rest(), out);
+            self.told.record(OWN, Some(index), rest.rest(), out);
         }
     }
 
@@ -181,11 +181,11 @@ fn other_at(name: &str, index: usize, mut fields: Fields) -> Event {
 
 /// Writes the events of an answer.
 #[derive(Debug)]
-pub(super) struct Writer(Telling);
+pub(super) struct Writer(WriterState);
 
 impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
-        Self(Telling::new(surface))
+        Self(WriterState::new(surface))
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {

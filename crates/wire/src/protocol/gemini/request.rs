@@ -69,7 +69,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         system.push(text_part(ctx, &at.entry(index), text));
     }
     if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
-        ctx.tell("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
+        ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
     }
     let mut calls = Calls::default();
     let messages = At::ROOT.field("messages");
@@ -81,13 +81,13 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         match message.role {
             Role::System if contents.is_empty() => {
                 let detail = "an instruction that stands first is what everything begins with";
-                ctx.tell("leading-instruction", &at, MOVED, detail);
+                ctx.record("leading-instruction", &at, MOVED, detail);
                 let parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 system.extend(parts);
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.tell("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
                 let mut parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 for part in &mut parts {
                     if let Part::Known(part) = part
@@ -224,7 +224,7 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
     }
     ctx.no_cache(at, image.cache.as_ref());
     if image.detail.is_some() {
-        ctx.tell("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
     Some(Part::known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
@@ -268,13 +268,18 @@ pub(super) fn media<'r>(
         Source::Base64 { media_type, .. } => Some(media_type.as_str()),
         Source::Url { media_type, .. } => media_type.as_deref().or_else(|| {
             let usual = medium.usual()?;
-            ctx.tell("media-type", &at.field("source"), ADDED, format!("what is at the address is said to be {usual}"));
+            ctx.record(
+                "media-type",
+                &at.field("source"),
+                ADDED,
+                format!("what is at the address is said to be {usual}"),
+            );
             Some(usual)
         }),
         Source::File { .. } | Source::Text { .. } => None,
     };
     if media_type.is_some_and(|media_type| Medium::of(media_type) != medium) {
-        ctx.tell("medium", at, REWRITTEN, "what it is follows from its media type");
+        ctx.record("medium", at, REWRITTEN, "what it is follows from its media type");
     }
     match source {
         Source::Base64 { media_type, data } => {
@@ -286,7 +291,7 @@ pub(super) fn media<'r>(
             Some(KnownPart { file_data: Some(file), ..KnownPart::default() })
         }
         Source::Text { text } => {
-            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
             Some(KnownPart { text: Some(Cow::Borrowed(text)), ..KnownPart::default() })
         }
         Source::File { .. } => {
@@ -305,12 +310,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         match tool {
             Tool::Function(function) => {
                 if !others.is_empty() {
-                    ctx.tell("order", &at, MOVED, "functions stand before other tools");
+                    ctx.record("order", &at, MOVED, "functions stand before other tools");
                 }
                 ctx.no_cache(&at, function.cache.as_ref());
                 if let Some(strict) = function.strict {
                     let effect = if strict { UNSAID } else { UNNOTED };
-                    ctx.tell("no-strict", &at.field("strict"), effect, "functions have no `strict`");
+                    ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");
                 }
                 let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
                 functions.push(Declaration {
@@ -388,15 +393,20 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
     let schema = match output {
         Output::Json => None,
         Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            ctx.record(
+                "no-schema-format",
+                &at,
+                UNSAID,
+                "schemas of answers are not taken here; free JSON is asked for",
+            );
             None
         }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.tell("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
             }
             if !format.is_strict() {
-                ctx.tell("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
             }
             Some(format.schema())
         }
@@ -424,19 +434,24 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {
         if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
-            ctx.tell("no-word", &at, UNSAID, "beside the effort, nothing more is said of thinking");
+            ctx.record("no-word", &at, UNSAID, "beside the effort, nothing more is said of thinking");
         }
     };
     match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
         (Some(Effort::None), ..) => {
-            ctx.tell("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
+            ctx.record("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (Some(effort), ..) if ctx.has(Quirk::ThinkingBudget) => {
             only_effort(ctx);
             let tokens = ctx.budgets().nearest(budget_of_effort(effort), below).unwrap_or(0);
             let what = (Action::Rewritten, Effect::Wider);
-            ctx.tell("effort", &at.field("effort"), what, format!("the effort is said as a budget of {tokens} tokens"));
+            ctx.record(
+                "effort",
+                &at.field("effort"),
+                what,
+                format!("the effort is said as a budget of {tokens} tokens"),
+            );
             config.thinking_budget = budget(Some(tokens));
         }
         (Some(effort), ..) => {
@@ -445,22 +460,22 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
         }
         (None, Some(tokens), mode) => {
             if mode.is_some() {
-                ctx.tell("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
+                ctx.record("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
             }
             config.thinking_budget = budget(ctx.budget(tokens, below));
         }
         (None, None, Some(ThinkingMode::Adaptive)) => config.thinking_budget = Some(-1),
         (None, None, Some(ThinkingMode::Disabled)) => {
-            ctx.tell("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
+            ctx.record("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (None, None, Some(mode)) => {
-            ctx.tell("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
+            ctx.record("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
         }
         (None, None, None) => {}
     }
     if config == ThinkingConfig::default() {
-        ctx.tell("no-word", &at, UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &at, UNNOTED, "of thinking, nothing is said");
         return None;
     }
     Some(config)

@@ -49,7 +49,7 @@ pub(super) fn result_part<'r>(
     let kept = block.extra().and_then(|extra| extra.field(ctx.protocol, "name")).and_then(Value::as_str);
     extra.shift_remove("name");
     let name = called.map(|called| called.name).or(kept).unwrap_or_else(|| {
-        ctx.tell("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
+        ctx.record("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
         call_id
     });
     let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
@@ -79,7 +79,7 @@ fn answered<'r>(
         && !refers(value)
     {
         if value.is_string() {
-            ctx.tell("json-as-text", at, REWRITTEN, "a JSON text is a text");
+            ctx.record("json-as-text", at, REWRITTEN, "a JSON text is a text");
         }
         let plain = value.as_object().is_some_and(|object| !is_wrapped(object));
         return if plain && !result.is_error { Answered::Object(value) } else { wrap(Payload::Json(value)) };
@@ -101,7 +101,7 @@ fn answered<'r>(
             parts.push(part);
             continue;
         }
-        ctx.tell("media-after-result", at, MOVED, "images and documents of a result follow in a user's turn");
+        ctx.record("media-after-result", at, MOVED, "images and documents of a result follow in a user's turn");
         if after.is_empty() {
             let text = Some(Cow::Borrowed(MEDIA_MARKER));
             after.push(Part::known(KnownPart { text, ..KnownPart::default() }));

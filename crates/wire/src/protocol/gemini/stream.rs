@@ -113,7 +113,7 @@ impl Reader {
                 self.progress = Progress::Stopped;
                 out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
             }
-            None => self.told.tell(OWN, None, top.rest(), out),
+            None => self.told.record(OWN, None, top.rest(), out),
         }
         if ends || late_usage {
             out.extend(self.usage.clone().map(Event::Usage));

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Codec, Context, EncodedError, StreamReader, StreamWriter};
 use crate::error::DecodeError;
 use crate::fault::{Headers, WireError};
-use crate::neutral::{Pieces, Request, Response};
+use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -40,8 +40,8 @@ impl Codec for OpenAiChat {
     }
 
     /// Deltas of the message add to it, and lists of the choice have an entry for every token.
-    fn growing(&self) -> &'static [(&'static str, Pieces)] {
-        &[("message", Pieces::ListsAndTexts), ("choice", Pieces::Lists)]
+    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
+        &[("message", MergeMode::ListsAndTexts), ("choice", MergeMode::Lists)]
     }
 
     fn reader(&self) -> Box<dyn StreamReader> {

@@ -93,11 +93,11 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
     let wanted = strict?;
     if ctx.has(Quirk::NoStrict) {
         let effect = if wanted { UNSAID } else { UNNOTED };
-        ctx.tell("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
+        ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
         return None;
     }
     if wanted && mixed {
-        ctx.tell(
+        ctx.record(
             "uniform-strict",
             &at.field("strict"),
             UNSAID,
@@ -134,17 +134,22 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
         Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
             let schema = Cow::Owned(json!({"type": "object"}));
             Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
         }
         Output::Json => Format::JsonObject { schema: None },
         Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
-            ctx.tell("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
+            ctx.record("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
             Format::JsonObject { schema: Some(format.schema()) }
         }
         Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            ctx.record(
+                "no-schema-format",
+                &at,
+                UNSAID,
+                "schemas of answers are not taken here; free JSON is asked for",
+            );
             Format::JsonObject { schema: None }
         }
         Output::Schema(format) => {
@@ -172,7 +177,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
             Role::System => {
                 let plain = message.content.iter().all(|block| matches!(block, Block::Text(_)));
                 if turns.is_empty() && plain && extra.is_none() {
-                    ctx.tell(
+                    ctx.record(
                         "leading-instruction",
                         &at,
                         MOVED,
@@ -183,7 +188,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                 if content.said() {
                     turns.push(Turn { role: system, content, extra, ..Turn::default() });
                 } else {
-                    ctx.tell("empty-text", &at, UNNOTED, "an empty instruction says nothing");
+                    ctx.record("empty-text", &at, UNNOTED, "an empty instruction says nothing");
                 }
             }
             Role::User => {
@@ -193,10 +198,10 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
             Role::Assistant => turns.push(Turn { extra, ..assistant(ctx, &at, &message.content, Side::Request) }),
             Role::Tool => {
                 if before == Some(Role::Tool) {
-                    ctx.tell("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
                 }
                 if extra.is_some() {
-                    ctx.tell("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
+                    ctx.record("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
                 }
                 results(ctx, &at, &message.content, &mut turns);
             }
@@ -222,7 +227,7 @@ fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r,
     ctx.no_cache(at, text.cache.as_ref());
     ctx.no_signature(at, text.signature.as_ref());
     if text.text.is_empty() {
-        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
     }
     Cow::Borrowed(&text.text)
 }
@@ -280,7 +285,7 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
     if let [empty] = texts.as_slice()
         && empty.is_empty()
     {
-        ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
     }
     Content::Text(ctx.joined(at, texts))
 }
@@ -319,7 +324,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
     };
     let mp3 = "mp3";
     let format = if format == "mpeg" {
-        ctx.tell("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
+        ctx.record("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
         mp3
     } else {
         format
@@ -341,7 +346,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
         }
         Source::File { id } => KnownPart::File { file: File { id: Some(id), filename, data: None } },
         Source::Text { text } => {
-            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
             KnownPart::Text { text: Cow::Borrowed(text) }
         }
         Source::Url { .. } => {
@@ -408,7 +413,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
             }
         };
         if rank < latest {
-            ctx.tell("order", &at, MOVED, "thoughts stand before text and text before calls");
+            ctx.record("order", &at, MOVED, "thoughts stand before text and text before calls");
         }
         latest = latest.max(rank);
     }
@@ -433,13 +438,13 @@ fn is_call(value: &Value) -> bool {
 
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
     if side == Side::Request && ctx.has(Quirk::NoReasoningInput) {
-        ctx.tell("refused-here", at, DROPPED, "this surface takes no thoughts back");
+        ctx.record("refused-here", at, DROPPED, "this surface takes no thoughts back");
         return None;
     }
     ctx.no_fields(at, &thinking.extra);
     ctx.no_signature(at, thinking.signature.as_ref());
     if thinking.text.is_empty() {
-        ctx.tell("empty-text", at, UNNOTED, "an empty thought says nothing");
+        ctx.record("empty-text", at, UNNOTED, "an empty thought says nothing");
     }
     Some(Cow::Borrowed(&thinking.text))
 }
@@ -468,7 +473,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
                 let (text, attached) = ctx.result_text(&at, result);
                 let text = ctx.error_text(&at, result, text);
                 if text.is_empty() && !result.content.is_empty() {
-                    ctx.tell("empty-text", &at, UNNOTED, "an empty text says nothing");
+                    ctx.record("empty-text", &at, UNNOTED, "an empty text says nothing");
                 }
                 media.extend(attached.into_iter().map(|block| (index, block)));
                 let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
@@ -498,7 +503,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
     let mut parts = vec![Part::Known { part: KnownPart::Text { text }, extra: None }];
     for (index, block) in media {
         let at = at.entry(index);
-        ctx.tell("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
+        ctx.record("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
         match block {
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),

@@ -120,7 +120,7 @@ impl Reader {
             self.told.begin(&rest);
             out.push(Event::Start { id, model, extra: Extra::of(OWN, rest) });
         } else {
-            self.told.tell(OWN, None, rest, out);
+            self.told.record(OWN, None, rest, out);
         }
         for choice in choices.into_iter().flatten() {
             self.choice(choice, out)?;
@@ -168,7 +168,7 @@ impl Reader {
         }
         let word = choice.text("finish_reason").filter(|word| !word.is_empty());
         rest.put_rest("choice", choice);
-        self.told.tell(OWN, None, rest.rest(), out);
+        self.told.record(OWN, None, rest.rest(), out);
         if let Some(word) = word {
             self.stop(&word, out);
         }
@@ -199,7 +199,7 @@ impl Reader {
                 let block = ToolCall { id: id.into_owned(), name, extra, ..ToolCall::default() };
                 self.open(index, || Block::ToolCall(block), out);
             } else {
-                self.told.tell(OWN, Some(index), call.extra, out);
+                self.told.record(OWN, Some(index), call.extra, out);
             }
             if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
                 out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });

@@ -46,7 +46,7 @@ pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
     if side == Side::Request && ctx.has(Quirk::Stateless) && fields.shift_remove("id").is_some() {
-        ctx.tell("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
     fields
 }
@@ -62,7 +62,7 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
                 ctx.no_place(at, block.kind(), "an assistant's turn");
                 return None;
             }
-            ctx.tell("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
+            ctx.record("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
             let (id, extra) = (side.id("rs", &Map::new()), Map::new());
             Some(Item::Reasoning(ReasoningItem {
                 r#type: "reasoning",
@@ -109,7 +109,7 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
     let stateless = side == Side::Request && ctx.has(Quirk::Stateless);
     if stateless && item.is_some() {
-        ctx.tell("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
@@ -128,7 +128,7 @@ fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, sid
     let extra = item_extra(ctx, at, &thinking.extra, side);
     let known = encrypted_content.is_some() || extra.contains_key("id");
     if side == Side::Request && !known {
-        ctx.tell("unsigned-thinking", at, DROPPED, "a thought that is neither sealed nor stored is not taken back");
+        ctx.record("unsigned-thinking", at, DROPPED, "a thought that is neither sealed nor stored is not taken back");
         return None;
     }
     let text = thinking.text.as_str();
@@ -239,7 +239,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
         }
         Source::File { id } => file_id = Some(id.as_str()),
         Source::Text { text } => {
-            ctx.tell("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
             let extra = ctx.extra(at, &document.extra);
             return Some(Part::Known(KnownPart::InputText { text: Cow::Borrowed(text), extra }));
         }
@@ -288,7 +288,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.tell("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
                 parts.push(Part::Known(KnownPart::InputText { text: Cow::Owned(value.to_string()), extra: None }));
             }
             ResultBlock::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
@@ -308,7 +308,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
     }
     let output = match short(parts) {
         Content::Text(text) if text.is_empty() => {
-            ctx.tell("empty-text", at, UNNOTED, "an empty text says nothing");
+            ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
             Content::Text(text)
         }
         Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),

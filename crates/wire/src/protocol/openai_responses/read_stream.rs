@@ -136,10 +136,10 @@ impl Reader {
     }
 
     /// Fields of a block, or of the refusal.
-    fn tell(&mut self, index: Option<usize>, fields: Map<String, Value>, out: &mut Vec<Event>) {
+    fn record(&mut self, index: Option<usize>, fields: Map<String, Value>, out: &mut Vec<Event>) {
         let refuses = index.is_none() && !fields.is_empty();
         let named = |fields| Map::from_iter([(REFUSAL.to_owned(), Value::Object(fields))]);
-        self.told.tell(OWN, index, if refuses { named(fields) } else { fields }, out);
+        self.told.record(OWN, index, if refuses { named(fields) } else { fields }, out);
     }
 
     /// Opens a block, if it is not open; the first text of a message has the fields of the message.
@@ -176,7 +176,7 @@ impl Reader {
             };
             let part = fields.take("part").map(part_rest).unwrap_or_default();
             for rest in [part, rest(fields, read)] {
-                self.tell(index, rest, out);
+                self.record(index, rest, out);
             }
             return Ok(());
         }
@@ -190,9 +190,9 @@ impl Reader {
                     self.told.begin(&said);
                     out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, said) });
                 } else {
-                    self.told.tell(OWN, None, said, out);
+                    self.told.record(OWN, None, said, out);
                 }
-                self.told.tell(OWN, None, rest(fields, &[]), out);
+                self.told.record(OWN, None, rest(fields, &[]), out);
             }
             "response.output_item.added" => {
                 let item = fields.take("item").unwrap_or_default();
@@ -209,7 +209,7 @@ impl Reader {
             "response.output_item.done" => {
                 let item = fields.take("item").unwrap_or_default();
                 self.done(output, item, out)?;
-                self.told.tell(OWN, Some(place(output, 0)), rest(fields, &[]), out);
+                self.told.record(OWN, Some(place(output, 0)), rest(fields, &[]), out);
                 self.close(output, out);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
@@ -262,7 +262,7 @@ impl Reader {
             }
             self.begin(output, index, block, out);
         }
-        self.told.tell(OWN, Some(index), beside, out);
+        self.told.record(OWN, Some(index), beside, out);
         Ok(())
     }
 
@@ -287,23 +287,23 @@ impl Reader {
                 Some(index)
             }
             "refusal" => {
-                self.tell(None, part_rest(value), out);
+                self.record(None, part_rest(value), out);
                 None
             }
             "summary_text" | "reasoning_text" => {
-                self.told.tell(OWN, Some(place(output, 0)), part_rest(value), out);
+                self.told.record(OWN, Some(place(output, 0)), part_rest(value), out);
                 Some(place(output, 0))
             }
             // A part without a neutral name comes whole with its item.
             _ => Some(place(output, part)),
         };
-        self.tell(index, beside, out);
+        self.record(index, beside, out);
         Ok(())
     }
 
     /// A whole item: what did not come in pieces comes now.
     fn done(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        self.tell(None, refusing_rest(&item), out);
+        self.record(None, refusing_rest(&item), out);
         for (part, block) in read::said(item, Some(output))?.into_iter().enumerate() {
             let index = place(output, part);
             if let Some(words) = refusal_of(&block) {
@@ -313,7 +313,7 @@ impl Reader {
                 self.ending.see(Ending::Refuses);
                 let mut begun = self.begun.remove(&output).unwrap_or_default();
                 begun.shift_remove("id");
-                self.tell(None, begun, out);
+                self.record(None, begun, out);
                 continue;
             }
             let Some(&came) = self.open.get(&index) else {
@@ -327,7 +327,7 @@ impl Reader {
                 self.told.open(OWN, index, &block);
                 out.push(Event::Open { index, block });
                 self.open.insert(index, true);
-                self.told.tell(OWN, Some(index), begun, out);
+                self.told.record(OWN, Some(index), begun, out);
                 continue;
             };
             self.tell_block(output, index, &block, out);
@@ -363,7 +363,7 @@ impl Reader {
         } else {
             block.extra().and_then(|extra| extra.get(OWN)).cloned().unwrap_or_default()
         };
-        self.told.tell(OWN, Some(index), fields, out);
+        self.told.record(OWN, Some(index), fields, out);
     }
 
     /// The blocks of an item are complete.
@@ -377,7 +377,7 @@ impl Reader {
     fn stop(&mut self, kind: &str, mut response: Fields, beside: Map<String, Value>, out: &mut Vec<Event>) {
         // Items are said once more, and what is new in them counts.
         for (output, item) in response.list("output").unwrap_or_default().into_iter().enumerate() {
-            self.tell(None, refusing_rest(&item), out);
+            self.record(None, refusing_rest(&item), out);
             for (part, block) in read::said(item, Some(output)).unwrap_or_default().into_iter().enumerate() {
                 let index = place(output, part);
                 if refusal_of(&block).is_none() && self.told.knows(index) {
@@ -390,7 +390,7 @@ impl Reader {
             let error = response.take("error").unwrap_or_default();
             out.extend(super::error::decode(0, json!({"error": error})).map(Event::Error));
         }
-        self.told.tell(OWN, None, beside, out);
+        self.told.record(OWN, None, beside, out);
         out.push(Event::Stop { reason: head.stop, sequence: None, extra: Extra::of(OWN, response.rest()) });
         out.extend(head.usage.map(Event::Usage));
         out.push(Event::End);

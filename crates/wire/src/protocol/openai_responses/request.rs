@@ -26,7 +26,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let stateless = ctx.has(Quirk::Stateless) && !extra.contains_key("store");
     if stateless {
-        ctx.tell("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
+        ctx.record("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
     }
     ctx.no_word("top_k", request.top_k.as_ref());
     ctx.no_word("seed", request.seed.as_ref());
@@ -98,7 +98,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
             Role::Assistant | Role::Tool => {
                 ctx.no_fields(&at, &message.extra);
                 if before == Some(message.role) {
-                    ctx.tell("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
+                    ctx.record("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
                 }
                 if message.role == Role::Tool {
                     results(ctx, &at, &message.content, &mut items);
@@ -106,7 +106,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                     assistant(ctx, &at, message, &mut items);
                 }
                 if items.len() == length {
-                    ctx.tell("empty-turn", &at, UNNOTED, "an empty turn says nothing");
+                    ctx.record("empty-turn", &at, UNNOTED, "an empty turn says nothing");
                     continue;
                 }
             }
@@ -143,12 +143,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                 ctx.no_cache(&at, function.cache.as_ref());
                 // A tool without the field would be made strict by the server.
                 if function.strict == Some(false) {
-                    ctx.tell("strict-off", &at.field("strict"), REWRITTEN, "a tool is strict or it is not");
+                    ctx.record("strict-off", &at.field("strict"), REWRITTEN, "a tool is strict or it is not");
                 }
                 let strict = function.strict == Some(true);
                 let refused = strict && ctx.has(Quirk::NoStrict);
                 if refused {
-                    ctx.tell("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
+                    ctx.record("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
                 }
                 shapes.push(ToolShape::Function {
                     r#type: "function",
@@ -191,13 +191,18 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
         Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.tell("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
             let schema = Cow::Owned(json!({"type": "object"}));
             FormatShape::JsonSchema { name: "json", description: None, schema, strict: false }
         }
         Output::Json => FormatShape::JsonObject,
         Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.tell("no-schema-format", &at, UNSAID, "schemas of answers are not taken here; free JSON is asked for");
+            ctx.record(
+                "no-schema-format",
+                &at,
+                UNSAID,
+                "schemas of answers are not taken here; free JSON is asked for",
+            );
             FormatShape::JsonObject
         }
         Output::Schema(format) => FormatShape::JsonSchema {
@@ -218,7 +223,7 @@ fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String,
     let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
     if visible == Some(false) {
         let at = At::ROOT.field("reasoning");
-        ctx.tell("no-word", &at.field("visible"), UNNOTED, "thoughts are hidden unless they are asked for");
+        ctx.record("no-word", &at.field("visible"), UNNOTED, "thoughts are hidden unless they are asked for");
     }
     let summary = visible.filter(|visible| *visible).map(|_| "auto");
     let said = effort.is_some() || summary.is_some() || !extra.is_empty();

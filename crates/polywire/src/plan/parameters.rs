@@ -1,4 +1,4 @@
-//! What a request wishes for beside words and tools, and a model's row refuses: modes and efforts of thinking, sampling while
+//! What a request parameters for beside words and tools, and a model's row refuses: modes and efforts of thinking, sampling while
 //! thinking, more tokens than the model writes, instructions. What only the wire knows is left to the wire.
 
 use polywire_wire::{Block, Effort, Message, Quirk, Reasoning, Request, Role, ThinkingMode};
@@ -10,13 +10,13 @@ use crate::model::{Ability, ModelRow, When};
 /// A budget for thinking where the caller gave none and the model needs one.
 const THINKING_BUDGET: u64 = 4096;
 
-pub(super) fn settle(draft: &mut Draft<'_>) {
-    settle_effort(draft);
-    settle_budget(draft);
-    settle_mode(draft);
-    settle_calm(draft);
-    settle_limit(draft);
-    settle_sampling(draft);
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    apply_effort(draft);
+    apply_budget(draft);
+    apply_mode(draft);
+    apply_effort_without_thinking(draft);
+    apply_limit(draft);
+    apply_sampling(draft);
     let row = draft.model.row();
     let mut quirks = Vec::new();
     if row.sampling == When::UnlessThinking && thinks(&draft.request, row) {
@@ -59,7 +59,7 @@ fn thinks_by_force(request: &Request, row: &ModelRow) -> bool {
 }
 
 /// On some surfaces tools and thinking do not go together.
-fn settle_effort(draft: &mut Draft<'_>) {
+fn apply_effort(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let surface = &draft.model.surface().id;
     let apart = row.tools_stop_thinking.contains(surface) && !draft.tools.is_empty();
@@ -69,11 +69,17 @@ fn settle_effort(draft: &mut Draft<'_>) {
     let reasoning = draft.request.reasoning.get_or_insert_default();
     *reasoning = Reasoning { effort: Some(Effort::None), visible: reasoning.visible, ..Reasoning::default() };
     let detail = format!("on the surface `{surface}` this model takes tools only while it does not think");
-    draft.tell(change(Kind::Wishes, "tools-stop-thinking", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+    draft.record(change(
+        Kind::Parameters,
+        "tools-stop-thinking",
+        "/reasoning/effort",
+        ("rewritten", Effect::Wider),
+        detail,
+    ));
 }
 
 /// A budget or "not at all", said to a model that has efforts only. The wire finds the nearest effort that the model has.
-fn settle_budget(draft: &mut Draft<'_>) {
+fn apply_budget(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
     if row.efforts.is_empty() || !row.thinking.is_empty() || reasoning.effort.is_some() {
@@ -84,11 +90,11 @@ fn settle_budget(draft: &mut Draft<'_>) {
     let effort = Effort::of_budget(budget);
     let detail = format!("this model has efforts, not budgets; {budget} tokens are said as `{effort}`");
     *reasoning = Reasoning { effort: Some(effort), visible: reasoning.visible, ..Reasoning::default() };
-    draft.tell(change(Kind::Wishes, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));
+    draft.record(change(Kind::Parameters, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));
 }
 
 /// A mode of thinking that the model does not have becomes the nearest one that it has.
-fn settle_mode(draft: &mut Draft<'_>) {
+fn apply_mode(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
     let wanted = reasoning.mode.clone().or_else(|| reasoning.budget_tokens.map(|_| ThinkingMode::Enabled));
@@ -112,11 +118,11 @@ fn settle_mode(draft: &mut Draft<'_>) {
     let instead = given.as_ref().map_or("as the model does by itself", ThinkingMode::word);
     let detail = format!("this model does not think `{wanted}`; it thinks {instead}");
     reasoning.mode = given;
-    draft.tell(change(Kind::Wishes, "thinking-mode", "/reasoning/mode", ("rewritten", Effect::Wider), detail));
+    draft.record(change(Kind::Parameters, "thinking-mode", "/reasoning/mode", ("rewritten", Effect::Wider), detail));
 }
 
 /// While thinking is switched off, some models take no more than some effort.
-fn settle_calm(draft: &mut Draft<'_>) {
+fn apply_effort_without_thinking(draft: &mut Draft<'_>) {
     let row = draft.model.row();
     let Some(reasoning) = draft.request.reasoning.as_mut() else { return };
     let calm = matches!(reasoning.mode, Some(ThinkingMode::Disabled | ThinkingMode::BetweenTools));
@@ -124,21 +130,21 @@ fn settle_calm(draft: &mut Draft<'_>) {
     let (Some(wanted), Some(most)) = (wanted, row.efforts_without_thinking.last()) else { return };
     let detail = format!("without thinking this model takes effort `{most}` at most, not `{wanted}`");
     reasoning.effort = Some(most.clone());
-    draft.tell(change(Kind::Wishes, "effort", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+    draft.record(change(Kind::Parameters, "effort", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
 }
 
 /// Where temperature and `top_p` do not go together, the temperature goes.
-fn settle_sampling(draft: &mut Draft<'_>) {
+fn apply_sampling(draft: &mut Draft<'_>) {
     let both = draft.request.temperature.is_some() && draft.request.top_p.is_some();
     if both && draft.surface.has(Quirk::OneSampling) {
         draft.request.top_p = None;
         let detail = "this model takes either a temperature or `top_p`; the temperature is sent";
-        draft.tell(change(Kind::Wishes, "one-sampling", "/top_p", ("dropped", Effect::Wider), detail));
+        draft.record(change(Kind::Parameters, "one-sampling", "/top_p", ("dropped", Effect::Wider), detail));
     }
 }
 
 /// Where there are no instructions, they are the first words of the user.
-pub(super) fn settle_instructions(draft: &mut Draft<'_>) {
+pub(super) fn apply_instructions(draft: &mut Draft<'_>) {
     if draft.request.system.is_empty() || !draft.surface.has(Quirk::NoInstructions) {
         return;
     }
@@ -148,16 +154,16 @@ pub(super) fn settle_instructions(draft: &mut Draft<'_>) {
         Some(_) | None => draft.request.messages.insert(0, Message { content: words, ..Message::user("") }),
     }
     let detail = "this model takes no instructions; they are the first words of the user";
-    draft.tell(change(Kind::History, "no-instructions", "/system", ("moved", Effect::Same), detail));
+    draft.record(change(Kind::History, "no-instructions", "/system", ("moved", Effect::Same), detail));
 }
 
 /// A limit above what the model writes at most would be refused.
-fn settle_limit(draft: &mut Draft<'_>) {
+fn apply_limit(draft: &mut Draft<'_>) {
     let Some((limit, most)) = draft.request.max_tokens.zip(draft.model.row().output) else { return };
     if limit <= most {
         return;
     }
     draft.request.max_tokens = Some(most);
     let detail = format!("this model writes at most {most} tokens, not {limit}");
-    draft.tell(change(Kind::Wishes, "output-limit", "/max_tokens", ("rewritten", Effect::Narrower), detail));
+    draft.record(change(Kind::Parameters, "output-limit", "/max_tokens", ("rewritten", Effect::Narrower), detail));
 }
