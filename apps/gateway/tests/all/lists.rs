@@ -16,7 +16,7 @@ fn client(provider: &Provider, base: &str) -> Client {
         .with_retries(1)
         .with_backoff(Duration::from_millis(5))
         .with_timeout(Duration::from_secs(10))
-        .with_max_request_bytes(1 << 20);
+        .with_max_response_bytes(1 << 20);
     let client = Client::with_options(options).expect("a client");
     client.with_base_url(&provider.id, base).with_key(&provider.id, Secret::new("key-of-the-emulator"))
 }

@@ -64,7 +64,7 @@ fn client(emulator: &Emulator, model: &Model, misbehave: &str) -> Client {
         .with_backoff(Duration::from_millis(5))
         .with_timeout(Duration::from_secs(10))
         .with_deadline(Duration::from_secs(20))
-        .with_max_request_bytes(1 << 20);
+        .with_max_response_bytes(1 << 20);
     let provider = model.provider();
     let client = Client::with_options(options).expect("a client");
     let client = client.with_base_url(&provider.id, &emulator.base_url(provider));
