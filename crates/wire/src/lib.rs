@@ -31,8 +31,10 @@ mod neutral;
 mod output_tool;
 mod protocol;
 mod report;
+mod stamp;
 mod stream;
 mod surface;
+mod tap;
 
 pub use assemble::{Assembler, IncompleteStream, events_of};
 pub use error::{DecodeError, DecodeErrorKind};
@@ -47,5 +49,7 @@ pub use neutral::{
 pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};
 pub use report::{Action, Change, Effect};
+pub use stamp::{Stamp, Stamper};
 pub use stream::{StreamDecoder, StreamEncoder};
 pub use surface::{Budgets, Envelope, Quirk, Surface};
+pub use tap::{StreamTap, Tapped};

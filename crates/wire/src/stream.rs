@@ -99,6 +99,11 @@ impl StreamEncoder {
         bytes
     }
 
+    /// Writes the bytes of the next event behind others.
+    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.writer.event(event, out, &mut self.changes);
+    }
+
     /// What could not be said as it was given, so far.
     pub fn changes(&self) -> &[Change] {
         self.changes.as_slice()

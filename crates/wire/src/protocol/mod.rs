@@ -25,6 +25,7 @@ use crate::neutral::{Event, MergeMode, Request, Response};
 use crate::report::{Change, Changes};
 use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
+use crate::tap::StreamTap;
 
 use self::context::Context;
 
@@ -159,6 +160,15 @@ impl Protocol {
         StreamEncoder::new(self.codec().writer(surface))
     }
 
+    /// Watches a stream that is cut in this way and passes on unchanged.
+    pub fn stream_tap(self, framing: Framing) -> StreamTap {
+        StreamTap::new(self, framing, self.codec().landmarks())
+    }
+
+    pub(crate) fn stream_reader(self) -> Box<dyn StreamReader> {
+        self.codec().reader()
+    }
+
     /// How the streams of the surface are cut.
     pub fn framing(self, surface: &Surface) -> Framing {
         self.codec().framing(surface)
@@ -239,6 +249,8 @@ trait Codec {
     fn growing(&self) -> &'static [(&'static str, MergeMode)] {
         &[]
     }
+    /// Names of events and fields that only the frames have which say the usage, the end or an error.
+    fn landmarks(&self) -> &'static [&'static str];
     fn reader(&self) -> Box<dyn StreamReader>;
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter>;
     fn encode_error(&self, error: &WireError, surface: &Surface) -> EncodedError;

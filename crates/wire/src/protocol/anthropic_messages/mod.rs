@@ -57,6 +57,10 @@ impl Codec for AnthropicMessages {
         &stream::GROWING
     }
 
+    fn landmarks(&self) -> &'static [&'static str] {
+        &["message_delta", "message_stop", "error"]
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(stream::Reader::default())
     }

@@ -52,6 +52,18 @@ impl Codec for BedrockConverse {
         true
     }
 
+    fn landmarks(&self) -> &'static [&'static str] {
+        &[
+            "messageStop",
+            "metadata",
+            "internalServerException",
+            "modelStreamErrorException",
+            "serviceUnavailableException",
+            "throttlingException",
+            "validationException",
+        ]
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(stream::Reader::default())
     }

@@ -55,6 +55,10 @@ impl Codec for Gemini {
         true
     }
 
+    fn landmarks(&self) -> &'static [&'static str] {
+        &["finishReason", "usageMetadata", "error"]
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(stream::Reader::default())
     }

@@ -44,6 +44,10 @@ impl Codec for OpenAiChat {
         &[("message", MergeMode::ListsAndTexts), ("choice", MergeMode::Lists)]
     }
 
+    fn landmarks(&self) -> &'static [&'static str] {
+        &["finish_reason", "usage", "error"]
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(stream::Reader::default())
     }

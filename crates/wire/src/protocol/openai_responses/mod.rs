@@ -41,6 +41,10 @@ impl Codec for OpenAiResponses {
         response::decode(body)
     }
 
+    fn landmarks(&self) -> &'static [&'static str] {
+        &["response.completed", "response.incomplete", "response.failed", "error"]
+    }
+
     fn reader(&self) -> Box<dyn StreamReader> {
         Box::new(read_stream::Reader::default())
     }

@@ -1,0 +1,146 @@
+//! Times and ids of answers that come from another protocol. The clock and the randomness are the caller's, so that output is
+//! deterministic in tests and true in production.
+
+use serde_json::json;
+
+use crate::neutral::{Block, Event, Extra, Response, ToolCall};
+use crate::protocol::Protocol;
+
+/// When an answer was made, and what its made-up ids are derived from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    unix_seconds: u64,
+    seed: String,
+}
+
+impl Stamp {
+    /// A stamp of a time, in seconds since 1970, and of a seed that no other answer has.
+    pub fn new(unix_seconds: u64, seed: impl Into<String>) -> Self {
+        Self { unix_seconds, seed: seed.into() }
+    }
+}
+
+/// What a protocol demands of an answer and another protocol may not have.
+struct Demands {
+    protocol: Protocol,
+    created: Option<&'static str>,
+    id_prefix: Option<&'static str>,
+    call_id_prefix: Option<&'static str>,
+}
+
+static DEMANDS: [Demands; 5] = [
+    Demands {
+        protocol: Protocol::OpenAiChat,
+        created: Some("created"),
+        id_prefix: Some("chatcmpl-"),
+        call_id_prefix: Some("call_"),
+    },
+    Demands {
+        protocol: Protocol::OpenAiResponses,
+        created: Some("created_at"),
+        id_prefix: Some("resp_"),
+        call_id_prefix: Some("call_"),
+    },
+    Demands {
+        protocol: Protocol::AnthropicMessages,
+        created: None,
+        id_prefix: Some("msg_"),
+        call_id_prefix: Some("toolu_"),
+    },
+    Demands { protocol: Protocol::Gemini, created: None, id_prefix: None, call_id_prefix: None },
+    Demands { protocol: Protocol::BedrockConverse, created: None, id_prefix: None, call_id_prefix: Some("tooluse_") },
+];
+
+/// Adds the times and ids that a protocol demands and an answer lacks.
+#[derive(Clone, Debug)]
+pub struct Stamper {
+    protocol: Protocol,
+    stamp: Stamp,
+    calls: usize,
+}
+
+impl Stamper {
+    /// Stamps one answer, whole or as events.
+    pub fn new(protocol: Protocol, stamp: Stamp) -> Self {
+        Self { protocol, stamp, calls: 0 }
+    }
+
+    /// Stamps a whole answer.
+    pub fn response(&mut self, response: &mut Response) {
+        self.start(&mut response.id, &mut response.extra);
+        for block in &mut response.content {
+            self.block(block);
+        }
+    }
+
+    /// Stamps the next event.
+    pub fn event(&mut self, event: &mut Event) {
+        match event {
+            Event::Start { id, extra, .. } => self.start(id, extra),
+            Event::Open { block, .. } => self.block(block),
+            Event::Delta { .. }
+            | Event::Close { .. }
+            | Event::Fields { .. }
+            | Event::Refusal { .. }
+            | Event::Stop { .. }
+            | Event::Usage(_)
+            | Event::End
+            | Event::Error(_)
+            | Event::Other { .. } => {}
+        }
+    }
+
+    fn start(&self, id: &mut String, extra: &mut Extra) {
+        let Some(demands) = self.demands() else { return };
+        if let Some(field) = demands.created.filter(|field| extra.field(self.protocol, field).is_none()) {
+            extra.insert(self.protocol, field, json!(self.stamp.unix_seconds));
+        }
+        if let Some(prefix) = demands.id_prefix.filter(|_| id.is_empty()) {
+            *id = format!("{prefix}{}", self.stamp.seed);
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let Block::ToolCall(ToolCall { id, .. }) = block else { return };
+        let number = self.calls;
+        self.calls += 1;
+        if let Some(prefix) = self.demands().and_then(|demands| demands.call_id_prefix).filter(|_| id.is_empty()) {
+            *id = format!("{prefix}{}_{number}", self.stamp.seed);
+        }
+    }
+
+    fn demands(&self) -> Option<&'static Demands> {
+        DEMANDS.iter().find(|demands| demands.protocol == self.protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stamp, Stamper};
+    use crate::{Block, Extra, Protocol, Response, ToolCall};
+
+    fn answer() -> Response {
+        let calls = ["", "own"].map(|id| Block::ToolCall(ToolCall::new(id, "f", "{}")));
+        Response { content: calls.into(), ..Response::default() }
+    }
+
+    #[test]
+    fn what_is_missing_is_stamped_and_what_is_there_stays() {
+        let mut response = answer();
+        Stamper::new(Protocol::OpenAiChat, Stamp::new(1_700_000_000, "s")).response(&mut response);
+        assert_eq!(response.id, "chatcmpl-s");
+        assert_eq!(response.extra.field(Protocol::OpenAiChat, "created"), Some(&1_700_000_000.into()));
+        let ids: Vec<&str> = response.calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["call_s_0", "own"]);
+        let stamped = response.clone();
+        Stamper::new(Protocol::OpenAiChat, Stamp::new(1, "other")).response(&mut response);
+        assert_eq!(response, stamped);
+    }
+
+    #[test]
+    fn a_protocol_without_demands_gets_nothing() {
+        let mut response = answer();
+        Stamper::new(Protocol::Gemini, Stamp::new(1, "s")).response(&mut response);
+        assert_eq!((response.id.as_str(), response.extra), ("", Extra::default()));
+    }
+}

@@ -1,0 +1,117 @@
+//! A stream that passes on unchanged, seen from the side: usage, errors and whether it is complete. Only the few frames that hold
+//! these are parsed, and only at the end, so that looking costs far less than reading.
+
+use memchr::memmem;
+
+use crate::assemble::Assembler;
+use crate::fault::WireError;
+use crate::frame::{Frame, Framer, Framing};
+use crate::neutral::Usage;
+use crate::protocol::Protocol;
+
+/// Watches a stream that passes on unchanged.
+#[derive(Debug)]
+pub struct StreamTap {
+    protocol: Protocol,
+    framer: Framer,
+    /// The first frame, which says what the others leave out.
+    first: Option<Kept>,
+    /// The last frame that has each landmark of the protocol.
+    marks: Vec<Mark>,
+    count: usize,
+    is_broken: bool,
+}
+
+#[derive(Debug)]
+struct Mark {
+    name: &'static str,
+    /// The name as a JSON string. Quotes inside of a JSON string are escaped, so a text cannot hold it.
+    quoted: memmem::Finder<'static>,
+    kept: Option<Kept>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    number: usize,
+    event: String,
+    data: Vec<u8>,
+}
+
+impl Kept {
+    fn replace(&mut self, number: usize, frame: Frame<'_>) {
+        self.number = number;
+        self.event.clear();
+        self.event.push_str(frame.event);
+        self.data.clear();
+        self.data.extend_from_slice(frame.data);
+    }
+}
+
+/// What a stream said that passed on unchanged.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Tapped {
+    /// What it cost, where the stream says so.
+    pub usage: Option<Usage>,
+    /// Whether the answer came to its end.
+    pub is_complete: bool,
+    /// The error that the provider ended the stream with.
+    pub error: Option<WireError>,
+}
+
+impl StreamTap {
+    pub(crate) fn new(protocol: Protocol, framing: Framing, landmarks: &[&'static str]) -> Self {
+        let mark = |name: &&'static str| {
+            let quoted = memmem::Finder::new(&format!("\"{name}\"")).into_owned();
+            Mark { name, quoted, kept: None }
+        };
+        let marks = landmarks.iter().map(mark).collect();
+        Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
+    }
+
+    /// Looks at the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { framer, first, marks, count, .. } = self;
+        let seen = framer.push(bytes, |frame| {
+            see(frame, first, marks, count);
+            Ok(())
+        });
+        self.is_broken |= seen.is_err();
+    }
+
+    /// What the stream said, now that it is over.
+    pub fn finish(mut self) -> Tapped {
+        let Self { framer, first, marks, count, .. } = &mut self;
+        let seen = framer.finish(|frame| {
+            see(frame, first, marks, count);
+            Ok(())
+        });
+        let mut frames: Vec<Kept> =
+            self.first.into_iter().chain(self.marks.into_iter().filter_map(|mark| mark.kept)).collect();
+        frames.sort_by_key(|kept| kept.number);
+        frames.dedup_by_key(|kept| kept.number);
+        let mut reader = self.protocol.stream_reader();
+        let (mut events, mut assembler) = (Vec::new(), Assembler::default());
+        let mut is_read = !self.is_broken && seen.is_ok();
+        for kept in &frames {
+            is_read &= reader.frame(Frame { event: &kept.event, data: &kept.data }, &mut events).is_ok();
+        }
+        events.into_iter().for_each(|event| assembler.push(event));
+        match assembler.finish() {
+            Ok(response) => Tapped { usage: response.usage, is_complete: is_read, error: None },
+            Err(cut) => Tapped { usage: cut.response.usage, is_complete: false, error: cut.error },
+        }
+    }
+}
+
+fn see(frame: Frame<'_>, first: &mut Option<Kept>, marks: &mut [Mark], count: &mut usize) {
+    if first.is_none() {
+        first.get_or_insert_default().replace(*count, frame);
+    }
+    for mark in marks {
+        if frame.event == mark.name || mark.quoted.find(frame.data).is_some() {
+            mark.kept.get_or_insert_default().replace(*count, frame);
+        }
+    }
+    *count += 1;
+}
