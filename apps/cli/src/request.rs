@@ -5,7 +5,10 @@ use std::str::FromStr;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use polywire::wire::{Protocol, Request};
-use polywire::{Catalog, Change, Kind, Model, ModelRow, OnLoss, Plan, PlanOptions, Planner, Strict, decode_request};
+use polywire::{
+    Catalog, Change, Kind, LossError, Model, ModelRow, OnLoss, Plan, PlanOptions, Planner, Strict, TranslateError,
+    TranslateOptions, Translation, decode_request,
+};
 
 use crate::args::no_strict;
 use crate::ask::EMULATOR;
@@ -93,22 +96,25 @@ enum StrictArg {
 impl RequestArgs {
     /// The plan, or the losses that it would have and that were not allowed. A target without a model means the request's own.
     pub(crate) fn plan(&self, target: &str) -> Result<Result<Plan, Vec<Change>>> {
-        let request = self.read()?;
-        let whole = target.contains('/');
-        let name = if whole { target.to_owned() } else { format!("{target}/{}", request.model) };
-        let model = resolve(&name)?;
-        let planned = Planner::new(self.options()).plan(&request, &model);
-        Ok(planned.map_err(|error| error.losses().to_vec()))
+        let model =
+            |asked: &str| resolve(&if target.contains('/') { target.to_owned() } else { format!("{target}/{asked}") });
+        let losses = |error: LossError| error.losses().to_vec();
+        let Some(from) = &self.from else {
+            let request = self.read()?;
+            return Ok(Planner::new(self.options()).plan(&request, &model(&request.model)?).map_err(losses));
+        };
+        let (body, from) = (read_bytes(&self.request)?, protocol(from)?);
+        let bad = |error| Failure::new(error, &self.request, &format!("expected: a request body of {from}"));
+        let asked = decode_request(&body, from).map_err(bad)?.value.model;
+        let options = TranslateOptions::default().with_plan(self.options());
+        match Translation::new(&body, from, &model(&asked)?, &options) {
+            Ok(translation) => Ok(Ok(translation.into_plan())),
+            Err(TranslateError::Loss(error)) => Ok(Err(losses(error))),
+            Err(error) => Err(bad(error).into()),
+        }
     }
 
     fn read(&self) -> Result<Request> {
-        if let Some(from) = &self.from {
-            let body = read_bytes(&self.request)?;
-            let next = format!("expected: a request body of {from}");
-            let decoded =
-                decode_request(&body, protocol(from)?).map_err(|error| Failure::new(error, &self.request, &next))?;
-            return Ok(decoded.value);
-        }
         let next = "expected: a request in the neutral form (`polywire schema request`), or `--from PROTOCOL`";
         let bad = |error: serde_json::Error| Failure::new(error, &self.request, next);
         let value = parse(&read_text(&self.request)?).map_err(bad)?;

@@ -15,6 +15,7 @@ mod restore;
 #[cfg(feature = "cache")]
 mod store;
 mod translate;
+mod translation;
 
 pub use catalog::config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
 pub use catalog::list::{ListError, ListPage, read_list};
@@ -38,9 +39,13 @@ pub use polywire_wire::OUTPUT_TOOL;
 pub use provider::{
     Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListPlace, ListStyle, Provider, SignatureRow, SurfaceRow,
 };
-pub use restore::{RestoreEvents, Restored, restore};
+pub use restore::{Contract, RestoreEvents, Restored, restore};
 #[cfg(feature = "cache")]
 pub use store::{Discovered, How, LookOptions, Network, Store, Warning};
 pub use translate::{
     BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
+};
+pub use translation::{
+    StreamEnd, TranslateOptions, TranslatedError, TranslatedResponse, TranslatedStream, Translation, carried_headers,
+    error_response,
 };

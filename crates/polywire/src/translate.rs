@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use polywire_schema::FitCache;
 use polywire_wire::{
     Assembler, DecodeError, Decoded, Event, Framing, IncompleteStream, Protocol, Request, Response, Surface,
 };
@@ -11,7 +10,8 @@ use serde_json::Value;
 
 use crate::catalog::{Catalog, ResolveError};
 use crate::change::Change;
-use crate::plan::{LossError, PlanOptions, Strict, plan_with};
+use crate::plan::LossError;
+use crate::translation::{TranslateOptions, Translation};
 
 /// What a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +62,13 @@ impl fmt::Display for TranslateError {
 
 impl std::error::Error for TranslateError {}
 
+impl Translated {
+    /// A body and what changed on the way to it.
+    pub fn new(body: Vec<u8>, changes: Vec<Change>) -> Self {
+        Self { body, changes }
+    }
+}
+
 impl From<DecodeError> for TranslateError {
     fn from(error: DecodeError) -> Self {
         Self::Decode(error)
@@ -97,14 +104,11 @@ pub fn translate(body: &[u8], from: Protocol, to: Protocol, kind: BodyKind) -> R
 }
 
 fn request(body: &[u8], from: Protocol, to: Protocol) -> Result<Translated, TranslateError> {
-    let decoded = decode_request(body, from)?;
-    let model = Catalog::built_in().of_protocol(to, &decoded.value.model).map_err(TranslateError::Resolve)?;
-    // A tool that is not said to be strict is not made strict on the way.
-    let options = PlanOptions::default().with_strict(Strict::AsAsked);
-    let cache = FitCache::new(0);
-    let plan = plan_with(&cache, &decoded.value, &model, &options).map_err(TranslateError::Loss)?;
-    let changes = decoded.changes.into_iter().map(Change::from).chain(plan.changes().iter().cloned()).collect();
-    Ok(Translated { body: plan.body.get().as_bytes().to_vec(), changes })
+    let asked = decode_request(body, from)?.value.model;
+    let model = Catalog::built_in().of_protocol(to, &asked).map_err(TranslateError::Resolve)?;
+    let translation = Translation::new(body, from, &model, &TranslateOptions::default())?;
+    let sent = translation.request();
+    Ok(Translated::new(sent.body.get().as_bytes().to_vec(), sent.changes.to_vec()))
 }
 
 /// Reads a request.

@@ -16,13 +16,14 @@ use super::ask_error::{AskError, AskErrorKind};
 use super::error::{Failed, SendError};
 use super::exchange::Received;
 use super::partial::{Arriving, Partial};
-use super::read::{Reading, again, read};
+use super::read::{again, read};
 use super::send::{Replay, Sending, Step};
 use super::stream::fallen_over;
 use super::work::Work;
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::Plan;
+use crate::restore::{Contract, Recovered, restore};
 
 /// A value that was asked for, and how it came.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ pub struct Attempt {
     pub faults: Vec<Fault>,
     /// Why its value could not be brought back into the caller's shape; the faults are then those of the value as it came.
     pub not_restored: Option<String>,
+    /// What is wrong with the value in the shape that the model was asked for.
+    pub wire_faults: Vec<Fault>,
     /// How often it was sent again because the provider could not take it.
     pub retries: usize,
 }
@@ -301,14 +304,17 @@ impl<T> AskStream<T> {
         let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
         let raw = String::from_utf8_lossy(&raw).into_owned();
         let (repairs, faults) = (Vec::new(), Vec::new());
-        let mut attempt = Attempt { plan, raw, response, repairs, faults, not_restored: None, retries };
+        let mut attempt =
+            Attempt { plan, raw, response, repairs, faults, wire_faults: Vec::new(), not_restored: None, retries };
         self.tries += 1;
         let answer = match reading {
-            Ok(Reading { answer, not_restored }) => {
-                attempt.not_restored = not_restored;
+            Ok(Recovered { answer, not_decoded, wire_faults }) => {
+                attempt.not_restored = not_decoded;
+                attempt.wire_faults = wire_faults;
                 answer
             }
             Err(why) => {
+                let why = self.restored(why, &attempt.plan);
                 self.attempts.push(attempt);
                 return self.fail(why);
             }
@@ -333,6 +339,17 @@ impl<T> AskStream<T> {
         self.attempts.push(attempt);
         if self.tries >= self.client.options.attempts {
             self.fail(AskErrorKind::Invalid);
+        }
+    }
+
+    /// Calls of tools, in the caller's names and shapes.
+    fn restored(&self, why: AskErrorKind, plan: &Plan) -> AskErrorKind {
+        match why {
+            AskErrorKind::ToolCalls(response) => {
+                let restored = restore(*response, Contract::new(&self.request, plan));
+                AskErrorKind::ToolCalls(Box::new(restored.response))
+            }
+            other => other,
         }
     }
 
@@ -364,7 +381,7 @@ impl<T> AskStream<T> {
 struct Read {
     plan: Plan,
     received: Received,
-    reading: Result<Reading, AskErrorKind>,
+    reading: Result<Recovered, AskErrorKind>,
 }
 
 /// Whether values are shown while they arrive.

@@ -14,7 +14,7 @@ use super::{Client, Completion};
 use crate::catalog::Model;
 use crate::change::{Change, Effect, Kind};
 use crate::plan::Plan;
-use crate::restore::{RestoreEvents, restore};
+use crate::restore::{Contract, RestoreEvents, restore};
 
 /// An answer as it arrives. Dropping it ends the exchange.
 ///
@@ -111,13 +111,13 @@ impl CompletionStream {
     fn take(&mut self, events: Vec<Event>) {
         let Some(sending) = &self.sending else { return };
         for event in events {
-            self.ready.extend(self.restore.push(event, &sending.plan));
+            self.ready.extend(self.restore.push(event, Contract::new(&self.request, &sending.plan)));
         }
     }
 
     fn end(&mut self, received: Received) {
         let Some(sending) = self.sending.take() else { return };
-        let restored = restore(received.response, &sending.plan);
+        let restored = restore(received.response, Contract::new(&self.request, &sending.plan));
         let fallen = fallen_over(&self.failed);
         let changes = sending.plan.changes().iter().cloned().chain(fallen);
         let changes = changes.chain(received.changes).chain(restored.changes).collect();

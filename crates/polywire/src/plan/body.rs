@@ -10,7 +10,7 @@ pub struct Body(Box<str>);
 
 impl Body {
     /// The body of a writer of JSON.
-    pub(super) fn of(written: Vec<u8>) -> Self {
+    pub(crate) fn of(written: Vec<u8>) -> Self {
         Self(String::from_utf8(written).unwrap_or_default().into())
     }
 

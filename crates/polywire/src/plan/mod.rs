@@ -6,6 +6,7 @@ mod history;
 mod options;
 mod output;
 mod parameters;
+mod sent;
 mod tools;
 
 use std::borrow::Cow;
@@ -24,7 +25,7 @@ use crate::change::{Change, Kind};
 use crate::endpoint::Endpoint;
 
 /// Fits that the default planner remembers.
-const REMEMBERED: usize = 4096;
+pub(crate) const REMEMBERED: usize = 4096;
 
 /// A request for one model, decided.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,6 +96,11 @@ impl Plan {
     /// Everything that had to give, in the order in which it was decided.
     pub fn changes(&self) -> &[Change] {
         &self.changes
+    }
+
+    pub(crate) fn with_changes(mut self, changes: Vec<Change>) -> Self {
+        self.changes = changes;
+        self
     }
 
     /// The changes by which something is lost.

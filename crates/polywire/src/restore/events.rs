@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polywire_wire::{Assembler, Block, Delta, Event, Extra, OUTPUT_TOOL, Response, StopReason, Strategy, ToolCall};
+use polywire_wire::{Assembler, Block, Delta, Event, Extra, OUTPUT_TOOL, Response, StopReason, ToolCall};
 
-use super::{Restored, restore_call, waits};
-use crate::plan::Plan;
+use super::Restored;
+use super::call::{check_passed, restore_call};
+use super::contract::{Contract, is_carried};
+use crate::change::Change;
 
 /// Brings the events of one answer back as they come. What travels in another shape is held until it is whole; everything else
 /// passes at once.
@@ -22,7 +24,13 @@ pub struct RestoreEvents {
     first_call: Option<usize>,
     /// Whether a tool of the caller's is called.
     calls: bool,
+    /// Calls that passed on as they arrived, to be validated when they are complete.
+    passed: BTreeMap<usize, ToolCall>,
+    changes: Vec<Change>,
 }
+
+/// The most bytes of a call's arguments that are kept for validation.
+const MAX_VALIDATED: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug)]
 struct Answer {
@@ -42,15 +50,21 @@ enum Fate {
 }
 
 impl RestoreEvents {
-    /// Takes the next event of the answer to a plan, and gives those that the caller may see.
-    pub fn push(&mut self, event: Event, plan: &Plan) -> Vec<Event> {
+    /// What could not be brought back, and every repair, so far.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Takes the next event of the answer, and gives those that the caller may see.
+    pub fn push<'a>(&mut self, event: Event, contract: impl Into<Contract<'a>>) -> Vec<Event> {
+        let contract = contract.into();
         match event {
-            Event::Open { index, block } => self.open(index, block, plan),
-            Event::Delta { index, delta } => self.delta(index, delta, plan),
-            Event::Close { index } => self.close(index, plan),
+            Event::Open { index, block } => self.open(index, block, contract),
+            Event::Delta { index, delta } => self.delta(index, delta, contract),
+            Event::Close { index } => self.close(index, contract),
             Event::Fields { index: Some(index), extra } => self.fields(index, extra),
             Event::Stop { reason, sequence, extra } => {
-                let mut events = self.flush(plan);
+                let mut events = self.flush(&reason, contract);
                 let answered = self.answer.is_some() && !self.calls && reason == StopReason::ToolUse;
                 let reason = if answered { StopReason::EndTurn } else { reason };
                 events.push(Event::Stop { reason, sequence, extra });
@@ -67,8 +81,8 @@ impl RestoreEvents {
         }
     }
 
-    fn open(&mut self, index: usize, mut block: Block, plan: &Plan) -> Vec<Event> {
-        match self.fate(index, &mut block, plan) {
+    fn open(&mut self, index: usize, mut block: Block, contract: Contract<'_>) -> Vec<Event> {
+        match self.fate(index, &mut block, contract) {
             Fate::Pass => vec![Event::Open { index: place(index), block }],
             Fate::Hold => {
                 self.hold(index, Event::Open { index, block });
@@ -83,8 +97,8 @@ impl RestoreEvents {
     }
 
     /// What becomes of a block that begins; a call gets the caller's name.
-    fn fate(&mut self, index: usize, block: &mut Block, plan: &Plan) -> Fate {
-        let (by_tool, by_lens) = (by_tool(plan), by_lens(plan));
+    fn fate(&mut self, index: usize, block: &mut Block, contract: Contract<'_>) -> Fate {
+        let (by_tool, by_lens) = (contract.answers_by_tool(), contract.output_lens().is_some());
         let Block::ToolCall(call) = block else {
             let held = matches!(block, Block::Text(_)) && (by_tool || by_lens);
             return if held { Fate::Hold } else { Fate::Pass };
@@ -99,11 +113,14 @@ impl RestoreEvents {
             return if by_lens { Fate::Hold } else { Fate::Answer };
         }
         self.calls = true;
-        if waits(&call.name, plan) {
+        if waits(&call.name, contract) {
             return Fate::Hold;
         }
-        if let Some(tool) = plan.tool(&call.name) {
+        if let Some(tool) = contract.plan.tool(&call.name) {
             tool.name.clone_into(&mut call.name);
+        }
+        if contract.parameters(&call.name).is_some() {
+            self.passed.insert(index, call.clone());
         }
         Fate::Pass
     }
@@ -112,12 +129,18 @@ impl RestoreEvents {
         self.held.entry(index).or_default().push(event);
     }
 
-    fn delta(&mut self, index: usize, delta: Delta, plan: &Plan) -> Vec<Event> {
+    fn delta(&mut self, index: usize, delta: Delta, contract: Contract<'_>) -> Vec<Event> {
         // Words beside the tool are the answer only if the tool is not called.
-        let words = matches!(delta, Delta::Text(_)) && (by_tool(plan) || by_lens(plan));
+        let words = matches!(delta, Delta::Text(_)) && (contract.answers_by_tool() || contract.output_lens().is_some());
         if words || self.held.contains_key(&index) {
             self.hold(index, Event::Delta { index, delta });
             return Vec::new();
+        }
+        if let (Delta::Arguments(more), Some(call)) = (&delta, self.passed.get_mut(&index)) {
+            call.arguments.push_str(more);
+            if call.arguments.len() > MAX_VALIDATED {
+                self.passed.remove(&index);
+            }
         }
         match (self.answer.filter(|answer| answer.index == index), delta) {
             (Some(answer), Delta::Arguments(more)) => {
@@ -139,29 +162,34 @@ impl RestoreEvents {
         if answer { Vec::new() } else { vec![Event::Fields { index: Some(place(index)), extra }] }
     }
 
-    fn close(&mut self, index: usize, plan: &Plan) -> Vec<Event> {
+    fn close(&mut self, index: usize, contract: Contract<'_>) -> Vec<Event> {
+        if let Some(call) = self.passed.remove(&index) {
+            check_passed(&call, contract, index, &mut self.changes);
+        }
         if !self.held.contains_key(&index) {
             let answer = self.answer.filter(|answer| answer.index == index);
             return vec![Event::Close { index: answer.map_or(place(index), |answer| answer.goes) }];
         }
         // What may be the answer is known at the end.
-        let call = self.held.get(&index).and_then(call_in).filter(|call| waits(&call.name, plan));
+        let call = self.held.get(&index).and_then(call_in).filter(|call| waits(&call.name, contract));
         let Some(call) = call.filter(|_| self.answer.is_none_or(|answer| answer.index != index)) else {
             return Vec::new();
         };
         self.held.remove(&index);
-        told(index, call, plan).into()
+        self.whole_call(index, call, contract).into()
     }
 
     /// Everything that is still held, at the end.
-    fn flush(&mut self, plan: &Plan) -> Vec<Event> {
+    fn flush(&mut self, reason: &StopReason, contract: Contract<'_>) -> Vec<Event> {
         let mut events = Vec::new();
         let mut texts = Vec::new();
         for (index, held) in std::mem::take(&mut self.held) {
             let answer = self.answer.filter(|answer| answer.index == index);
             match (call_in(&held), answer) {
                 (Some(call), Some(answer)) => texts.push((answer.goes, Block::text(call.arguments))),
-                (Some(call), None) if !self.again.contains(&index) => events.extend(told(index, call, plan)),
+                (Some(call), None) if !self.again.contains(&index) => {
+                    events.extend(self.whole_call(index, call, contract));
+                }
                 (None, None) if self.answer.is_none() => {
                     texts.extend(held.partial().content.into_iter().map(|block| (place(index), block)));
                 }
@@ -169,13 +197,27 @@ impl RestoreEvents {
             }
         }
         let (places, content): (Vec<usize>, Vec<Block>) = texts.into_iter().unzip();
-        let response = Response { content, ..Response::default() };
+        let stop = if *reason == StopReason::ToolUse { StopReason::EndTurn } else { reason.clone() };
+        let response = Response { content, stop, ..Response::default() };
         let mut restored = Restored { response, output: None, changes: Vec::new() };
-        restored.take_output(plan.output.as_ref().and_then(|output| output.lens.as_ref()));
+        restored.take_output(contract);
+        self.changes.append(&mut restored.changes);
         for (index, block) in places.into_iter().zip(restored.response.content) {
             events.extend([Event::Open { index, block }, Event::Close { index }]);
         }
         events
+    }
+
+    /// A call of the caller's, whole, in the caller's names and shapes.
+    fn whole_call(&mut self, index: usize, mut call: ToolCall, contract: Contract<'_>) -> [Event; 3] {
+        restore_call(&mut call, contract, index, &mut self.changes);
+        let arguments = std::mem::take(&mut call.arguments);
+        let index = place(index);
+        [
+            Event::Open { index, block: Block::ToolCall(call) },
+            Event::Delta { index, delta: Delta::Arguments(arguments) },
+            Event::Close { index },
+        ]
     }
 }
 
@@ -189,23 +231,7 @@ fn call_in(held: &Assembler) -> Option<ToolCall> {
     held.partial().content.iter().find_map(Block::as_call).cloned()
 }
 
-fn by_tool(plan: &Plan) -> bool {
-    plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool)
-}
-
-fn by_lens(plan: &Plan) -> bool {
-    plan.output.as_ref().is_some_and(|output| output.lens.is_some())
-}
-
-/// A call of the caller's, whole, in the caller's names and shapes.
-fn told(index: usize, mut call: ToolCall, plan: &Plan) -> [Event; 3] {
-    // What could not be brought back is told of with the whole answer.
-    let _ = restore_call(&mut call, plan, index);
-    let arguments = std::mem::take(&mut call.arguments);
-    let index = place(index);
-    [
-        Event::Open { index, block: Block::ToolCall(call) },
-        Event::Delta { index, delta: Delta::Arguments(arguments) },
-        Event::Close { index },
-    ]
+/// Whether a call of this name on the wire is known only when it is whole.
+fn waits(name: &str, contract: Contract<'_>) -> bool {
+    contract.plan.tool(name).is_some_and(is_carried)
 }

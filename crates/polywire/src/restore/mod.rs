@@ -1,16 +1,23 @@
-//! The way back: an answer as the model gave it, in the caller's names and shapes. Text that is no JSON is left as it is, for the
-//! reader of answers to salvage.
+//! The way back: an answer as the model gave it, in the caller's names and shapes. Arguments and structured output are salvaged,
+//! decoded, coerced and validated by the caller's own schemas.
 
+mod call;
+mod contract;
 mod events;
+mod value;
 
-use polywire_schema::{Lens, SharedEntry};
-use polywire_wire::{Block, Response, Strategy, ToolCall};
+use polywire_answer::{Schema, Verdict};
+use polywire_wire::{Block, Response, StopReason};
 use serde_json::Value;
 
 use crate::change::{Change, Effect, Kind};
-use crate::plan::{Plan, PlannedTool};
 
+pub use contract::Contract;
 pub use events::RestoreEvents;
+
+use call::{record_faults, record_repairs, restore_call};
+#[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client reads values by itself"))]
+pub(crate) use value::{Recovered, Wanted, recover};
 
 /// An answer in the caller's names and shapes.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,112 +25,67 @@ pub use events::RestoreEvents;
 pub struct Restored {
     /// The answer.
     pub response: Response,
-    /// The value of the shape that was asked for, where the answer holds one that is JSON.
+    /// The value of the shape that was asked for, where the answer holds one.
     pub output: Option<Value>,
-    /// What could not be brought back.
+    /// What could not be brought back, and every repair.
     pub changes: Vec<Change>,
 }
 
-/// Brings an answer back: names of tools, arguments, and the value that was asked for, through the plan that it answers.
-pub fn restore(response: Response, plan: &Plan) -> Restored {
+/// Brings an answer back: names of tools, arguments, and the value that was asked for.
+pub fn restore<'a>(response: Response, contract: impl Into<Contract<'a>>) -> Restored {
+    let contract = contract.into();
     let mut restored = Restored { response, output: None, changes: Vec::new() };
-    if let Some(output) = &plan.output {
-        if output.strategy == Strategy::Tool {
+    if contract.plan.output.is_some() || contract.request.output.is_some() {
+        if contract.answers_by_tool() {
             restored.response.answer_from_tool();
         }
-        restored.take_output(output.lens.as_ref());
+        restored.take_output(contract);
     }
     for (index, block) in restored.response.content.iter_mut().enumerate() {
         if let Block::ToolCall(call) = block {
-            restored.changes.extend(restore_call(call, plan, index));
+            restore_call(call, contract, index, &mut restored.changes);
         }
     }
     restored
 }
 
-/// Brings a call back: its name, and its arguments where they travel in another shape.
-fn restore_call(call: &mut ToolCall, plan: &Plan, index: usize) -> Option<Change> {
-    let tool = plan.tool(&call.name)?;
-    tool.name.clone_into(&mut call.name);
-    if is_carried(tool) { decode_arguments(call, tool, index) } else { None }
-}
-
-/// Whether a call of this name on the wire is known only when it is whole.
-fn waits(name: &str, plan: &Plan) -> bool {
-    plan.tool(name).is_some_and(is_carried)
-}
-
-fn is_carried(tool: &PlannedTool) -> bool {
-    tool.lens.is_some() || !tool.shared_by.is_empty()
-}
-
-fn decode_arguments(call: &mut ToolCall, tool: &PlannedTool, index: usize) -> Option<Change> {
-    match meant(call, tool) {
-        Ok((name, value)) => {
-            call.name = name;
-            call.arguments = value.to_string();
-            None
-        }
-        Err(why) => {
-            let shared =
-                (!tool.shared_by.is_empty()).then(|| call.value().ok().and_then(SharedEntry::called)).flatten();
-            if let Some((name, value)) = shared.filter(|(name, _)| tool.stands_for(name)) {
-                call.name = name;
-                call.arguments = value.to_string();
-            }
-            let detail = format!("the arguments of `{}` stay as the model wrote them: {why}", call.name);
-            let at = format!("/content/{index}/arguments");
-            Some(Change::new(Kind::Tools, "not-restored", at, ("kept", Effect::Note), detail))
-        }
-    }
-}
-
-/// The caller's tool that is called, and its arguments.
-fn meant(call: &ToolCall, tool: &PlannedTool) -> Result<(String, Value), String> {
-    let value = call.value().map_err(|error| error.to_string())?;
-    let value = match &tool.lens {
-        Some(lens) => lens.decode(value).map_err(|error| error.to_string())?,
-        None => value,
-    };
-    if tool.shared_by.is_empty() {
-        return Ok((tool.name.clone(), value));
-    }
-    let known = SharedEntry::called(value).filter(|(name, _)| tool.stands_for(name));
-    known.ok_or_else(|| "no tool that shares this entry is called".to_owned())
-}
-
 impl Restored {
     /// The answer's text as the caller's value.
-    fn take_output(&mut self, lens: Option<&Lens>) {
+    fn take_output(&mut self, contract: Contract<'_>) {
         let text = self.response.text();
-        if text.trim().is_empty() {
+        // Words beside calls are no answer yet, and what a limit or a filter cut is none any more.
+        let is_answer = matches!(self.response.stop, StopReason::EndTurn | StopReason::StopSequence);
+        if text.trim().is_empty() || self.response.calls().next().is_some() || !is_answer {
             return;
         }
-        let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            // Words beside calls are no answer yet.
-            if self.response.calls().next().is_some() {
-                return;
-            }
-            let what = ("kept", Effect::Note);
-            let detail = "the text of the answer is not JSON";
-            self.changes.push(Change::new(Kind::Output, "not-json", "/content", what, detail));
+        let schema = contract.output_schema().and_then(|schema| Schema::cached(schema).ok());
+        let sent = || contract.plan.sent_output();
+        let wanted = Wanted { lens: contract.output_lens(), schema: schema.as_deref(), sent: &sent };
+        let Recovered { answer, not_decoded, .. } = recover(&text, &wanted);
+        // Without a schema any words would be a string.
+        let is_strict = || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        let is_json = |value: &Value| schema.is_some() || value.is_object() || value.is_array() || is_strict();
+        let value = answer.value.filter(|value| is_json(value));
+        let (Some(value), false) = (value, answer.verdict == Verdict::NoValue && not_decoded.is_none()) else {
+            self.record("not-json", "the text of the answer is not JSON");
             return;
         };
-        let Some(lens) = lens else {
-            self.output = Some(value);
+        if let Some(why) = not_decoded {
+            self.record("not-restored", &format!("the answer stays as the model wrote it: {why}"));
             return;
-        };
-        match lens.decode(value) {
-            Ok(value) => {
-                self.replace_text(&value.to_string());
-                self.output = Some(value);
-            }
-            Err(error) => {
-                let detail = format!("the answer stays as the model wrote it: {error}");
-                let what = ("kept", Effect::Note);
-                self.changes.push(Change::new(Kind::Output, "not-restored", "/content", what, detail));
-            }
         }
+        let is_repaired = !answer.repairs.is_empty();
+        let is_valid = answer.verdict == Verdict::Valid;
+        record_faults(Kind::Output, "invalid-output", "/content", answer.verdict, &mut self.changes);
+        if wanted.lens.is_some() || (is_repaired && is_valid) {
+            record_repairs(Kind::Output, "/content", &answer.repairs, &mut self.changes);
+            self.replace_text(&value.to_string());
+        }
+        self.output = Some(value);
+    }
+
+    fn record(&mut self, code: &str, detail: &str) {
+        self.changes.push(Change::new(Kind::Output, code, "/content", ("kept", Effect::Note), detail));
     }
 
     /// One text in place of all.

@@ -15,9 +15,11 @@ mod plan;
 mod replay;
 mod restore;
 mod rows;
+mod same_protocol;
 #[cfg(feature = "cache")]
 mod store;
 mod translate;
+mod translation;
 
 use polywire::wire::{Function, Message, Request, Tool};
 use polywire::{Catalog, Model};

@@ -93,6 +93,13 @@ impl Extra {
         self.0.remove(&protocol).unwrap_or_default()
     }
 
+    /// Removes one field of the protocol.
+    pub(crate) fn remove(&mut self, protocol: Protocol, name: &str) {
+        let mut fields = self.take(protocol);
+        fields.shift_remove(name);
+        self.set(protocol, fields);
+    }
+
     /// Adds one field for the protocol.
     pub fn insert(&mut self, protocol: Protocol, name: &str, value: Value) {
         self.0.entry(protocol).or_default().insert(name.to_owned(), value);

@@ -8,7 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::protocol::Protocol;
+
 use super::{Cache, Extra, Message, Other, Output, Text, is_default, open_words};
+
+/// The field of Chat requests that says whether a stream has its usage.
+const STREAM_OPTIONS: &str = "stream_options";
 
 /// One request, in no provider's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,6 +107,17 @@ impl Request {
             user: self.user.clone(),
             extra: self.extra.clone(),
         }
+    }
+
+    /// Whether the caller's protocol leaves the usage out of streams that do not ask for it, and this one does not.
+    pub fn hides_stream_usage(&self) -> bool {
+        let options = self.extra.field(Protocol::OpenAiChat, STREAM_OPTIONS);
+        options.is_some_and(|options| options.get("include_usage") != Some(&Value::Bool(true)))
+    }
+
+    /// Forgets how its own protocol streams, for a request that goes elsewhere.
+    pub fn forget_stream_options(&mut self) {
+        self.extra.remove(Protocol::OpenAiChat, STREAM_OPTIONS);
     }
 
     /// A request of some messages to a model.

@@ -1,0 +1,56 @@
+//! What a caller may choose about a translation.
+
+use polywire_wire::{Stamp, Surface};
+
+use crate::plan::{PlanOptions, Strict};
+
+/// What a caller may choose about a translation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TranslateOptions {
+    /// How the request is planned. By default a tool is strict only where the request says so.
+    pub plan: PlanOptions,
+    /// When answers are made, and what made-up ids are derived from.
+    pub stamp: Stamp,
+    /// How the caller departs from its protocol: the envelope of its answers.
+    pub surface: Surface,
+    /// Whether the answer is streamed, where the caller's protocol says so in the URL and not in the body.
+    pub stream: Option<bool>,
+}
+
+impl Default for TranslateOptions {
+    fn default() -> Self {
+        let plan = PlanOptions::default().with_strict(Strict::AsAsked);
+        Self { plan, stamp: Stamp::default(), surface: Surface::default(), stream: None }
+    }
+}
+
+impl TranslateOptions {
+    /// Sets how the request is planned.
+    #[must_use]
+    pub fn with_plan(mut self, plan: PlanOptions) -> Self {
+        self.plan = plan;
+        self
+    }
+
+    /// Sets the time of answers and the seed of made-up ids.
+    #[must_use]
+    pub fn with_stamp(mut self, stamp: Stamp) -> Self {
+        self.stamp = stamp;
+        self
+    }
+
+    /// Sets how the caller departs from its protocol.
+    #[must_use]
+    pub fn with_surface(mut self, surface: Surface) -> Self {
+        self.surface = surface;
+        self
+    }
+
+    /// Says whether the answer is streamed, where the URL says so.
+    #[must_use]
+    pub fn with_stream(mut self, stream: bool) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+}
