@@ -5,6 +5,7 @@ pub(crate) mod list;
 mod merge;
 mod stock;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -320,8 +321,11 @@ impl Catalog {
 
 fn unknown_model(provider: &Provider, id: &str, why: &str) -> Change {
     let detail = format!("`{id}`: {why}; it is taken for what every model of {} can do", provider.title);
-    Change::new(Kind::Model, "unknown-model", "/model", ("assumed", Effect::Note), detail)
+    Change::new(Kind::Model, UNKNOWN_MODEL, "/model", ("assumed", Effect::Note), detail)
 }
+
+/// The code of the change that says that a model is not in the catalog.
+const UNKNOWN_MODEL: &str = "unknown-model";
 
 /// A model of a provider on one of its surfaces: everything that is decided before a request is known.
 #[derive(Clone, Debug)]
@@ -359,6 +363,18 @@ impl Model {
     /// Its full name: `provider/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.host.row.id, self.id)
+    }
+
+    /// The model for a caller who speaks the provider's own protocol. Of a model that is not in the catalog, such a caller may know
+    /// more than we do: everything that the protocol has passes, and the provider judges it.
+    pub(crate) fn for_own_protocol(&self) -> Cow<'_, Self> {
+        if !self.changes.iter().any(|change| change.code == UNKNOWN_MODEL) {
+            return Cow::Borrowed(self);
+        }
+        let row = Arc::new(ModelRow::trusting(&self.host.row.id, &self.id));
+        let detail = format!("`{}`: it is not in the catalog; what it can do is left to the provider", self.id);
+        let change = Change::new(Kind::Model, UNKNOWN_MODEL, "/model", ("assumed", Effect::Note), detail);
+        Cow::Owned(Self { row, changes: vec![change], ..self.clone() })
     }
 
     /// The surface's row.

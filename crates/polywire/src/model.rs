@@ -103,6 +103,17 @@ pub enum Ability {
     ToolsWithOutput,
 }
 
+impl Ability {
+    const ALL: [Self; 6] = [
+        Self::Tools,
+        Self::Strict,
+        Self::NativeOutput,
+        Self::JsonMode,
+        Self::ParallelCalls,
+        Self::ToolsWithOutput,
+    ];
+}
+
 /// When something is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,6 +141,17 @@ pub enum Confidence {
 }
 
 impl ModelRow {
+    /// A row of which nothing is known and everything is believed: the provider judges what its own callers ask for.
+    pub(crate) fn trusting(provider: &str, id: &str) -> Self {
+        Self {
+            input: vec![Modality::Text, Modality::Image, Modality::Audio, Modality::Video, Modality::Pdf],
+            can: Ability::ALL.to_vec(),
+            forced: When::Always,
+            sampling: When::Always,
+            ..Self::careful(provider, id)
+        }
+    }
+
     /// A row of which nothing is known: it reads text and can do nothing else.
     pub(crate) fn careful(provider: &str, id: &str) -> Self {
         Self {

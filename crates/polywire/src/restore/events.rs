@@ -197,8 +197,7 @@ impl RestoreEvents {
             }
         }
         let (places, content): (Vec<usize>, Vec<Block>) = texts.into_iter().unzip();
-        let stop = if *reason == StopReason::ToolUse { StopReason::EndTurn } else { reason.clone() };
-        let response = Response { content, stop, ..Response::default() };
+        let response = Response { content, stop: reason.clone(), ..Response::default() };
         let mut restored = Restored { response, output: None, changes: Vec::new() };
         restored.take_output(contract);
         self.changes.append(&mut restored.changes);

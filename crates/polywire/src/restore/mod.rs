@@ -54,8 +54,11 @@ impl Restored {
     fn take_output(&mut self, contract: Contract<'_>) {
         let text = self.response.text();
         // Words beside calls are no answer yet, and what a limit or a filter cut is none any more.
-        let is_answer = matches!(self.response.stop, StopReason::EndTurn | StopReason::StopSequence);
-        if text.trim().is_empty() || self.response.calls().next().is_some() || !is_answer {
+        let is_cut = matches!(
+            self.response.stop,
+            StopReason::MaxTokens | StopReason::ContextLength | StopReason::Refusal | StopReason::ContentFilter
+        );
+        if text.trim().is_empty() || self.response.calls().next().is_some() || is_cut {
             return;
         }
         let schema = contract.output_schema().and_then(|schema| Schema::cached(schema).ok());

@@ -8,6 +8,7 @@ mod response;
 mod splice;
 mod stream;
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use polywire_schema::FitCache;
@@ -78,11 +79,12 @@ impl Translation {
         let mut request = decoded.value;
         request.stream = options.stream.unwrap_or(request.stream);
         let is_same = from == model.protocol();
+        let model = if is_same { model.for_own_protocol() } else { Cow::Borrowed(model) };
         let hides_usage = request.hides_stream_usage();
         if !is_same {
             request.forget_stream_options();
         }
-        let mut plan = plan_with(&CACHE, &request, model, &options.plan).map_err(TranslateError::Loss)?;
+        let mut plan = plan_with(&CACHE, &request, &model, &options.plan).map_err(TranslateError::Loss)?;
         let mut changes: Vec<Change> = decoded.changes.into_iter().map(Change::from).collect();
         let surface = if is_same {
             plan.body = edited(body, from, &request, options, &plan)?;
