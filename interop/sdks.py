@@ -49,7 +49,7 @@ EXCEPTIONS = [
     ("openai-chat/request-new-fields", "openai*chat*", ("request",), NEW_FIELD),
     ("anthropic-messages/request-features", "anthropic*", ("request",), NEW_FIELD),
     ("gemini/request-thinking", "g*", ("request",), NEW_FIELD),
-    ("anthropic-messages/request-sampling", "anthropic/*", ("request",), SAMPLING),
+    ("anthropic-messages/request-sampling", "anthropic*", ("request",), SAMPLING),
     ("gemini/request-snake-case", "anthropic/*", ("request",), SAMPLING),
     ("bedrock-converse/request-sampling", "anthropic/*", ("request",), SAMPLING),
     ("anthropic-messages/response-new-word", "openai-chat", ANSWER, NEW_WORD),

@@ -104,14 +104,8 @@ pub enum Ability {
 }
 
 impl Ability {
-    const ALL: [Self; 6] = [
-        Self::Tools,
-        Self::Strict,
-        Self::NativeOutput,
-        Self::JsonMode,
-        Self::ParallelCalls,
-        Self::ToolsWithOutput,
-    ];
+    const ALL: [Self; 6] =
+        [Self::Tools, Self::Strict, Self::NativeOutput, Self::JsonMode, Self::ParallelCalls, Self::ToolsWithOutput];
 }
 
 /// When something is taken.

@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use crate::history::made_up_call_id;
 use crate::neutral::{Block, Event, Extra, Response, ToolCall};
 use crate::protocol::Protocol;
 
@@ -104,7 +105,9 @@ impl Stamper {
         let Block::ToolCall(ToolCall { id, .. }) = block else { return };
         let number = self.calls;
         self.calls += 1;
-        if let Some(prefix) = self.demands().and_then(|demands| demands.call_id_prefix).filter(|_| id.is_empty()) {
+        // Ids that a decoder made up begin anew in every answer; a conversation needs ids that differ.
+        let is_missing = id.is_empty() || *id == made_up_call_id(0, number);
+        if let Some(prefix) = self.demands().and_then(|demands| demands.call_id_prefix).filter(|_| is_missing) {
             *id = format!("{prefix}{}_{number}", self.stamp.seed);
         }
     }
@@ -120,7 +123,7 @@ mod tests {
     use crate::{Block, Extra, Protocol, Response, ToolCall};
 
     fn answer() -> Response {
-        let calls = ["", "own"].map(|id| Block::ToolCall(ToolCall::new(id, "f", "{}")));
+        let calls = ["", "own", "call_0_2"].map(|id| Block::ToolCall(ToolCall::new(id, "f", "{}")));
         Response { content: calls.into(), ..Response::default() }
     }
 
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(response.id, "chatcmpl-s");
         assert_eq!(response.extra.field(Protocol::OpenAiChat, "created"), Some(&1_700_000_000.into()));
         let ids: Vec<&str> = response.calls().map(|call| call.id.as_str()).collect();
-        assert_eq!(ids, ["call_s_0", "own"]);
+        assert_eq!(ids, ["call_s_0", "own", "call_s_2"]);
         let stamped = response.clone();
         Stamper::new(Protocol::OpenAiChat, Stamp::new(1, "other")).response(&mut response);
         assert_eq!(response, stamped);

@@ -91,7 +91,7 @@ impl RestoreEvents {
             Fate::Answer => {
                 let said = block.as_call().map(|call| call.arguments.clone()).unwrap_or_default();
                 let goes = self.answer.map_or(place(index), |answer| answer.goes);
-                vec![Event::Open { index: goes, block: Block::text(said) }]
+                whole_text(goes, Block::text(said))
             }
         }
     }
@@ -202,7 +202,8 @@ impl RestoreEvents {
         restored.take_output(contract);
         self.changes.append(&mut restored.changes);
         for (index, block) in places.into_iter().zip(restored.response.content) {
-            events.extend([Event::Open { index, block }, Event::Close { index }]);
+            events.extend(whole_text(index, block));
+            events.push(Event::Close { index });
         }
         events
     }
@@ -218,6 +219,13 @@ impl RestoreEvents {
             Event::Close { index },
         ]
     }
+}
+
+/// A text that begins and is there at once. Clients read text from deltas, not from the beginning of a block.
+fn whole_text(index: usize, mut block: Block) -> Vec<Event> {
+    let text = if let Block::Text(text) = &mut block { std::mem::take(&mut text.text) } else { String::new() };
+    let delta = (!text.is_empty()).then_some(Event::Delta { index, delta: Delta::Text(text) });
+    [Event::Open { index, block }].into_iter().chain(delta).collect()
 }
 
 /// Where a block goes; between two there is room for the answer.

@@ -16,7 +16,6 @@ pub use contract::Contract;
 pub use events::RestoreEvents;
 
 use call::{record_faults, record_repairs, restore_call};
-#[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client reads values by itself"))]
 pub(crate) use value::{Recovered, Wanted, recover};
 
 /// An answer in the caller's names and shapes.

@@ -1,6 +1,8 @@
 //! Says our own corpus of bodies in every protocol, one JSON value a line, for the official SDKs to read. The scripts in `interop/`
 //! are its readers. Usage: `interop CORPUS`, where CORPUS is the folder with one folder a protocol.
 
+mod pairs;
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -44,6 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    for line in pairs::lines()? {
+        writeln!(out, "{line}")?;
+    }
     Ok(())
 }
 
@@ -52,9 +57,14 @@ fn say(case: &Value, from: Protocol, to: Protocol) -> Result<Vec<Value>, Box<dyn
     let body = case.get("body").unwrap_or(&Value::Null);
     match case.get("kind").and_then(Value::as_str) {
         Some("request") => {
-            let said = translate(body.to_string().as_bytes(), from, to, BodyKind::Request)?;
-            let mut lines = vec![json!({"kind": "request", "body": serde_json::from_slice::<Value>(&said.body)?})];
             let request = from.decode_request(body.clone())?.value;
+            // In its own protocol a request would leave as it came.
+            let said = if from == to {
+                to.encode_request(&request, &Surface::default()).body
+            } else {
+                translate(body.to_string().as_bytes(), from, to, BodyKind::Request)?.body
+            };
+            let mut lines = vec![json!({"kind": "request", "body": serde_json::from_slice::<Value>(&said)?})];
             for (_, name) in MODELS.iter().filter(|(protocol, _)| *protocol == to) {
                 let planned = plan(&request, &Catalog::built_in().resolve(name)?);
                 lines.push(json!({"kind": "request", "model": name, "body": planned.body}));
