@@ -13,7 +13,7 @@ use polywire::{ClientOptions, PlainHttp};
 
 use crate::input::{self, Failure};
 use crate::known::Known;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 
 /// The environment variable that turns strict off everywhere.
 const NO_STRICT: &str = "POLYWIRE_NO_STRICT";
@@ -40,18 +40,27 @@ impl PlainHttpArg {
     }
 }
 
-/// `--patience`.
+/// `--proof-timeout`.
 #[derive(Args)]
-pub(crate) struct Patience {
+pub(crate) struct ProofTimeout {
     /// How many seconds of processor time one proof may take (by the clock on the wall where the system does not tell)
-    #[cfg_attr(feature = "prove", arg(long, value_name = "SECONDS", default_value_t = 5.0, requires = "prove"))]
+    #[cfg_attr(
+        feature = "prove",
+        arg(
+            long = "proof-timeout",
+            alias = "patience",
+            value_name = "SECONDS",
+            default_value_t = 5.0,
+            requires = "prove"
+        )
+    )]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
-    patience: f64,
+    seconds: f64,
 }
 
-impl Patience {
+impl ProofTimeout {
     pub(crate) fn duration(&self) -> Duration {
-        Duration::try_from_secs_f64(self.patience).unwrap_or_default()
+        Duration::try_from_secs_f64(self.seconds).unwrap_or_default()
     }
 }
 
@@ -220,14 +229,14 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        how: FitArgs,
+        options: FitArgs,
     }
 
     /// R-A17: an environment switch turns strict off globally.
     #[test]
     fn r_a17_the_environment_turns_strict_off() {
         let line = Line::try_parse_from(["fit", "--strict", "require"]).expect("options");
-        let strict = |value: Option<&str>| line.how.options_under(value.map(OsStr::new)).strict;
+        let strict = |value: Option<&str>| line.options.options_under(value.map(OsStr::new)).strict;
         assert_eq!(strict(Some("1")), StrictMode::Off);
         assert_eq!([None, Some(""), Some("0")].map(strict), [StrictMode::Require; 3]);
     }

@@ -18,7 +18,7 @@ use polywire::schema::{Dialect, FitOptions, FittedText, check_text, dialects, fi
 use serde_json::json;
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, Patience, read_target};
+use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::{Failure, is_same_file, unreadable};
 use crate::prove::Prover;
@@ -70,9 +70,9 @@ pub(crate) struct Audit {
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
-    patience: Patience,
+    proof_timeout: ProofTimeout,
     #[command(flatten)]
-    how: FitArgs,
+    options: FitArgs,
     #[command(flatten)]
     json: Json,
 }
@@ -112,10 +112,10 @@ impl Audit {
         let work = Work {
             lines: &lines,
             targets: &targets,
-            options: self.how.options(),
+            options: self.options.options(),
             next: AtomicUsize::new(0),
             emits: emit.is_some(),
-            proves: self.prove.then(|| self.patience.duration()),
+            proves: self.prove.then(|| self.proof_timeout.duration()),
         };
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1);
         let hook = panic::take_hook();
@@ -263,10 +263,10 @@ fn audit(
         Ok(again) => (again.schema != fitted.schema).then(|| "fitting again changes it".to_owned()),
         Err(error) => Some(error),
     };
-    let fates =
+    let round_trips =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
     let proof = prover.map(|prover| prover.prove(&fitted, &sample.text, dialect.shape()));
-    (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
+    (Outcome::fitted(&fitted, time, objection, drift).with_round_trips(round_trips).with_proof(proof), Some(fitted))
 }
 
 fn fitted(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {
@@ -296,7 +296,7 @@ fn emitted(name: &str, target: Option<&str>, outcome: &Outcome, fitted: Option<&
         json!(name),
         outcome.error.is_none(),
         json!(outcome.error),
-        json!(outcome.fates.values),
+        json!(outcome.round_trips.values),
         outcome.microseconds(),
     )
 }

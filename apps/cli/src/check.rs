@@ -103,13 +103,13 @@ impl Check {
         let lines = Lines::find(text, violations.iter().map(|violation| violation.at.as_str()));
         let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();
         let places = tools.map(ToolList::by_place);
-        let told = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
+        let findings = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
             dialect: dialect.id().to_owned(),
             tool: places.as_ref().and_then(|places| places.at(&violation.at)).map(|entry| entry.name.clone()),
             line,
             violation,
         });
-        Ok(told.collect())
+        Ok(findings.collect())
     }
 
     fn fails(&self, severity: Severity) -> bool {

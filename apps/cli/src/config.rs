@@ -103,11 +103,11 @@ impl Check {
         let read = trusted.unwrap_or_else(|| opened.check_untrusted());
         if self.json.json {
             let mistakes = read.as_ref().err().map(Vec::as_slice).unwrap_or_default();
-            let told: Vec<_> = mistakes
+            let listed: Vec<_> = mistakes
                 .iter()
                 .map(|mistake| json!({"line": mistake.line, "column": mistake.column, "what": mistake.what}))
                 .collect();
-            writeln!(out, "{}", json!({"path": found.path, "trusted": is_trusted, "mistakes": told}))?;
+            writeln!(out, "{}", json!({"path": found.path, "trusted": is_trusted, "mistakes": listed}))?;
         } else {
             match &read {
                 Ok(config) => good(out, style, &found.path, config)?,
@@ -150,8 +150,8 @@ impl File {
         // A file that is gone was trusted by the path that it had.
         let path = path.canonicalize().or_else(|_| std::path::absolute(&path))?;
         let was = Trusted::remove(&path)?;
-        let told = if was { "is not trusted any more" } else { "was not trusted" };
-        writeln!(out, "{} {told}", tame(&path.display().to_string()))?;
+        let state = if was { "is not trusted any more" } else { "was not trusted" };
+        writeln!(out, "{} {state}", tame(&path.display().to_string()))?;
         Ok(Verdict::Fine)
     }
 }
@@ -216,11 +216,11 @@ impl Shown {
             let providers: Map<String, Value> =
                 self.providers.iter().map(|(id, address)| (id.clone(), address.as_str().into())).collect();
             let keys: Map<String, Value> = self.keys.iter().map(|(id, names)| (id.clone(), json!(names))).collect();
-            let told = json!({
+            let json = json!({
                 "config": self.config, "trusted": self.trust.is_trusted(), "ignored": self.ignored, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
                 "providers": providers, "models": self.models, "dialects": self.dialects, "keys": keys,
             });
-            writeln!(out, "{told}")?;
+            writeln!(out, "{json}")?;
             return Ok(Verdict::Fine);
         }
         let or_none = |words: Vec<String>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
@@ -251,8 +251,8 @@ fn paths(out: &mut dyn Write, json: &Json) -> Result<Verdict> {
     let trusted = counts.as_ref().map(|found| found.open().is_ok_and(|opened| opened.read_trusted().is_some()));
     let counts = counts.map(|found| found.path);
     if json.json {
-        let told = json!({"config": counts, "trusted": trusted, "user": users, "cache": cache, "trust-list": list});
-        writeln!(out, "{told}")?;
+        let json = json!({"config": counts, "trusted": trusted, "user": users, "cache": cache, "trust-list": list});
+        writeln!(out, "{json}")?;
         return Ok(Verdict::Fine);
     }
     let show = |path: Option<PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());

@@ -16,14 +16,14 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, Patience, read_target};
+use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::changes::write_changes;
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::known::note;
 use crate::prove::{Proof, Prover};
+use crate::round_trip::{RoundTrip, TripResult, read_values, send_calls, write_results};
 use crate::style::{Style, Tone, tame};
-use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -54,7 +54,7 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "ID[,ID…]")]
     to: String,
     #[command(flatten)]
-    how: FitArgs,
+    options: FitArgs,
     /// Write the fitted schema or list to a file, or with `-` write nothing else
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct Fit {
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
-    patience: Patience,
+    proof_timeout: ProofTimeout,
     #[command(flatten)]
     json: Json,
 }
@@ -85,7 +85,7 @@ type Pair<'f> = (&'f str, Cow<'f, Value>, Cow<'f, Value>);
 struct Outcome<'i> {
     fitted: Fitted<'i>,
     /// What became of the sample values, where there are any.
-    trips: Option<Vec<Trip>>,
+    results: Option<Vec<TripResult>>,
     /// How what each schema accepts compares, where that was asked for.
     proofs: Vec<(String, Proof)>,
 }
@@ -94,17 +94,17 @@ impl Fit {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let input = Input::read(&self.file)?;
         let target = read_target(&self.to)?;
-        let options = self.how.options_for(&input);
+        let options = self.options.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;
-        let fitted = Fitted::of(&input, &target, &options)?;
+        let fitted = Fitted::new(&input, &target, &options)?;
         if let (Fitted::Tools { .. }, Some(body)) = (&fitted, &input.body) {
             let at = &body.output.at;
             note(&format!("only the tools are fitted; give the output schema at `{at}` on its own"));
         }
-        let trips = values.map(|values| fitted.trips(values, target.shape())).transpose()?;
-        let mut outcome = Outcome { fitted, trips, proofs: Vec::new() };
+        let results = values.map(|values| fitted.results(values, target.shape())).transpose()?;
+        let mut outcome = Outcome { fitted, results, proofs: Vec::new() };
         if self.prove {
-            outcome.prove(&target, &options, self.patience.duration())?;
+            outcome.prove(&target, &options, self.proof_timeout.duration())?;
         }
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{}", outcome.fitted.pretty()?)?,
@@ -124,14 +124,14 @@ impl Fit {
         if unmet {
             note(&format!("strict is required, and `{}` cannot be it here", target.id()));
         }
-        let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
+        let lost = outcome.results.iter().flatten().any(|trip| !trip.arrived());
         let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
         Ok(if unmet || lost || unsaid { Verdict::Findings } else { Verdict::Fine })
     }
 }
 
 impl<'i> Fitted<'i> {
-    fn of(input: &'i Input, target: &Dialect, options: &FitOptions) -> Result<Self> {
+    fn new(input: &'i Input, target: &Dialect, options: &FitOptions) -> Result<Self> {
         if let Some(list) = &input.tools {
             return Ok(Self::Tools { list, fitted: fit_tools(list, target, options) });
         }
@@ -179,21 +179,21 @@ impl<'i> Fitted<'i> {
         Ok(format!("{document:#}"))
     }
 
-    fn trips(&self, values: Vec<Value>, shape: ToolShape) -> Result<Vec<Trip>> {
+    fn results(&self, values: Vec<Value>, shape: ToolShape) -> Result<Vec<TripResult>> {
         match self {
             Self::Schema { fitted, .. } => {
-                let road = Road::of(fitted.lens(), &parse(&fitted.schema)?, shape);
-                Ok(values.into_iter().map(|value| road.trip(value)).collect())
+                let round_trip = RoundTrip::new(fitted.lens(), &parse(&fitted.schema)?, shape);
+                Ok(values.into_iter().map(|value| round_trip.send(value)).collect())
             }
-            Self::Tools { fitted, .. } => Ok(call_trips(fitted, shape, values)),
+            Self::Tools { fitted, .. } => Ok(send_calls(fitted, shape, values)),
         }
     }
 }
 
 impl Outcome<'_> {
     /// Compares what each schema accepts with what was asked for.
-    fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) -> Result<()> {
-        let mut prover = Prover::new(patience);
+    fn prove(&mut self, target: &Dialect, options: &FitOptions, timeout: Duration) -> Result<()> {
+        let mut prover = Prover::new(timeout);
         let compare = |(name, before, _): Pair<'_>| {
             let asked = before.to_string();
             let fitted = fit_text(&asked, target, options).ok()?;
@@ -205,25 +205,25 @@ impl Outcome<'_> {
 
     fn write_json(&self, out: &mut dyn Write, target: &str) -> Result<()> {
         let mut writer = serde_json::Serializer::new(&mut *out);
-        let mut told = writer.serialize_map(None)?;
-        told.serialize_entry("target", target)?;
+        let mut result = writer.serialize_map(None)?;
+        result.serialize_entry("target", target)?;
         match &self.fitted {
             Fitted::Schema { fitted, .. } => {
-                told.serialize_entry("schema", serde_json::from_str::<&RawValue>(&fitted.schema)?)?;
+                result.serialize_entry("schema", serde_json::from_str::<&RawValue>(&fitted.schema)?)?;
             }
-            Fitted::Tools { fitted, .. } => told.serialize_entry("tools", &fitted.to_json())?,
+            Fitted::Tools { fitted, .. } => result.serialize_entry("tools", &fitted.to_json())?,
         }
-        told.serialize_entry("strict", &self.fitted.strict())?;
-        told.serialize_entry("changes", &self.fitted.changes())?;
-        if let Some(trips) = &self.trips {
-            let values: Vec<&Value> = trips.iter().map(|trip| &trip.told).collect();
-            told.serialize_entry("values", &values)?;
+        result.serialize_entry("strict", &self.fitted.strict())?;
+        result.serialize_entry("changes", &self.fitted.changes())?;
+        if let Some(results) = &self.results {
+            let values: Vec<&Value> = results.iter().map(|trip| &trip.result).collect();
+            result.serialize_entry("values", &values)?;
         }
         if !self.proofs.is_empty() {
             let proofs = self.proofs.iter().map(|(name, proof)| json!({ "name": name, "proof": proof }));
-            told.serialize_entry("proofs", &proofs.collect::<Vec<_>>())?;
+            result.serialize_entry("proofs", &proofs.collect::<Vec<_>>())?;
         }
-        told.end()?;
+        result.end()?;
         writeln!(out)?;
         Ok(())
     }
@@ -237,8 +237,8 @@ impl Outcome<'_> {
         }
         let changes = self.fitted.changes();
         write_changes(out, style, changes.iter().copied())?;
-        if let Some(trips) = &self.trips {
-            write_trips(out, style, trips)?;
+        if let Some(results) = &self.results {
+            write_results(out, style, results)?;
         }
         for (name, proof) in &self.proofs {
             writeln!(out, "{}: {proof}", style.paint(Tone::Strong, name))?;

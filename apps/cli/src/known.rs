@@ -13,7 +13,7 @@ use etcetera::BaseStrategy as _;
 use polywire::{Catalog, Config, Ignored, LookOptions, Mistake, Network, Provider, Store, Untrusted, Warning};
 
 use crate::input::Failure;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 use crate::style::{Screen, tame};
 use crate::trust::{Hashes, Trust, Trusted, sha256};
 

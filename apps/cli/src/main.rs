@@ -4,10 +4,10 @@ mod args;
 mod ask;
 mod audit;
 mod batch;
-mod carry;
 mod changes;
 mod check;
 mod config;
+mod convert_value;
 mod corpus;
 mod dialects;
 mod diff;
@@ -24,12 +24,12 @@ mod neutral;
 mod parse;
 #[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
 mod prove;
-mod regular;
+mod regular_file;
 mod request;
+mod round_trip;
 mod sarif;
 mod style;
 mod tally;
-mod through;
 mod translate;
 mod trust;
 mod values;
@@ -90,9 +90,9 @@ enum Command {
     Audit(audit::Audit),
     Parse(parse::Parse),
     /// Take a value of the caller's to the wire
-    EncodeValue(carry::Carry),
+    EncodeValue(convert_value::ConvertValue),
     /// Bring a value from the wire back to the caller
-    DecodeValue(carry::Carry),
+    DecodeValue(convert_value::ConvertValue),
     /// Answer the questions of `--prove`, one a line: the process that a proof can be ended with
     #[cfg(feature = "prove")]
     #[command(name = prove::COMMAND, hide = true)]
@@ -145,8 +145,8 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Config(config) => config.run(out, style),
         Command::Audit(audit) => audit.run(out, style),
         Command::Parse(parse) => parse.run(out),
-        Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),
-        Command::DecodeValue(carry) => carry.run(out, carry::Direction::Decode),
+        Command::EncodeValue(convert) => convert.run(out, convert_value::Direction::Encode),
+        Command::DecodeValue(convert) => convert.run(out, convert_value::Direction::Decode),
         #[cfg(feature = "prove")]
         Command::ProveQuestions => prove::answer(out),
     }

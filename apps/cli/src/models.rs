@@ -183,7 +183,7 @@ impl Models {
             None => known.base.providers().cloned().collect(),
             Some(name) => vec![provider(&known, name)?],
         };
-        let Asked { catalog, told, warnings } = self.asking.ask(&known, &providers, self.provider.is_some())?;
+        let Asked { catalog, discovered, warnings } = self.asking.ask(&known, &providers, self.provider.is_some())?;
         let chosen = |row: &&ModelRow| {
             self.can.iter().all(|can| can.of(row))
                 && self.least_context.is_none_or(|least| row.context.is_some_and(|context| context >= least))
@@ -192,7 +192,7 @@ impl Models {
         let rows: Vec<&ModelRow> =
             providers.iter().flat_map(|provider| catalog.models_of(&provider.id)).filter(chosen).collect();
         if self.json.json {
-            let sources: Vec<Value> = told.iter().map(|(id, found)| source(id, found)).collect();
+            let sources: Vec<Value> = discovered.iter().map(|(id, found)| source(id, found)).collect();
             writeln!(out, "{}", json!({"models": rows, "sources": sources, "warnings": warnings}))?;
         } else {
             write_table(out, style, &rows)?;
@@ -213,11 +213,11 @@ impl Show {
                 "give PROVIDER/MODEL, or list its models with --provider"
             ));
         }
-        let Asked { catalog, told, warnings } = self.asking.ask(known, std::slice::from_ref(&provider), true)?;
+        let Asked { catalog, discovered, warnings } = self.asking.ask(known, std::slice::from_ref(&provider), true)?;
         let model = resolve_in(&catalog, &self.id)?;
-        let found = told.first().map(|(id, found)| source(id, found));
+        let found = discovered.first().map(|(id, found)| source(id, found));
         if self.json.json {
-            let told = json!({
+            let json = json!({
                 "name": model.name(),
                 "surface": model.surface().id,
                 "strategy": model.strategy(),
@@ -226,7 +226,7 @@ impl Show {
                 "source": found,
                 "warnings": warnings,
             });
-            writeln!(out, "{told}")?;
+            writeln!(out, "{json}")?;
         } else {
             write_model(out, style, &model)?;
         }
@@ -254,7 +254,7 @@ fn provider(known: &Known, name: &str) -> Result<Provider> {
 struct Asked {
     catalog: Catalog,
     /// How the rows of every provider came.
-    told: Vec<(String, Discovered)>,
+    discovered: Vec<(String, Discovered)>,
     warnings: Vec<Warning>,
 }
 
@@ -272,7 +272,7 @@ impl Asking {
             options = options.with_ttl(Duration::from_secs(hours.saturating_mul(3600)));
         }
         let mut store = store();
-        let mut told: Vec<(String, Discovered)> = Vec::new();
+        let mut discovered: Vec<(String, Discovered)> = Vec::new();
         let mut open = Vec::new();
         for provider in providers {
             let place = address(provider).unwrap_or_default();
@@ -280,7 +280,7 @@ impl Asking {
             let silent = !(by_name || keyed) || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
             if let Some(found) = store.wants(&known.base, provider, &place, &options) {
-                told.push((provider.id.clone(), found));
+                discovered.push((provider.id.clone(), found));
             } else {
                 open.push((provider, place));
             }
@@ -302,10 +302,10 @@ impl Asking {
                     }
                     Err(error) => store.in_vain(&known.base, provider, place, &error, &options),
                 };
-                told.push((provider.id.clone(), found));
+                discovered.push((provider.id.clone(), found));
             }
         }
-        Ok(collect(known, &mut store, told))
+        Ok(collect(known, &mut store, discovered))
     }
 
     /// A client that is less patient than one for answers.
@@ -319,17 +319,17 @@ impl Asking {
     }
 }
 
-fn collect(known: &Known, store: &mut Store, mut told: Vec<(String, Discovered)>) -> Asked {
+fn collect(known: &Known, store: &mut Store, mut discovered: Vec<(String, Discovered)>) -> Asked {
     let mut catalog = known.base.clone();
     let mut warnings = store.take_warnings();
-    for (id, found) in &mut told {
+    for (id, found) in &mut discovered {
         warnings.append(&mut found.warnings);
         if found.how != How::Static {
             catalog.put(id, std::mem::take(&mut found.rows));
         }
     }
     known.config.over(&mut catalog);
-    Asked { catalog, told, warnings }
+    Asked { catalog, discovered, warnings }
 }
 
 /// Asks several providers at once; the answers are in the order of the providers.
@@ -396,9 +396,9 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     let named = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let told = serde_json::to_value(row)?;
-    let list = |field: &str| listed(&told.get(field).map(named).unwrap_or_default());
-    let word = |field: &str| told.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let fields = serde_json::to_value(row)?;
+    let list = |field: &str| listed(&fields.get(field).map(named).unwrap_or_default());
+    let word = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
     let count = |count: Option<u64>| count.map_or_else(|| "not known".to_owned(), |count| count.to_string());
     let lines = [
         ("context", count(row.context)),

@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use crate::input::Failure;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 
 /// The variable that names another folder for the list.
 const FOLDER: &str = "POLYWIRE_DATA_DIR";

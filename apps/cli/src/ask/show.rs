@@ -46,7 +46,7 @@ fn model(plan: Option<&Plan>) -> Option<String> {
 }
 
 fn attempts_json(attempts: &[Attempt]) -> Vec<Value> {
-    let told = |attempt: &Attempt| {
+    let attempt_json = |attempt: &Attempt| {
         let faults: Vec<String> =
             attempt.faults.iter().map(|fault| format!("{}: {}", fault.at, fault.detail)).collect();
         json!({
@@ -57,7 +57,7 @@ fn attempts_json(attempts: &[Attempt]) -> Vec<Value> {
             "retries": attempt.retries,
         })
     };
-    attempts.iter().map(told).collect()
+    attempts.iter().map(attempt_json).collect()
 }
 
 fn call_json(call: &ToolCall) -> Value {

@@ -97,9 +97,9 @@ impl Writer {
                 // It was being written when the end came.
                 break;
             }
-            let known: Known = serde_json::from_slice(&bytes).map_err(|error| self.strange(number, &error))?;
+            let known: Known = serde_json::from_slice(&bytes).map_err(|error| self.not_a_record(number, &error))?;
             if done.insert(known.line, known.input).is_some() {
-                return Err(self.strange(number, &"the same line of the input was answered before"));
+                return Err(self.not_a_record(number, &"the same line of the input was answered before"));
             }
             whole += count as u64;
         }
@@ -108,7 +108,7 @@ impl Writer {
         Ok(done)
     }
 
-    fn strange(&self, number: usize, why: &dyn std::fmt::Display) -> anyhow::Error {
+    fn not_a_record(&self, number: usize, why: &dyn std::fmt::Display) -> anyhow::Error {
         let what = format!("line {number} is not of a batch: {why}");
         Failure::new(what, &self.name, "give an output that is not there yet, or one of `polywire batch`").into()
     }
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     /// What was written is on the disk.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(|error| refused(&error, &self.name))
     }
 }

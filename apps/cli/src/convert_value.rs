@@ -27,7 +27,7 @@ pub(crate) enum Direction {
 /// Take one value through the lens of a fitted schema
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Carry {
+pub(crate) struct ConvertValue {
     /// The caller's schema: a JSON file
     schema: String,
     /// The value: a JSON file, or `-` for standard input
@@ -36,15 +36,15 @@ pub(crate) struct Carry {
     #[arg(long, value_name = "ID[,ID…]")]
     to: String,
     #[command(flatten)]
-    how: FitArgs,
+    options: FitArgs,
 }
 
-impl Carry {
+impl ConvertValue {
     pub(crate) fn run(&self, out: &mut dyn Write, direction: Direction) -> Result<Verdict> {
         let input = Input::read(&self.schema)?;
         let target = read_target(&self.to)?;
         let fitted =
-            fit_text(&input.text, &target, &self.how.options_for(&input)).map_err(|error| input.refused(error))?;
+            fit_text(&input.text, &target, &self.options.options_for(&input)).map_err(|error| input.refused(error))?;
         let bad = |error: &dyn std::fmt::Display| {
             Failure::new(error, &self.value, "expected: a value of the schema, or of its fitted form when decoding")
         };

@@ -14,7 +14,7 @@ use crate::request::{LossArgs, named};
 
 /// How to ask.
 #[derive(Args)]
-pub(crate) struct How {
+pub(crate) struct AskOptions {
     /// The model, such as `openai/gpt-5` or `emulator/openai`, by default that of the configuration; given several times, the first
     /// that answers is taken
     #[arg(long = "model", value_name = "PROVIDER/MODEL")]
@@ -59,7 +59,7 @@ impl StrategyArg {
     }
 }
 
-impl How {
+impl AskOptions {
     /// The models, or that of the configuration.
     pub(crate) fn models(&self) -> Result<Vec<String>> {
         if self.models.is_empty() { Ok(vec![named(None, "--model")?]) } else { Ok(self.models.clone()) }
@@ -79,7 +79,7 @@ impl How {
         Failure::new(why, path, "expected: one JSON Schema that is an object").into()
     }
 
-    pub(crate) fn options(&self) -> ClientOptions {
+    pub(crate) fn client_options(&self) -> ClientOptions {
         let strict = if no_strict() { Strict::Off } else { Strict::Auto };
         let plan = self.loss.apply(PlanOptions::default().with_strict(strict));
         let options = ClientOptions::default()

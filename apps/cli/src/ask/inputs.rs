@@ -9,10 +9,10 @@ use polywire::wire::{Block, Document, Function, Image, Source, Tool};
 use crate::input::{Failure, Input};
 
 /// Bytes, each at a place.
-type Signs = &'static [(usize, &'static [u8])];
+type MagicBytes = &'static [(usize, &'static [u8])];
 
 /// The kinds of files that models look at, by the bytes that stand at certain places of them.
-const KINDS: &[(Signs, &str)] = &[
+const MEDIA_TYPES: &[(MagicBytes, &str)] = &[
     (&[(0, b"\x89PNG\r\n\x1a\n")], "image/png"),
     (&[(0, b"\xff\xd8\xff")], "image/jpeg"),
     (&[(0, b"GIF8")], "image/gif"),
@@ -24,8 +24,9 @@ const KINDS: &[(Signs, &str)] = &[
 pub(super) fn image(path: &str) -> Result<Block> {
     let next = "give a PNG, JPEG, GIF or WebP image, or a PDF";
     let bytes = fs::read(path).map_err(|error| Failure::new(error, path, next))?;
-    let is = |signs: Signs| signs.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
-    let Some((_, kind)) = KINDS.iter().find(|(signs, _)| is(signs)) else {
+    let is =
+        |magic: MagicBytes| magic.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
+    let Some((_, kind)) = MEDIA_TYPES.iter().find(|(magic, _)| is(magic)) else {
         return Err(Failure::new("this is no image that models look at", path, next).into());
     };
     let source = Source::bytes(*kind, &bytes);
