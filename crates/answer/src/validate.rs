@@ -1,4 +1,4 @@
-//! Whether a value is what the schema wants, and if not, what to tell the model.
+//! Validation of a value by a schema, and the feedback by which a model corrects itself.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::keyword::{ANY_OF, CONTAINS, ONE_OF};
 use crate::read::Verdict;
 use crate::schema::{Schema, SchemaError};
 
@@ -44,7 +45,7 @@ impl Fault {
     }
 
     pub(crate) fn without_place(value: &Value) -> Self {
-        let detail = "the value is refused, at a place that took too long to find";
+        let detail = "the schema refuses the value, at a place that took too long to find";
         Self::without_keyword(quoted(value), detail.to_owned())
     }
 
@@ -78,7 +79,7 @@ impl Fault {
             keyword: crate::keyword::ASSERT.to_owned(),
             expected: assertion.into(),
             got: quoted(value),
-            detail: format!("the value breaks the assertion `{assertion}`"),
+            detail: format!("does not satisfy the assertion `{assertion}`"),
         }
     }
 
@@ -88,7 +89,7 @@ impl Fault {
             keyword: crate::keyword::ALIAS.to_owned(),
             expected: Value::Null,
             got: String::new(),
-            detail: "a name is not one that was shown".to_owned(),
+            detail: "unknown name: it is not among the names that the schema shows".to_owned(),
         }
     }
 }
@@ -101,7 +102,7 @@ const MAX_QUOTED: usize = 200;
 const MAX_EXPECTED: usize = 64 << 10;
 
 /// The verdict on a value that could not be judged, in words.
-pub const TOO_COSTLY: &str = "too costly to judge: the step budget ran out before the schema was checked";
+pub const TOO_COSTLY: &str = "too costly to validate: the step budget ran out before the whole schema was checked";
 
 /// Judges a value by a schema, which is made ready once and remembered. No faults: it is valid. A value that is too costly to judge has
 /// one fault, without a place; [`crate::Judge::verdict`] tells the two apart.
@@ -157,7 +158,7 @@ fn quoted(value: &Value) -> String {
 /// The start of a value as JSON. No more of it is written than that.
 fn json_up_to(value: &Value, characters: usize) -> String {
     // Four bytes a character, and one character more, which is cut.
-    let mut written = RawSchema { bytes: Vec::new(), limit: (characters + 1) * 4 };
+    let mut written = LimitedWriter { bytes: Vec::new(), limit: (characters + 1) * 4 };
     // Writing ends with an error where enough is written.
     let _ = serde_json::to_writer(&mut written, value);
     cut(&String::from_utf8_lossy(&written.bytes), characters)
@@ -173,12 +174,12 @@ fn cut(text: &str, characters: usize) -> String {
 }
 
 /// Takes the first bytes and refuses the rest.
-struct RawSchema {
+struct LimitedWriter {
     bytes: Vec<u8>,
     limit: usize,
 }
 
-impl Write for RawSchema {
+impl Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.limit.saturating_sub(self.bytes.len());
         if room == 0 {
@@ -197,7 +198,7 @@ impl Write for RawSchema {
 /// The faults as a text that a model can correct itself by.
 pub fn feedback(faults: &[Fault]) -> String {
     let mut text =
-        String::from("The answer does not fit the schema. Correct these places and give the whole answer again:\n");
+        String::from("The answer does not match the schema. Fix these errors and return the whole answer again:\n");
     for fault in faults {
         if !fault.has_place() && fault.got.is_empty() {
             // Writing to a text cannot fail.
@@ -206,15 +207,12 @@ pub fn feedback(faults: &[Fault]) -> String {
         }
         let at = if fault.at.is_empty() { "the whole answer" } else { &fault.at };
         // Writing to a text cannot fail.
-        let _ = write!(text, "- {at}: {} (", fault.detail);
-        if fault.has_place() {
-            let _ = write!(text, "`{}`", fault.keyword);
-            if !fault.expected.is_null() {
-                let _ = write!(text, " must meet {}", quoted(&fault.expected));
-            }
-            text.push_str("; ");
+        let _ = write!(text, "- {at}: {}", fault.detail);
+        if [ANY_OF, ONE_OF, CONTAINS].contains(&fault.keyword.as_str()) && !fault.expected.is_null() {
+            // The sentence names the keyword, and not what it says.
+            let _ = write!(text, ": {}", quoted(&fault.expected));
         }
-        let _ = writeln!(text, "got {})", fault.got);
+        let _ = writeln!(text, "; got {}", fault.got);
     }
     text
 }

@@ -14,6 +14,7 @@ mod listing;
 mod marks;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 use serde_json::Value;
 
