@@ -1,4 +1,4 @@
-//! Where and why a schema refuses a value: a list of faults, bounded in number and in bytes.
+//! The list of faults of a rejected value, bounded in number and in bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,7 +55,7 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
         }
     }
 
-    /// Every fault of a value, the last one saying how many more there are; none where the schema accepts the value.
+    /// Every fault of a value, the last one counting those that are not listed; none if the schema accepts the value.
     pub(super) fn of_value(mut self, value: &'v Value) -> Result<Vec<Fault>, Exhausted> {
         self.list(ROOT, value)?;
         if self.more > 0 {
