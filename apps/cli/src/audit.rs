@@ -41,31 +41,31 @@ Examples:
 A line of the corpus is {\"name\",\"schema\"} or a tool. A line of --emit is
 {\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several, and with
 --prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}. Where the relation is \"undecided\", its
-\"undecided\": {\"reason\",\"detail\"} says why: size, draft (words that JSON Schema 2020-12 lacks), image (what comes
-back cannot be said as a schema), refused (by the judge), form (no canonical form), containment (the judge cannot
-tell), time, memory or fault.
+\"undecided\": {\"reason\",\"detail\"} says why: size, draft (keywords that JSON Schema 2020-12 lacks), image (the decoded
+values have no schema), refused (by the validator), form (no canonical form), containment (not decidable), time,
+memory or fault.
 
-Exit codes: 0 every schema fits, passes `check` and stays as it is when fitted again; 1 not so; 2 bad input.";
+Exit codes: 0 every schema fits, passes `check` and does not change when fitted again; 1 otherwise; 2 bad input.";
 
-/// Fit a whole corpus and report how it went
+/// Fit every schema of a corpus, and report acceptance, losses and timing
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Audit {
-    /// A file of JSON lines, also compressed as .gz, or `-` for standard input
+    /// A JSON lines file (may be .gz), or `-` for standard input
     corpus: String,
-    /// A dialect, a meet of several, or `all`; may be given more than once
+    /// A dialect, several joined by commas, or `all`; repeatable
     #[arg(long, value_name = "ID|all", required = true)]
     to: Vec<String>,
     /// Write one line for each fitted schema, in the order of the corpus
     #[arg(long, value_name = "OUT.jsonl")]
     emit: Option<String>,
-    /// How many threads work [default: one for each core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Read only so many schemas
+    /// Read at most this many schemas
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    /// Prove whether each fitted schema, after decoding, accepts the same values as the original: equal, wider, narrower or neither
     #[cfg_attr(feature = "prove", arg(long))]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
@@ -102,7 +102,7 @@ impl Audit {
         let lines = read_lines(&self.corpus, self.limit)?;
         if self.emit.as_deref().is_some_and(|path| is_same_file(path, &self.corpus)) {
             return Err(
-                Failure::new("the corpus would be written over", &self.corpus, "give --emit another path").into()
+                Failure::new("--emit would overwrite the corpus", &self.corpus, "give --emit another path").into()
             );
         }
         let emit: Option<Box<dyn Write>> = match self.emit.as_deref() {

@@ -24,17 +24,17 @@ Examples:
   polywire config trust
   polywire config untrust
 
-The configuration that counts is the one that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the one in the \
-platform's folder for configurations. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
+The configuration is the file that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the file in the platform's \
+configuration folder. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
 [[family]] and [[model]]; docs/models.md shows them.
 
-A ./polywire.toml may have come with somebody else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
-providers count; the rest is ignored with a note. `polywire config trust` trusts the file as it is now: once it changes, or a \
-dialect file that it reads, it is not trusted any more. A file that you name, or that lies in your configuration folder, is trusted.
+A ./polywire.toml may come with someone else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
+providers are used; the rest is ignored with a note. `polywire config trust` trusts the file in its current form: if it changes, or a \
+dialect file that it reads changes, it is no longer trusted. A file that you name, or that is in your configuration folder, is trusted.
 
-Exit codes: 0 fine, 1 mistakes, 2 bad input.";
+Exit codes: 0 success, 1 the configuration has errors, 2 bad input.";
 
-/// Check the configuration, show what it says and where it is, or trust it
+/// Check, show, locate or trust the configuration
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ConfigCommand {
@@ -44,27 +44,27 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Subcommand)]
 enum Act {
-    /// Tell every mistake in a configuration, with its line
+    /// Report every error in a configuration, with its line
     Check(Check),
-    /// Show what counts: defaults, own providers, models and dialects, and for which providers there is a key
+    /// Show the effective settings: defaults, own providers, models and dialects, and which providers have a key
     Show(Json),
     /// Show where the configuration and the cache are
     Path(Json),
-    /// Trust a configuration as it is now, with the providers, addresses, keys and files that it names
+    /// Trust a configuration in its current form, with the providers, URLs, keys and files that it names
     Trust(File),
-    /// Trust a configuration no more
+    /// Stop trusting a configuration
     Untrust(File),
 }
 
 #[derive(Args)]
 struct File {
-    /// The file; by default the configuration that counts
+    /// The file [default: the configuration in use]
     path: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct Check {
-    /// The file; by default the configuration that counts
+    /// The file [default: the configuration in use]
     path: Option<PathBuf>,
     #[command(flatten)]
     json: Json,
@@ -82,7 +82,7 @@ impl ConfigCommand {
     }
 }
 
-/// The file that was given, or the configuration that counts.
+/// The given file, or the configuration in use.
 fn given(path: Option<&PathBuf>) -> Result<Found> {
     if let Some(path) = path {
         return Ok(Found::unnamed(path.clone()));
@@ -90,7 +90,7 @@ fn given(path: Option<&PathBuf>) -> Result<Found> {
     find().ok_or_else(|| {
         let users = users().map(|path| path.display().to_string()).unwrap_or_default();
         let next = format!("looked for ./{FILE} and {users}");
-        Failure::new("there is no configuration", FILE, &next).into()
+        Failure::new("no configuration found", FILE, &next).into()
     })
 }
 
@@ -174,7 +174,7 @@ fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> 
         writeln!(out, "{}: {}", style.paint(Tone::Strong, tame(&place)), tame(&mistake.what))?;
     }
     let plural = if mistakes.len() == 1 { "" } else { "s" };
-    writeln!(out, "{} mistake{plural}", mistakes.len())?;
+    writeln!(out, "{} error{plural}", mistakes.len())?;
     Ok(())
 }
 

@@ -15,20 +15,20 @@ Examples:
   echo '{\"city\":\"Bern\"}' | polywire encode-value schema.json - --to openai-strict
   polywire decode-value schema.json answer.json --to openai-strict
 
-Exit codes: 0 fine, 2 when the value does not go through; the message names the place.";
+Exit codes: 0 success, 2 the value cannot be converted; the message names the place.";
 
-/// Which way the value goes.
+/// The direction of the conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encode,
     Decode,
 }
 
-/// Take one value through the lens of a fitted schema
+/// Convert one value between your schema and the fitted schema
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ConvertValue {
-    /// The caller's schema: a JSON file
+    /// Your schema: a JSON file
     schema: String,
     /// The value: a JSON file, or `-` for standard input
     value: String,

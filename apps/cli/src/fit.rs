@@ -1,4 +1,4 @@
-//! `polywire fit`: a schema or a tool list, made acceptable to a provider.
+//! `polywire fit`: rewrites a schema or a tool list so that a provider accepts it.
 
 use std::borrow::Cow;
 use std::fs;
@@ -31,12 +31,12 @@ Examples:
   polywire fit tools.json --to gemini --json
   polywire fit tools.json --to openai-strict,gemini-openapi   (what both accept)
   polywire fit tools.json --to ./acme.toml --output fitted.json
-  polywire fit schema.json --to openai-strict --values samples.jsonl   (there and back)
-  polywire fit schema.json --to openai-strict --prove   (does it accept the same?)
+  polywire fit schema.json --to openai-strict --values samples.jsonl   (round trip)
+  polywire fit schema.json --to openai-strict --prove   (does it accept the same values?)
   npx some-mcp-server list | polywire fit - --to anthropic --output -
 
-Exit codes: 0 fine, 1 a value of --values does not go through, strict was required in vain or a \
-proof contradicts the changes, 2 bad input.";
+Exit codes: 0 success, 1 a value of --values does not survive the round trip, `--strict require` cannot be met, or a \
+proof contradicts the listed changes, 2 bad input.";
 
 const ABOUT: &str = "\
 Fit a schema or a tool list to a provider.
@@ -55,14 +55,14 @@ pub(crate) struct Fit {
     to: String,
     #[command(flatten)]
     options: FitArgs,
-    /// Write the fitted schema or list to a file, or with `-` write nothing else
+    /// Write the fitted schema or list to a file; `-` writes it to standard output and nothing else
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
-    /// Sample values to send to the wire and back: one JSON value, JSON lines, or an array whose items are the values; for a
-    /// tool list each is a call, {"name","arguments"}
+    /// Sample values for a round trip: one JSON value, JSON lines, or an array of values; for a tool list each value is a call,
+    /// {"name","arguments"}
     #[arg(long, value_name = "VALUES")]
     values: Option<String>,
-    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    /// Prove whether the fitted schema, after decoding, accepts the same values as yours: equal, wider, narrower or neither
     #[cfg_attr(feature = "prove", arg(long))]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
@@ -81,12 +81,12 @@ enum Fitted<'i> {
 /// A name, and a schema before and after.
 type Pair<'f> = (&'f str, Cow<'f, Value>, Cow<'f, Value>);
 
-/// What there is to tell.
+/// The result of the command.
 struct Outcome<'i> {
     fitted: Fitted<'i>,
-    /// What became of the sample values, where there are any.
+    /// Round trips of the sample values, if any.
     results: Option<Vec<TripResult>>,
-    /// How what each schema accepts compares, where that was asked for.
+    /// Proofs by schema name, with `--prove`.
     proofs: Vec<(String, Proof)>,
 }
 
@@ -99,7 +99,7 @@ impl Fit {
         let fitted = Fitted::new(&input, &target, &options)?;
         if let (Fitted::Tools { .. }, Some(body)) = (&fitted, &input.body) {
             let at = &body.output.at;
-            note(&format!("only the tools are fitted; give the output schema at `{at}` on its own"));
+            note(&format!("only the tools are fitted; fit the output schema at `{at}` separately"));
         }
         let results = values.map(|values| fitted.results(values, target.shape())).transpose()?;
         let mut outcome = Outcome { fitted, results, proofs: Vec::new() };
@@ -122,7 +122,7 @@ impl Fit {
         }
         let unmet = options.strict == StrictMode::Require && !outcome.fitted.strict();
         if unmet {
-            note(&format!("strict is required, and `{}` cannot be it here", target.id()));
+            note(&format!("`--strict require` cannot be met for `{}`", target.id()));
         }
         let lost = outcome.results.iter().flatten().any(|trip| !trip.arrived());
         let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
@@ -191,7 +191,7 @@ impl<'i> Fitted<'i> {
 }
 
 impl Outcome<'_> {
-    /// Compares what each schema accepts with what was asked for.
+    /// Proves each fitted schema against the caller's.
     fn prove(&mut self, target: &Dialect, options: &FitOptions, timeout: Duration) -> Result<()> {
         let mut prover = Prover::new(timeout);
         let compare = |(name, before, _): Pair<'_>| {

@@ -29,11 +29,11 @@ Examples:
   polywire models --provider ollama --refresh
   polywire models show openai/gpt-5
 
-What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept \
-in the platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are \
-asked by name only.
+A provider's own list overrides the rows that come with polywire, and polywire.toml overrides both. Lists are cached in the \
+platform's cache folder, and fetched again after a day (`--ttl`) if there is a key; local servers are asked only if \
+`--provider` names them.
 
-Exit codes: 0 fine, 1 a provider could not be asked or a model is not known, 2 bad input.";
+Exit codes: 0 success, 1 a list could not be fetched or a model is unknown, 2 bad input.";
 
 /// List the models and what they can do, or show one
 #[derive(Args)]
@@ -47,10 +47,10 @@ pub(crate) struct Models {
     /// Only models that can do all of these
     #[arg(long, value_enum, value_delimiter = ',')]
     can: Vec<Can>,
-    /// Only models that take conversations of so many tokens
+    /// Only models with a context window of at least this many tokens
     #[arg(long, value_name = "TOKENS")]
     least_context: Option<u64>,
-    /// Only models that are not on their way out
+    /// Only models that are not deprecated
     #[arg(long)]
     current: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) struct Models {
 
 #[derive(Subcommand)]
 enum Act {
-    /// Show everything that is known of one model
+    /// Show everything known about one model
     Show(Show),
 }
 
@@ -75,14 +75,14 @@ struct Show {
     json: Json,
 }
 
-/// Whether providers are asked.
+/// Options for fetching the providers' lists.
 #[derive(Args)]
 struct Asking {
     #[command(flatten)]
     refresh: Refresh,
     #[command(flatten)]
     offline: Offline,
-    /// Hours for which a list is fresh
+    /// Hours after which a cached list is fetched again
     #[arg(long, value_name = "HOURS")]
     ttl: Option<u64>,
     #[command(flatten)]
@@ -91,14 +91,14 @@ struct Asking {
 
 #[derive(Args)]
 struct Refresh {
-    /// Ask providers now, however fresh their lists are
+    /// Fetch the providers' lists now, even if the cache is fresh
     #[arg(long, conflicts_with = "offline")]
     refresh: bool,
 }
 
 #[derive(Args)]
 struct Offline {
-    /// Ask nobody
+    /// Do not use the network
     #[arg(long)]
     offline: bool,
 }
@@ -106,31 +106,31 @@ struct Offline {
 /// What a model can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Can {
-    /// Call tools
+    /// Tool calls
     Tools,
-    /// Be held to schemas by the provider
+    /// Strict tool schemas, enforced by the provider
     Strict,
-    /// Take a schema of the answer
+    /// Native structured output by a schema
     Output,
-    /// Answer in free JSON
+    /// JSON mode without a schema
     Json,
-    /// Call several tools in one turn
+    /// Parallel tool calls
     Parallel,
-    /// Take tools and a schema of the answer in one request
+    /// Tools and an output schema in one request
     ToolsWithOutput,
-    /// Be forced to call a tool
+    /// Forced tool calls
     Forced,
-    /// Take temperature and its kin
+    /// Sampling parameters such as temperature
     Sampling,
-    /// Think on demand, or more or less hard
+    /// Configurable reasoning
     Thinking,
-    /// Read images
+    /// Image input
     Vision,
-    /// Read recordings
+    /// Audio input
     Audio,
-    /// Read films
+    /// Video input
     Video,
-    /// Read PDF documents
+    /// PDF input
     Pdf,
 }
 
@@ -286,9 +286,7 @@ impl Asking {
             }
         }
         if open.is_empty() && self.refresh.refresh && providers.iter().any(|provider| provider.list.is_some()) {
-            note(
-                "nobody was asked: there is no key in the environment; a server of this machine is asked by --provider",
-            );
+            note("no provider was asked: there is no key in the environment; use --provider to ask a local server");
         }
         if !open.is_empty() {
             let client = self.client()?;
@@ -308,7 +306,7 @@ impl Asking {
         Ok(collect(known, &mut store, discovered))
     }
 
-    /// A client that is less patient than one for answers.
+    /// A client with shorter timeouts than one for answers.
     fn client(&self) -> Result<Client> {
         let options = ClientOptions::default()
             .with_timeout(Duration::from_secs(15))
@@ -387,7 +385,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     let row = model.row();
     writeln!(
         out,
-        "{} on {}, spoken to in {}",
+        "{} on {}, protocol {}",
         style.paint(Tone::Strong, tame(&model.name())),
         model.surface().id,
         model.protocol()
@@ -411,8 +409,8 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
         ("efforts", list("efforts")),
         ("default effort", word("default-effort")),
         ("surfaces", if row.surfaces.is_empty() { "all".to_owned() } else { list("surfaces") }),
-        ("departs", list("quirks")),
-        ("also called", listed(&row.aliases.iter().chain(&row.dated).cloned().collect::<Vec<_>>())),
+        ("quirks", list("quirks")),
+        ("aliases", listed(&row.aliases.iter().chain(&row.dated).cloned().collect::<Vec<_>>())),
         ("strategy", serde_json::to_value(model.strategy())?.as_str().unwrap_or_default().to_owned()),
         ("family", row.family.clone()),
         ("known from", format!("{} ({})", list("known-from"), word("confidence"))),

@@ -1,4 +1,4 @@
-//! Sample values there and back: to the wire through the lens of a fitted schema, judged there, and home again.
+//! Round trips of sample values: encoded by the lens, validated by the fitted schema, and decoded.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
 use crate::values::{equal, judge_by};
 
-/// What is said of a file that holds no values.
+/// The hint for a file without values.
 const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";
 
-/// Reads values: an array that stands alone is a list of them, anything else is a value.
+/// Reads values: a single array is a list of values, anything else is one value.
 pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
     let text = read_text(path)?;
     let read: serde_json::Result<Vec<Value>> = serde_json::Deserializer::from_str(&text).into_iter().collect();
@@ -27,13 +27,13 @@ pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
     }
 }
 
-/// The way of one schema: its lens, and who judges on the wire.
+/// The lens of one schema and the validator of its fitted form.
 pub(crate) struct RoundTrip<'f> {
     lens: &'f Lens,
     judge: Option<Judge>,
 }
 
-/// What became of a value.
+/// The result for one value.
 pub(crate) struct TripResult {
     value: Value,
     /// `{"wire","back"}` or `{"error"}`.
@@ -57,10 +57,10 @@ impl<'f> RoundTrip<'f> {
     fn there_and_back(&self, value: &Value) -> Result<(Value, Value), String> {
         let wire = self.lens.encode(value.clone()).map_err(|error| error.to_string())?;
         if let Some(fault) = self.judge.as_ref().and_then(|judge| judge.faults(&wire).into_iter().next()) {
-            return Err(format!("the fitted schema refuses it: {} (on the wire, at `{}`)", fault.detail, fault.at));
+            return Err(format!("the fitted schema rejects it: {} (on the wire, at `{}`)", fault.detail, fault.at));
         }
-        let back = self.lens.decode(wire.clone()).map_err(|error| format!("{error} on the way back"))?;
-        if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it comes back as {back} (at ``)")) }
+        let back = self.lens.decode(wire.clone()).map_err(|error| format!("decoding failed: {error}"))?;
+        if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it is decoded to {back} (at ``)")) }
     }
 }
 
@@ -97,8 +97,8 @@ pub(crate) fn send_calls(fitted: &FittedTools, shape: ToolShape, calls: Vec<Valu
             (Some(round_trip), Some(arguments)) => {
                 TripResult { result: round_trip.send(arguments.clone()).result, value: call }
             }
-            (None, _) => refused(call, "no tool of the list has this name (at `/name`)"),
-            (Some(_), None) => refused(call, "a call holds the arguments of the tool (at `/arguments`)"),
+            (None, _) => refused(call, "unknown tool name (at `/name`)"),
+            (Some(_), None) => refused(call, "missing tool arguments (at `/arguments`)"),
         }
     };
     calls.into_iter().map(trip).collect()
@@ -108,10 +108,10 @@ fn refused(value: Value, error: &str) -> TripResult {
     TripResult { value, result: json!({ "error": error }) }
 }
 
-/// The values and what became of them, for the terminal.
+/// Prints the values and their results.
 pub(crate) fn write_results(out: &mut dyn Write, style: Style, results: &[TripResult]) -> Result<()> {
     let arrived = results.iter().filter(|trip| trip.arrived()).count();
-    writeln!(out, "{} ({arrived} of {} go through)", style.paint(Tone::Strong, "values"), results.len())?;
+    writeln!(out, "{} ({arrived} of {} survive the round trip)", style.paint(Tone::Strong, "values"), results.len())?;
     results.iter().try_for_each(|trip| trip.write(out, style))?;
     writeln!(out)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What an audit counts.
+//! Counts and statistics of an audit.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use crate::prove::{Proof, Proofs};
 use crate::style::{Style, Tone};
 use crate::values::{Counts, RoundTrips};
 
-/// Failures told by name; the rest are only counted.
+/// Failures that are listed by name; the rest are only counted.
 const TOLD: usize = 20;
 
-/// What became of one schema.
+/// The outcome for one schema.
 pub(crate) struct Outcome {
     /// Why it was not fitted.
     pub(crate) error: Option<String>,
     time: Duration,
-    /// The first thing that `check` has against the result.
+    /// The first violation that `check` finds in the result.
     objection: Option<String>,
-    /// What happens when the result is fitted again, if anything does.
+    /// The difference when the result is fitted again, if any.
     drift: Option<String>,
     strict: bool,
     changes: Changes,
-    /// What became of the instances.
+    /// The round trips of the instances.
     pub(crate) round_trips: RoundTrips,
-    /// What was proved of it, where that was asked for.
+    /// The proof, with `--prove`.
     pub(crate) proof: Option<Proof>,
 }
 

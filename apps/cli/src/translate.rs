@@ -21,7 +21,7 @@ Examples:
   curl -sN … | polywire decode - --from openai-chat --stream
 
 Prints the answer in the neutral form (see `polywire schema response`), changes on standard error.
-Exit codes: 0 fine, 1 the stream was cut (what arrived is printed), 2 bad input.";
+Exit codes: 0 success, 1 the stream is incomplete (what arrived is printed), 2 bad input.";
 
 /// Read an answer of a provider into the neutral form
 #[derive(Args)]
@@ -67,11 +67,11 @@ Examples:
   polywire translate - --from gemini --to openai-responses --kind response < answer.json
   polywire translate events.txt --from anthropic-messages --to openai-chat --kind stream
 
-The bare body goes to standard output, everything that had to give to standard error; `--json` prints {\"body\",\"changes\"}.
+The body goes to standard output, every change and loss to standard error; `--json` prints {\"body\",\"changes\"}.
 Tools, names and the history of a request are fitted to the target.
-Exit codes: 0 fine, 2 bad input.";
+Exit codes: 0 success, 2 bad input.";
 
-/// Say a body of one protocol in another
+/// Convert a request, response or stream between protocols
 #[derive(Args)]
 #[command(after_help = TRANSLATE_HELP)]
 pub(crate) struct Translate {
@@ -80,7 +80,7 @@ pub(crate) struct Translate {
     /// The protocol of the body
     #[arg(long, value_name = "PROTOCOL")]
     from: String,
-    /// The protocol to say it in
+    /// The protocol of the output
     #[arg(long, value_name = "PROTOCOL")]
     to: String,
     /// What the body is

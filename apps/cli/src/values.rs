@@ -1,5 +1,5 @@
-//! What becomes of the instances of a schema: sent through the lens, judged by the fitted schema, and brought back. The judge is
-//! the `jsonschema` crate, never our own code.
+//! Round trips of a corpus's instances: encoded by the lens, validated by the fitted schema, decoded. The validator is the
+//! `jsonschema` crate, never our own code.
 
 use std::borrow::Cow;
 
@@ -16,26 +16,26 @@ pub(crate) struct Instance {
     pub(crate) data: Value,
 }
 
-/// How instances fared.
+/// Counts of instances by result.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Counts {
     pub(crate) valid: usize,
-    /// Valid ones that were encoded and are accepted on the wire.
+    /// Valid instances that were encoded and that the fitted schema accepts.
     pub(crate) kept: usize,
-    /// Kept ones that came back as they were.
+    /// Kept instances that were decoded unchanged.
     pub(crate) returned: usize,
     pub(crate) invalid: usize,
-    /// Invalid ones that cannot be encoded or are refused on the wire.
+    /// Invalid instances that cannot be encoded or that the fitted schema rejects.
     pub(crate) caught: usize,
-    /// Values made up from the fitted schema, and accepted by it.
+    /// Generated values that the fitted schema accepts.
     pub(crate) made: usize,
-    /// Made-up ones that came back as something the caller's schema accepts.
+    /// Generated values that are decoded to something the original schema accepts.
     pub(crate) sound: usize,
-    /// Losses that no change at their place accounts for.
+    /// Losses without a change at their place.
     pub(crate) silent: usize,
 }
 
-/// How many values are made up for each schema.
+/// Generated values per schema.
 const MADE: u64 = 8;
 
 impl Counts {
@@ -57,7 +57,7 @@ pub(crate) struct RoundTrips {
     pub(crate) counts: Counts,
     /// One for every instance: `{"wire","back"}` or `{"error"}`.
     pub(crate) values: Vec<Value>,
-    /// The first loss that no change accounts for.
+    /// The first loss without a change.
     pub(crate) silent: Option<String>,
 }
 
@@ -152,7 +152,7 @@ impl RoundTrips {
     }
 }
 
-/// What became of an instance.
+/// The result of one round trip.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RoundTripResult {
     /// It cannot be encoded, or the fitted schema refuses it.
@@ -163,7 +163,7 @@ enum RoundTripResult {
     Returned,
 }
 
-/// Who judges, and what is on record.
+/// The validators of both sides, and the recorded changes.
 struct Validators<'f> {
     fitted: &'f FittedText,
     wire: Option<Judge>,

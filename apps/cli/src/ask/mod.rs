@@ -1,4 +1,4 @@
-//! `polywire ask`: a prompt to a model, and the value that was asked for, valid.
+//! `polywire ask`: sends a prompt to a model and prints a value that the schema accepts.
 
 mod inputs;
 mod live;
@@ -36,31 +36,31 @@ Examples:
   polywire ask \"What is in it?\" --image photo.png --model openai/gpt-5 --model anthropic/claude-sonnet-4-5
   git diff | polywire ask - --model openai/gpt-5 --schema review.json --on-loss output=error --json
 
-`emulator/PROVIDER[/MODEL][+TROUBLE]` speaks the provider's protocol on this machine, without a key \
-(`polywire emulate --list`).
+`emulator/PROVIDER[/MODEL][+MISBEHAVIOUR…]` emulates the provider in this process and needs no key \
+(`polywire emulate --list` lists the misbehaviours).
 
-Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid \
-value; not when it refuses, or when the request itself is at fault.
+With several `--model`, the next one is used if a model cannot be reached, has no key, is overloaded, or never returns a \
+valid value; not if it refuses, or if the request itself is invalid.
 
-`--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
+`--stream` shows the answer while it arrives; on a pipe it prints JSON lines, the last one with the whole answer.
 
-Exit codes: 0 fine, 1 no valid value, a refusal, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
+Exit codes: 0 success, 1 no valid value, a refusal, or a loss that `--on-loss` forbids, 2 bad input or no answer.";
 
-/// How long `--explain` plans again after a failure.
+/// Time limit for planning again, for `--explain` after a failure.
 const PLAN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ask a model, and get a value that the schema accepts
+/// Ask a model for text, or for a value that a schema accepts
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Ask {
-    /// What to ask; `-`, or nothing on a pipe, for standard input
+    /// The prompt; `-` reads standard input, as does a pipe without a prompt
     prompt: Option<String>,
     #[command(flatten)]
     options: AskOptions,
-    /// Tools that the model may call, in the shape of MCP or of any provider; calls are printed in the tools' own schemas
+    /// Tools that the model may call: a tool list of MCP or of any provider; calls are printed in the tools' own schemas
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// An image or a PDF to look at; can be given several times
+    /// An image or a PDF to send with the prompt; repeatable
     #[arg(long, value_name = "FILE")]
     image: Vec<String>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct Ask {
 /// `--explain`.
 #[derive(Args)]
 struct Show {
-    /// Show the plan, the body that was sent, the answer as it came, and every repair
+    /// Show the plan, the request body, the raw response, and every repair
     #[arg(long)]
     explain: bool,
 }
@@ -121,13 +121,13 @@ impl Ask {
         }
     }
 
-    /// What every model was sent, or would have been, where nobody answered and the plans do not take long.
+    /// Prints the request for every model after a failure, if planning again does not take long.
     async fn print_plans(&self, out: &mut dyn Write, style: Style, targets: &Targets, request: &Request) -> Result<()> {
         let planner = Planner::new(self.options.client_options().plan);
         let (models, request) = (targets.models.clone(), request.clone());
         let plan = move || models.iter().filter_map(|model| planner.plan(&request, model).ok()).collect::<Vec<_>>();
         let Ok(plans) = tokio::time::timeout(PLAN_TIMEOUT, tokio::task::spawn_blocking(plan)).await else {
-            writeln!(out, "the plan takes too long to be shown")?;
+            writeln!(out, "planning again took too long; the plan is not shown")?;
             return Ok(());
         };
         for plan in plans? {
@@ -141,9 +141,7 @@ impl Ask {
     fn request(&self) -> Result<Request> {
         let prompt = match self.prompt.as_deref() {
             None if io::stdin().is_terminal() => {
-                return Err(
-                    Failure::new("nothing is asked", "PROMPT", "give a prompt, or `-` for standard input").into()
-                );
+                return Err(Failure::new("no prompt", "PROMPT", "give a prompt, or `-` for standard input").into());
             }
             None | Some("-") => read_text("-")?,
             Some(prompt) => prompt.to_owned(),
@@ -156,7 +154,7 @@ impl Ask {
         Ok(request)
     }
 
-    /// Whether the answer is to be seen while it arrives, and by targets.
+    /// Where the answer is shown while it arrives, with `--stream`.
     fn live_view(&self) -> Option<Live> {
         self.live.stream.then(|| Live::new(self.json.json))
     }
@@ -236,7 +234,7 @@ impl Ask {
                 return Err(no_answer(error, before.chain([why]), &self.options.models()?));
             }
             AskErrorKind::Schema(_) => return Err(self.options.bad_schema(error)),
-            // What the model wants is an answer too.
+            // A tool call is a valid outcome.
             AskErrorKind::ToolCalls(response) => {
                 if self.prints_json() {
                     writeln!(out, "{}", show::calls_json(response))?;
@@ -292,7 +290,7 @@ impl Ask {
     }
 }
 
-/// A refusal is no answer to what was asked.
+/// A refusal makes the exit code 1.
 fn verdict(done: &Completion) -> Verdict {
     let refused = matches!(done.response.stop, StopReason::Refusal | StopReason::ContentFilter);
     if refused || done.response.refusal.is_some() { Verdict::Findings } else { Verdict::Fine }

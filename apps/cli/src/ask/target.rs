@@ -1,4 +1,4 @@
-//! Targets to ask: models by name, those of the emulator included, and the client that reaches them.
+//! The models to ask, emulated ones included, and the client that reaches them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -11,27 +11,27 @@ use crate::input::Failure;
 use crate::known::Known;
 use crate::request::{resolve_any, resolve_in};
 
-/// The provider that needs no key.
+/// The prefix of models that are emulated and need no key.
 pub(crate) const EMULATOR: &str = "emulator/";
 
-/// The key that the emulator is shown. It is no word that an answer would have.
+/// The key that is sent to the emulator. Keys are masked in answers, so this must be a text that no answer contains.
 const EMULATOR_KEY: &str = "key-of-the-emulator";
 
-/// Targets to ask, and how they are reached.
+/// The models to ask, and the client that reaches them.
 pub(crate) struct Targets {
-    /// The first that answers is taken.
+    /// In the order of preference.
     pub(crate) models: Vec<Model>,
     pub(crate) client: Client,
-    /// The providers that are emulated.
+    /// The ids of the emulated providers.
     pub(crate) emulated: BTreeSet<String>,
-    /// Ends with the rest.
+    /// Stops when dropped.
     _emulator: Option<Emulator>,
 }
 
-/// A name taken apart.
+/// A parsed model name.
 struct NamedModel {
     model: Model,
-    /// The misbehaviour that is asked for, where the provider is emulated.
+    /// The requested misbehaviours; `None` for a real provider.
     misbehaviour: Option<String>,
 }
 
@@ -70,21 +70,21 @@ fn read(catalog: &Catalog, name: &str) -> Result<NamedModel> {
     let (rest, misbehaviour) = rest.split_once('+').unwrap_or((rest, ""));
     for misbehaviour in misbehaviour.split('+').filter(|misbehaviour| !misbehaviour.is_empty()) {
         if Misbehaviour::named(misbehaviour).is_none() {
-            let what = format!("`{misbehaviour}` is no misbehaviour that can be asked for");
-            return Err(Failure::new(what, name, "`polywire emulate --list` lists what can go wrong").into());
+            let what = format!("unknown misbehaviour `{misbehaviour}`");
+            return Err(Failure::new(what, name, "`polywire emulate --list` lists the misbehaviours").into());
         }
     }
     let model = if rest.contains('/') { resolve_in(catalog, rest)? } else { first_model(catalog, rest)? };
     Ok(NamedModel { model, misbehaviour: Some(misbehaviour.to_owned()) })
 }
 
-/// The emulated providers and their misbehaviour. One provider is one address: it is emulated in one way, or not at all.
+/// The emulated providers and their misbehaviours. A provider has one address, so all its models must agree.
 fn emulated_providers(named: &[NamedModel]) -> Result<BTreeMap<String, String>> {
     let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
     for NamedModel { model, misbehaviour } in named {
         let known = found.entry(model.provider().id.clone()).or_insert_with(|| misbehaviour.clone());
         if known != misbehaviour {
-            let what = "one provider cannot be both emulated and real, or in two kinds of misbehaviour, in one list";
+            let what = "a provider cannot be both emulated and real, or have two misbehaviours, in one list of models";
             let next = "give models of different providers";
             return Err(Failure::new(what, &model.name(), next).into());
         }
@@ -92,8 +92,7 @@ fn emulated_providers(named: &[NamedModel]) -> Result<BTreeMap<String, String>> 
     Ok(found.into_iter().filter_map(|(provider, misbehaviour)| Some((provider, misbehaviour?))).collect())
 }
 
-/// A model of a provider, on the surface that its name may have: the first row that is not on its way out, of those on the
-/// provider's first surface where there are any.
+/// The first model of a provider that is not deprecated, on the surface that the name gives or on the provider's first one.
 fn first_model(catalog: &Catalog, name: &str) -> Result<Model> {
     let unnamed = resolve_any(catalog, name)?;
     let (provider, surface) = (unnamed.provider(), unnamed.surface());
@@ -106,20 +105,20 @@ fn first_model(catalog: &Catalog, name: &str) -> Result<Model> {
     resolve_in(catalog, &format!("{name}/{other}"))
 }
 
-/// Why nobody answered, and what to do next.
+/// The error for a request that no model answered.
 pub(crate) fn no_answer<'e>(
     what: &dyn Display,
     errors: impl IntoIterator<Item = &'e SendError>,
     models: &[String],
 ) -> anyhow::Error {
     let next = match errors.into_iter().find_map(missing_key) {
-        Some(provider) => format!("or try it without a key: --model {EMULATOR}{provider}"),
+        Some(provider) => format!("or try the emulator, without a key: --model {EMULATOR}{provider}"),
         None => "`--explain` shows what is sent".to_owned(),
     };
     Failure::new(what, &models.join(", "), &next).into()
 }
 
-/// The first provider that there is no key for.
+/// The first provider without a key.
 fn missing_key(error: &SendError) -> Option<&str> {
     if let SendError::MissingKey { provider, .. } = error {
         return Some(provider);

@@ -1,4 +1,4 @@
-//! `polywire batch`: one prompt a line in, one value a line out, each exactly once, whatever kills it on the way.
+//! `polywire batch`: one prompt per input line, one value per output line, exactly once, across crashes.
 
 mod input;
 mod output;
@@ -30,44 +30,43 @@ Examples:
 
 A line of IN is a prompt as a JSON string, {\"prompt\", \"system\"?, \"id\"?}, or a request in the neutral form with an optional \
 \"id\". A line of OUT is {\"line\", \"id\"?, \"input\", \"value\", \"model\", \"attempts\", \"usage\"}: `line` counts from 1, `input` is the \
-fingerprint of the line. Lines of OUT stand in the order in which they were done, not in that of IN; with `--jobs 1` the two are \
-the same.
+fingerprint of the line. Lines of OUT are in the order of completion; with `--jobs 1` that is the order of IN.
 
-The same command again goes on where it was killed: what OUT holds is not asked for again, a last line that was torn is cut \
-off, and lines that failed are tried once more. OUT of another IN is refused. A provider that asks to wait makes all jobs wait.
+Run the same command again to resume: lines in OUT are skipped, an incomplete last line is removed, and failed lines are \
+tried again. An OUT that belongs to another IN is refused. When a provider asks to wait, all jobs wait.
 
-Exit codes: 0 every line has its value, 1 some failed (see the side file), 2 bad input or nobody can answer.";
+Exit codes: 0 every line has a value, 1 some lines failed (see the `--failed` file), 2 bad input or no model can answer.";
 
-/// How often a line is sent again: many jobs may be told to wait at once.
+/// Retries per line: many jobs may have to wait at the same time.
 const RETRIES: usize = 20;
 
-/// Ask for one value a line; can be killed and started again at any time
+/// Ask for one value per line; can be interrupted and resumed at any time
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Batch {
-    /// What to ask, one JSON value a line
+    /// The prompts, one JSON value per line
     #[arg(value_name = "IN.jsonl")]
     input: PathBuf,
-    /// Where the values go, one JSON value a line
+    /// The values, one JSON value per line
     #[arg(value_name = "OUT.jsonl")]
     output: PathBuf,
     #[command(flatten)]
     options: AskOptions,
-    /// How many lines are asked at a time
+    /// Number of concurrent requests
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
-    /// Where failures go; `OUT.failed` by default
+    /// The file for failed lines [default: OUT.failed]
     #[arg(long, value_name = "FILE")]
     failed: Option<PathBuf>,
     #[command(flatten)]
     json: Json,
 }
 
-/// What became of a line.
+/// The outcome of one line.
 enum Outcome {
     Value(Record),
     Failed(Value),
-    /// Every other line would fail in the same way.
+    /// An error that every other line would have too.
     Fatal(anyhow::Error),
 }
 
@@ -78,7 +77,9 @@ impl Batch {
             && input == output
         {
             let place = self.output.display().to_string();
-            return Err(Failure::new("the output is the input", &place, "give a file of its own for the values").into());
+            return Err(
+                Failure::new("the output file is the input file", &place, "give another file for the values").into()
+            );
         }
         let mut writer = Writer::open(&self.output)?;
         let done = writer.resume()?;
@@ -142,7 +143,7 @@ impl Batch {
             let good = style.paint(Tone::Good, values);
             write!(out, "{good} values written")?;
             if before > 0 {
-                write!(out, ", {before} were there before")?;
+                write!(out, ", {before} already there")?;
             }
             writeln!(out, ", {failed} lines failed")?;
         }
@@ -224,11 +225,11 @@ async fn ask(targets: &Targets, line: Line, format: Option<OutputFormat>, system
     match targets.client.ask_format(request, format, &targets.models).await {
         Ok(asked) => {
             let (usage, attempts) = (asked.usage(), asked.attempts.len());
-            let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
+            let Some(last) = asked.attempts.last() else { return failed("no request was sent", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
         Err(error) if matches!(error.why, AskErrorKind::Schema(_)) => {
-            let next = "expected: one JSON Schema that is an object";
+            let next = "expected: a JSON Schema, written as a JSON object";
             Outcome::Fatal(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
@@ -249,7 +250,7 @@ fn fatal(what: &dyn std::fmt::Display, why: &SendError, targets: &Targets) -> Ou
     Outcome::Fatal(no_answer(what, [why], &models))
 }
 
-/// Whether every other line would fail in the same way.
+/// Whether every other line would have the same error.
 fn is_fatal(error: &SendError) -> bool {
     match error {
         SendError::MissingKey { .. } | SendError::Address(_) => true,

@@ -73,10 +73,12 @@ impl Writer {
         let file = opened.map_err(|error| refused(&error, &name))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { name, file }),
-            Err(TryLockError::WouldBlock) => {
-                Err(Failure::new("another batch writes to this output", &name, "wait for it, or give another output")
-                    .into())
-            }
+            Err(TryLockError::WouldBlock) => Err(Failure::new(
+                "another batch is writing to this output",
+                &name,
+                "wait for it to finish, or give another output",
+            )
+            .into()),
             Err(TryLockError::Error(error)) => Err(refused(&error, &name)),
         }
     }
@@ -99,7 +101,7 @@ impl Writer {
             }
             let known: Known = serde_json::from_slice(&bytes).map_err(|error| self.not_a_record(number, &error))?;
             if done.insert(known.line, known.input).is_some() {
-                return Err(self.not_a_record(number, &"the same line of the input was answered before"));
+                return Err(self.not_a_record(number, &"this input line already has a value"));
             }
             whole += count as u64;
         }
@@ -109,8 +111,8 @@ impl Writer {
     }
 
     fn not_a_record(&self, number: usize, why: &dyn std::fmt::Display) -> anyhow::Error {
-        let what = format!("line {number} is not of a batch: {why}");
-        Failure::new(what, &self.name, "give an output that is not there yet, or one of `polywire batch`").into()
+        let what = format!("line {number} is not a line of batch output: {why}");
+        Failure::new(what, &self.name, "give a new file, or the output of an earlier `polywire batch`").into()
     }
 
     /// Writes one line in one piece.
@@ -127,7 +129,7 @@ impl Writer {
 }
 
 fn refused(error: &std::io::Error, name: &str) -> anyhow::Error {
-    Failure::new(error, name, "give a file that can be written").into()
+    Failure::new(error, name, "give a writable file").into()
 }
 
 #[cfg(test)]
