@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
+use crate::public_api;
 use crate::steps::{cargo_command, root};
 
 /// A file and the arguments of `polywire` that print it.
@@ -18,7 +19,7 @@ pub(crate) fn write() -> Result<()> {
         }
         fs::write(&path, print(arguments)?).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(())
+    public_api::write()
 }
 
 pub(crate) fn check() -> Result<()> {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::steps::{cargo_command, root};
+use crate::metadata;
+use crate::steps::root;
 
 /// The crates of this workspace that each library may use. Libraries that are not named may use any library.
 const MAY_USE: &[(&str, &[&str])] =
@@ -35,12 +36,7 @@ const REFUSED: &[&str] = &[
 ];
 
 pub(crate) fn check() -> Result<()> {
-    let output = cargo_command().args(["metadata", "--format-version", "1", "--all-features"]).output()?;
-    if !output.status.success() {
-        bail!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    let graph =
-        Graph::read(&serde_json::from_slice(&output.stdout)?).context("`cargo metadata` has an unknown form")?;
+    let graph = Graph::read(&metadata::read()?).context("`cargo metadata` has an unknown form")?;
     let faults = graph.faults();
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
 }

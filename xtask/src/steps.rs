@@ -8,9 +8,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::cargo_tool;
-use crate::{generated, interop, layering, say, tidy};
+use crate::{generated, interop, layering, packages, public_api, say, tidy};
 
-/// One thing that must hold.
+/// One check.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     run: fn() -> Result<()>,
@@ -28,11 +28,24 @@ pub(crate) const STEPS: &[Step] = &[
         },
     },
     Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "features", run: packages::features },
+    Step { name: "msrv", run: packages::msrv },
+    Step { name: "examples", run: packages::examples },
     Step { name: "interop", run: interop::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
+    Step { name: "public-api", run: public_api::check },
     Step { name: "generated", run: generated::check },
     Step { name: "deny", run: deny },
+];
+
+/// What `cargo xtask ci fast` runs before every push: no integration tests, no second build of the dependencies.
+const FAST: &[Step] = &[
+    Step { name: "fmt", run: || cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "tidy", run: tidy::check },
+    Step { name: "layering", run: layering::check },
+    Step { name: "clippy", run: || cargo(&["clippy", "--workspace", "--all-features", "--", "-D", "warnings"]) },
+    Step { name: "unit tests", run: || cargo(&["test", "--workspace", "--all-features", "--lib", "--bins"]) },
 ];
 
 /// How long the fuzz targets run on their seeds and mutations of them.
@@ -46,16 +59,23 @@ fn fuzz() -> Result<()> {
     )
 }
 
-/// Runs all steps, or those that are named, and stops at the first that fails.
+/// Runs all steps, or those that are named, or the fast ones, and stops at the first that fails.
 pub(crate) fn run(only: &[&str]) -> Result<()> {
+    if only == ["fast"] {
+        return run_steps(FAST.iter());
+    }
     if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
         bail!("there is no step `{unknown}`");
     }
+    run_steps(STEPS.iter().filter(|step| only.is_empty() || only.contains(&step.name)))
+}
+
+fn run_steps<'a>(steps: impl Iterator<Item = &'a Step>) -> Result<()> {
     let start = Instant::now();
-    for step in STEPS.iter().filter(|step| only.is_empty() || only.contains(&step.name)) {
+    for step in steps {
         say(&format!("==> {}", step.name));
         let start = Instant::now();
-        (step.run)().with_context(|| format!("step `{}` failed; `cargo xtask ci {0}` repeats it", step.name))?;
+        (step.run)().with_context(|| format!("step `{}` failed", step.name))?;
         say(&format!("    {} done in {:.1} s", step.name, start.elapsed().as_secs_f64()));
     }
     say(&format!("all fine, {:.1} s", start.elapsed().as_secs_f64()));
@@ -79,7 +99,7 @@ pub(crate) fn cargo_command() -> Command {
     command
 }
 
-fn cargo(arguments: &[&str]) -> Result<()> {
+pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     succeed(cargo_command().args(arguments))
 }
 

@@ -1,4 +1,4 @@
-//! Options that several commands share, and what they mean to the library.
+//! Options that several commands share, converted to options of the library.
 
 use crate::input::Input;
 use std::borrow::Cow;
@@ -13,9 +13,9 @@ use polywire::{ClientOptions, PlainHttp};
 
 use crate::input::{self, Failure};
 use crate::known::Known;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 
-/// The environment variable that turns strict off everywhere.
+/// The environment variable that disables the strict flag everywhere.
 const NO_STRICT: &str = "POLYWIRE_NO_STRICT";
 
 /// `--json`.
@@ -29,7 +29,7 @@ pub(crate) struct Json {
 /// `--plain-http`.
 #[derive(Args)]
 pub(crate) struct PlainHttpArg {
-    /// Send without encryption to other machines too, such as a server of models in your own network
+    /// Allow unencrypted HTTP to other machines, such as a model server in your own network
     #[arg(long)]
     plain_http: bool,
 }
@@ -40,37 +40,46 @@ impl PlainHttpArg {
     }
 }
 
-/// `--patience`.
+/// `--proof-timeout`.
 #[derive(Args)]
-pub(crate) struct Patience {
-    /// How many seconds of processor time one proof may take (by the clock on the wall where the system does not tell)
-    #[cfg_attr(feature = "prove", arg(long, value_name = "SECONDS", default_value_t = 5.0, requires = "prove"))]
+pub(crate) struct ProofTimeout {
+    /// Maximum CPU seconds for one proof (wall-clock seconds where the system does not report CPU time)
+    #[cfg_attr(
+        feature = "prove",
+        arg(
+            long = "proof-timeout",
+            alias = "patience",
+            value_name = "SECONDS",
+            default_value_t = 5.0,
+            requires = "prove"
+        )
+    )]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
-    patience: f64,
+    seconds: f64,
 }
 
-impl Patience {
+impl ProofTimeout {
     pub(crate) fn duration(&self) -> Duration {
-        Duration::try_from_secs_f64(self.patience).unwrap_or_default()
+        Duration::try_from_secs_f64(self.seconds).unwrap_or_default()
     }
 }
 
-/// How to fit.
+/// Options for fitting schemas.
 #[derive(Args)]
 pub(crate) struct FitArgs {
-    /// Objects that let any other key by, whether they say so or not: close them, or carry unknown keys along
+    /// What to do with objects that accept unknown keys: close them, or carry the unknown keys along
     #[arg(long, value_enum, default_value_t = OpenArg::Close)]
     open: OpenArg,
-    /// The provider's strict flag: where it can be kept, always, or never (`POLYWIRE_NO_STRICT=1` means never)
+    /// The provider's strict flag: set it where the schema allows, require it, or never set it (`POLYWIRE_NO_STRICT=1` means never)
     #[arg(long, value_enum, default_value_t = StrictArg::Auto)]
     strict: StrictArg,
-    /// Drop what the provider refuses without a word in the description
+    /// Do not describe dropped constraints in the `description`
     #[arg(long)]
     no_spill: bool,
-    /// Where the schema goes; by default a tool, or an output where the input is the body of one
+    /// What the schema is for [default: `tool`, or `output` if the input is a structured-output body]
     #[arg(long, value_enum)]
     slot: Option<SlotArg>,
-    /// The draft of the input, where it does not say
+    /// The JSON Schema draft of the input, if it has no `$schema`
     #[arg(long, value_enum)]
     draft: Option<DraftArg>,
 }
@@ -112,7 +121,7 @@ enum DraftArg {
     OpenApi30,
 }
 
-/// Whether the environment turns strict off.
+/// Whether the environment disables the strict flag.
 pub(crate) fn no_strict() -> bool {
     is_set(std::env::var_os(NO_STRICT).as_deref())
 }
@@ -126,7 +135,7 @@ impl FitArgs {
         self.options_under(std::env::var_os(NO_STRICT).as_deref())
     }
 
-    /// The options for a document that knows where its schema goes.
+    /// The options for a document that may determine the slot itself.
     pub(crate) fn options_for(&self, input: &Input) -> FitOptions {
         let options = self.options();
         if self.slot.is_some() { options } else { options.with_slot(input.slot) }
@@ -176,7 +185,7 @@ impl DraftArg {
     }
 }
 
-/// The dialect that a comma-separated list names: ids, the configuration's too, or paths of dialect files; several mean what all of them accept.
+/// The dialect for a comma-separated list of ids (built in or configured) and paths of dialect files. Several mean what all of them accept.
 pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
     let is_path = |name: &str| name.trim().to_ascii_lowercase().ends_with(".toml");
     if !names.split(',').any(is_path) {
@@ -188,7 +197,9 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
         members.push(if is_path(name) {
             let text = read_regular(Path::new(name)).map_err(|error| input::unreadable(&error, name))?;
             let read = Dialect::from_toml(&text);
-            Cow::Owned(read.map_err(|error| Failure::new(error, name, "docs/dialects.md shows what a row needs"))?)
+            Cow::Owned(
+                read.map_err(|error| Failure::new(error, name, "docs/dialects.md shows what a dialect file needs"))?,
+            )
         } else {
             known.config.target(name).map_err(|error| unknown(&error.to_string(), name))?
         });
@@ -199,9 +210,9 @@ pub(crate) fn read_target(names: &str) -> Result<Cow<'static, Dialect>> {
 fn unknown(what: &str, names: &str) -> anyhow::Error {
     let ids: Vec<&str> = polywire::schema::dialects().map(Dialect::id).collect();
     let next = match names.split(',').map(str::trim).find(|name| !ids.contains(name)) {
-        None => "ask for them one at a time".to_owned(),
+        None => "give these dialects one at a time".to_owned(),
         Some(name) => match similar::get_close_matches(name, &ids, 3, 0.5).as_slice() {
-            [] => format!("known are: {}", ids.join(", ")),
+            [] => format!("known dialects: {}", ids.join(", ")),
             near => format!("did you mean {}?", near.join(", ")),
         },
     };
@@ -220,14 +231,14 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        how: FitArgs,
+        options: FitArgs,
     }
 
     /// R-A17: an environment switch turns strict off globally.
     #[test]
     fn r_a17_the_environment_turns_strict_off() {
         let line = Line::try_parse_from(["fit", "--strict", "require"]).expect("options");
-        let strict = |value: Option<&str>| line.how.options_under(value.map(OsStr::new)).strict;
+        let strict = |value: Option<&str>| line.options.options_under(value.map(OsStr::new)).strict;
         assert_eq!(strict(Some("1")), StrictMode::Off);
         assert_eq!([None, Some(""), Some("0")].map(strict), [StrictMode::Require; 3]);
     }

@@ -18,7 +18,7 @@ use polywire::schema::{Dialect, FitOptions, FittedText, check_text, dialects, fi
 use serde_json::json;
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, Patience, read_target};
+use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::{Failure, is_same_file, unreadable};
 use crate::prove::Prover;
@@ -41,38 +41,38 @@ Examples:
 A line of the corpus is {\"name\",\"schema\"} or a tool. A line of --emit is
 {\"name\",\"ok\",\"error\",\"schema\",\"strict\",\"changes\",\"us\"}, with \"target\" where there are several, and with
 --prove a \"proof\": {\"relation\",\"gained\",\"lost\",\"silent\"}. Where the relation is \"undecided\", its
-\"undecided\": {\"reason\",\"detail\"} says why: size, draft (words that JSON Schema 2020-12 lacks), image (what comes
-back cannot be said as a schema), refused (by the judge), form (no canonical form), containment (the judge cannot
-tell), time, memory or fault.
+\"undecided\": {\"reason\",\"detail\"} says why: size, draft (keywords that JSON Schema 2020-12 lacks), image (the decoded
+values have no schema), refused (by the validator), form (no canonical form), containment (not decidable), time,
+memory or fault.
 
-Exit codes: 0 every schema fits, passes `check` and stays as it is when fitted again; 1 not so; 2 bad input.";
+Exit codes: 0 every schema fits, passes `check` and does not change when fitted again; 1 otherwise; 2 bad input.";
 
-/// Fit a whole corpus and report how it went
+/// Fit every schema of a corpus, and report acceptance, losses and timing
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Audit {
-    /// A file of JSON lines, also compressed as .gz, or `-` for standard input
+    /// A JSON lines file (may be .gz), or `-` for standard input
     corpus: String,
-    /// A dialect, a meet of several, or `all`; may be given more than once
+    /// A dialect, several joined by commas, or `all`; repeatable
     #[arg(long, value_name = "ID|all", required = true)]
     to: Vec<String>,
     /// Write one line for each fitted schema, in the order of the corpus
     #[arg(long, value_name = "OUT.jsonl")]
     emit: Option<String>,
-    /// How many threads work [default: one for each core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Read only so many schemas
+    /// Read at most this many schemas
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    /// Prove whether each fitted schema, after decoding, accepts the same values as the original: equal, wider, narrower or neither
     #[cfg_attr(feature = "prove", arg(long))]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
-    patience: Patience,
+    proof_timeout: ProofTimeout,
     #[command(flatten)]
-    how: FitArgs,
+    options: FitArgs,
     #[command(flatten)]
     json: Json,
 }
@@ -102,7 +102,7 @@ impl Audit {
         let lines = read_lines(&self.corpus, self.limit)?;
         if self.emit.as_deref().is_some_and(|path| is_same_file(path, &self.corpus)) {
             return Err(
-                Failure::new("the corpus would be written over", &self.corpus, "give --emit another path").into()
+                Failure::new("--emit would overwrite the corpus", &self.corpus, "give --emit another path").into()
             );
         }
         let emit: Option<Box<dyn Write>> = match self.emit.as_deref() {
@@ -112,10 +112,10 @@ impl Audit {
         let work = Work {
             lines: &lines,
             targets: &targets,
-            options: self.how.options(),
+            options: self.options.options(),
             next: AtomicUsize::new(0),
             emits: emit.is_some(),
-            proves: self.prove.then(|| self.patience.duration()),
+            proves: self.prove.then(|| self.proof_timeout.duration()),
         };
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1);
         let hook = panic::take_hook();
@@ -263,10 +263,10 @@ fn audit(
         Ok(again) => (again.schema != fitted.schema).then(|| "fitting again changes it".to_owned()),
         Err(error) => Some(error),
     };
-    let fates =
+    let round_trips =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
     let proof = prover.map(|prover| prover.prove(&fitted, &sample.text, dialect.shape()));
-    (Outcome::fitted(&fitted, time, objection, drift).with_fates(fates).with_proof(proof), Some(fitted))
+    (Outcome::fitted(&fitted, time, objection, drift).with_round_trips(round_trips).with_proof(proof), Some(fitted))
 }
 
 fn fitted(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {
@@ -296,7 +296,7 @@ fn emitted(name: &str, target: Option<&str>, outcome: &Outcome, fitted: Option<&
         json!(name),
         outcome.error.is_none(),
         json!(outcome.error),
-        json!(outcome.fates.values),
+        json!(outcome.round_trips.values),
         outcome.microseconds(),
     )
 }

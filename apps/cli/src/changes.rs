@@ -1,4 +1,4 @@
-//! Everything that had to give, for people: grouped by effect, the losses first.
+//! Prints changes grouped by effect, losses first.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use polywire::{Change, Effect, schema};
 
 use crate::style::{Style, Tone, tame};
 
-/// A change of a request or answer, or of a schema alone, as it is shown.
+/// A change of a request, an answer or a schema, as it is printed.
 pub(crate) struct Shown<'c> {
     code: &'c str,
     at: &'c str,

@@ -21,7 +21,7 @@ Examples:
   polywire check tools.json --for portable --format sarif > polywire.sarif
   polywire check tools.json --for portable --format github     (annotations in a workflow)
 
-Exit codes: 0 nothing found, 1 something that the provider rejects (or that --fail-on names), 2 bad input.";
+Exit codes: 0 no findings, 1 the provider rejects something (or a finding that --fail-on names), 2 bad input.";
 
 /// Check a schema or a tool list against providers
 #[derive(Args)]
@@ -32,16 +32,16 @@ pub(crate) struct Check {
     /// Dialect ids or paths of dialect files, each checked on its own
     #[arg(long = "for", value_name = "ID[,ID…]", value_delimiter = ',', required = true)]
     dialects: Vec<String>,
-    /// How to print what is found
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// What else than a rejection makes the exit code 1
+    /// Findings, besides rejections, that make the exit code 1
     #[arg(long, value_enum, value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Where a bare schema goes; by default a tool, or an output where the input is the body of one
+    /// What a bare schema is for [default: `tool`, or `output` if the input is a structured-output body]
     #[arg(long, value_enum)]
     slot: Option<SlotArg>,
 }
@@ -60,7 +60,7 @@ enum FailOn {
     Risk,
 }
 
-/// A violation, told with what it is about.
+/// A violation with its dialect, tool and line.
 #[derive(Serialize)]
 pub(crate) struct Finding {
     pub(crate) dialect: String,
@@ -103,13 +103,13 @@ impl Check {
         let lines = Lines::find(text, violations.iter().map(|violation| violation.at.as_str()));
         let lines: Vec<usize> = violations.iter().map(|violation| lines.of(&violation.at)).collect();
         let places = tools.map(ToolList::by_place);
-        let told = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
+        let findings = violations.into_iter().zip(lines).map(|(violation, line)| Finding {
             dialect: dialect.id().to_owned(),
             tool: places.as_ref().and_then(|places| places.at(&violation.at)).map(|entry| entry.name.clone()),
             line,
             violation,
         });
-        Ok(told.collect())
+        Ok(findings.collect())
     }
 
     fn fails(&self, severity: Severity) -> bool {

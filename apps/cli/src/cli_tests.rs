@@ -105,7 +105,7 @@ fn fit_sends_sample_values_there_and_back() {
     assert_eq!(told["values"][1]["back"], json!({"city": "Bern", "tags": {}}));
     let bad = Scratch::new("bad.json", r#"[{"tags": {"a": 1}}, {"tags": 5}, {"tags": {"b": "x"}}]"#);
     let text = findings(&line(&bad).iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(text.contains("values (1 of 3 go through)"), "{text}");
+    assert!(text.contains("values (1 of 3 survive the round trip)"), "{text}");
     assert!(text.contains("a map is an object (at `/tags`)"), "{text}");
     assert!(text.contains("on the wire, at `/tags/0/value`"), "{text}");
 }
@@ -116,7 +116,7 @@ fn a_pattern_that_the_judge_cannot_read_does_not_silence_it() {
     let file = Scratch::new("unread-pattern.json", schema);
     let values = Scratch::new("unread-pattern-values.jsonl", "{\"p\":\"a\"}\n{\"p\":1}\n{\"q\":\"a\"}\n");
     let text = findings(&["fit", file.path(), "--to", "openai", "--values", values.path()]);
-    assert!(text.contains("values (1 of 3 go through)"), "{text}");
+    assert!(text.contains("values (1 of 3 survive the round trip)"), "{text}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn fit_takes_sample_values_of_a_tool_list_as_calls() {
     let line = ["fit", file.path(), "--to", "openai-strict", "--values", calls.path(), "--json"];
     let told = parsed(&findings(&line));
     assert_eq!(told["values"][0]["back"], json!({"tags": ["a"]}));
-    assert_eq!(told["values"][1], json!({"error": "no tool of the list has this name (at `/name`)"}));
+    assert_eq!(told["values"][1], json!({"error": "unknown tool name (at `/name`)"}));
 }
 
 /// R-E2: the provider's own words, every violation at once, in the forms that a workflow reads.
@@ -173,7 +173,7 @@ fn the_corpus_is_never_written_over() {
     let corpus = Scratch::new("precious.jsonl", "{\"name\": \"a\", \"schema\": {}}\n");
     let said = polywire(&["audit", corpus.path(), "--to", "openai", "--emit", corpus.path()]);
     let error = said.err().unwrap_or_default();
-    assert!(error.contains("written over"), "{error}");
+    assert!(error.contains("would overwrite"), "{error}");
     assert!(fs::read_to_string(corpus.path()).is_ok_and(|text| text.contains("\"a\"")));
 }
 
@@ -361,7 +361,7 @@ fn bad_targets_say_what_there_is() {
     let error = polywire(&["encode", file.path(), "--to", "opnai/gpt-5"]).err().unwrap_or_default();
     assert!(error.contains("did you mean openai"), "{error}");
     let error = polywire(&["translate", file.path(), "--from", "openai", "--to", "gemini"]).err().unwrap_or_default();
-    assert!(error.contains("known are: openai-chat"), "{error}");
+    assert!(error.contains("known protocols: openai-chat"), "{error}");
     let broken = Scratch::new("broken-request.json", r#"{"messages": 3}"#);
     let error = polywire(&["encode", broken.path(), "--to", "openai/gpt-5"]).err().unwrap_or_default();
     assert!(error.contains("polywire schema request"), "{error}");

@@ -24,17 +24,17 @@ Examples:
   polywire config trust
   polywire config untrust
 
-The configuration that counts is the one that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the one in the \
-platform's folder for configurations. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
+The configuration is the file that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the file in the platform's \
+configuration folder. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
 [[family]] and [[model]]; docs/models.md shows them.
 
-A ./polywire.toml may have come with somebody else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
-providers count; the rest is ignored with a note. `polywire config trust` trusts the file as it is now: once it changes, or a \
-dialect file that it reads, it is not trusted any more. A file that you name, or that lies in your configuration folder, is trusted.
+A ./polywire.toml may come with someone else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
+providers are used; the rest is ignored with a note. `polywire config trust` trusts the file in its current form: if it changes, or a \
+dialect file that it reads changes, it is no longer trusted. A file that you name, or that is in your configuration folder, is trusted.
 
-Exit codes: 0 fine, 1 mistakes, 2 bad input.";
+Exit codes: 0 success, 1 the configuration has errors, 2 bad input.";
 
-/// Check the configuration, show what it says and where it is, or trust it
+/// Check, show, locate or trust the configuration
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ConfigCommand {
@@ -44,27 +44,27 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Subcommand)]
 enum Act {
-    /// Tell every mistake in a configuration, with its line
+    /// Report every error in a configuration, with its line
     Check(Check),
-    /// Show what counts: defaults, own providers, models and dialects, and for which providers there is a key
+    /// Show the effective settings: defaults, own providers, models and dialects, and which providers have a key
     Show(Json),
     /// Show where the configuration and the cache are
     Path(Json),
-    /// Trust a configuration as it is now, with the providers, addresses, keys and files that it names
+    /// Trust a configuration in its current form, with the providers, URLs, keys and files that it names
     Trust(File),
-    /// Trust a configuration no more
+    /// Stop trusting a configuration
     Untrust(File),
 }
 
 #[derive(Args)]
 struct File {
-    /// The file; by default the configuration that counts
+    /// The file [default: the configuration in use]
     path: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct Check {
-    /// The file; by default the configuration that counts
+    /// The file [default: the configuration in use]
     path: Option<PathBuf>,
     #[command(flatten)]
     json: Json,
@@ -82,7 +82,7 @@ impl ConfigCommand {
     }
 }
 
-/// The file that was given, or the configuration that counts.
+/// The given file, or the configuration in use.
 fn given(path: Option<&PathBuf>) -> Result<Found> {
     if let Some(path) = path {
         return Ok(Found::unnamed(path.clone()));
@@ -90,7 +90,7 @@ fn given(path: Option<&PathBuf>) -> Result<Found> {
     find().ok_or_else(|| {
         let users = users().map(|path| path.display().to_string()).unwrap_or_default();
         let next = format!("looked for ./{FILE} and {users}");
-        Failure::new("there is no configuration", FILE, &next).into()
+        Failure::new("no configuration found", FILE, &next).into()
     })
 }
 
@@ -103,11 +103,11 @@ impl Check {
         let read = trusted.unwrap_or_else(|| opened.check_untrusted());
         if self.json.json {
             let mistakes = read.as_ref().err().map(Vec::as_slice).unwrap_or_default();
-            let told: Vec<_> = mistakes
+            let listed: Vec<_> = mistakes
                 .iter()
                 .map(|mistake| json!({"line": mistake.line, "column": mistake.column, "what": mistake.what}))
                 .collect();
-            writeln!(out, "{}", json!({"path": found.path, "trusted": is_trusted, "mistakes": told}))?;
+            writeln!(out, "{}", json!({"path": found.path, "trusted": is_trusted, "mistakes": listed}))?;
         } else {
             match &read {
                 Ok(config) => good(out, style, &found.path, config)?,
@@ -150,8 +150,8 @@ impl File {
         // A file that is gone was trusted by the path that it had.
         let path = path.canonicalize().or_else(|_| std::path::absolute(&path))?;
         let was = Trusted::remove(&path)?;
-        let told = if was { "is not trusted any more" } else { "was not trusted" };
-        writeln!(out, "{} {told}", tame(&path.display().to_string()))?;
+        let state = if was { "is not trusted any more" } else { "was not trusted" };
+        writeln!(out, "{} {state}", tame(&path.display().to_string()))?;
         Ok(Verdict::Fine)
     }
 }
@@ -174,7 +174,7 @@ fn bad(out: &mut dyn Write, style: Style, path: &Path, mistakes: &[Mistake]) -> 
         writeln!(out, "{}: {}", style.paint(Tone::Strong, tame(&place)), tame(&mistake.what))?;
     }
     let plural = if mistakes.len() == 1 { "" } else { "s" };
-    writeln!(out, "{} mistake{plural}", mistakes.len())?;
+    writeln!(out, "{} error{plural}", mistakes.len())?;
     Ok(())
 }
 
@@ -216,11 +216,11 @@ impl Shown {
             let providers: Map<String, Value> =
                 self.providers.iter().map(|(id, address)| (id.clone(), address.as_str().into())).collect();
             let keys: Map<String, Value> = self.keys.iter().map(|(id, names)| (id.clone(), json!(names))).collect();
-            let told = json!({
+            let json = json!({
                 "config": self.config, "trusted": self.trust.is_trusted(), "ignored": self.ignored, "model": self.model, "offline": self.offline, "ttl-hours": self.ttl_hours,
                 "providers": providers, "models": self.models, "dialects": self.dialects, "keys": keys,
             });
-            writeln!(out, "{told}")?;
+            writeln!(out, "{json}")?;
             return Ok(Verdict::Fine);
         }
         let or_none = |words: Vec<String>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
@@ -251,8 +251,8 @@ fn paths(out: &mut dyn Write, json: &Json) -> Result<Verdict> {
     let trusted = counts.as_ref().map(|found| found.open().is_ok_and(|opened| opened.read_trusted().is_some()));
     let counts = counts.map(|found| found.path);
     if json.json {
-        let told = json!({"config": counts, "trusted": trusted, "user": users, "cache": cache, "trust-list": list});
-        writeln!(out, "{told}")?;
+        let json = json!({"config": counts, "trusted": trusted, "user": users, "cache": cache, "trust-list": list});
+        writeln!(out, "{json}")?;
         return Ok(Verdict::Fine);
     }
     let show = |path: Option<PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());

@@ -23,14 +23,14 @@ Examples:
 Paths are the providers' own; one that several have goes to the first, unless the provider's id stands before it; providers \
 and models of polywire.toml are emulated too. The header `x-polywire-emulate` or a suffix of the model (`gpt-5+fenced`) makes answers go wrong; `--list` says how.";
 
-/// Speak every provider's protocol on this machine, without a key: for tests of agents and clients
+/// Emulate every provider on this machine, without keys, to test agents and clients
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Emulate {
-    /// The port; any free one by default
+    /// The port [default: any free port]
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// List what can go wrong on demand, and stop
+    /// List the misbehaviours that can be requested, and exit
     #[arg(long)]
     list: bool,
     #[command(flatten)]
@@ -56,14 +56,18 @@ impl Emulate {
         block_on(async {
             let started = Emulator::start_with(self.port, EmulatorOptions::default().with_catalog(catalog)).await;
             let place = format!("port {}", self.port);
-            let next = "give another --port, or none for any that is free";
+            let next = "give another --port, or omit it to use any free port";
             let emulator = started.map_err(|error| Failure::new(error, &place, next))?;
             if self.json.json {
                 let bases: Map<String, Value> =
                     providers.iter().map(|row| (row.id.clone(), emulator.base_url(row).into())).collect();
                 writeln!(out, "{}", json!({"url": emulator.url(), "providers": bases}))?;
             } else {
-                writeln!(out, "listening on {}; ask for trouble with the header {EMULATE_HEADER}", emulator.url())?;
+                writeln!(
+                    out,
+                    "listening on {}; request misbehaviours with the header {EMULATE_HEADER}",
+                    emulator.url()
+                )?;
                 for provider in &providers {
                     writeln!(out, "  {:<12} {}", provider.id, emulator.base_url(provider))?;
                 }
@@ -75,7 +79,7 @@ impl Emulate {
     }
 }
 
-/// Runs a command that talks to others. Work that is still going on for an answer that came too late is not waited for.
+/// Runs an async command. Blocking work for an answer that came too late is not waited for.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(work);

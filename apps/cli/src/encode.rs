@@ -17,14 +17,14 @@ use crate::style::{Style, Tone};
 const ENCODE_HELP: &str = "\
 Examples:
   polywire encode request.json --to openai/gpt-5
-  polywire encode request.json --to anthropic            (the model is the request's own)
+  polywire encode request.json --to anthropic            (the model named in the request)
   polywire encode chat.json --from openai-chat --to google/gemini-2.5-pro
   polywire encode request.json --to openai:chat/gpt-4o    (another surface of the provider)
 
 Prints {\"method\",\"url\",\"headers\",\"body\",\"changes\"}. Secrets are named, not printed: `{env VAR}`.
-Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
+Exit codes: 0 success, 1 a loss that `--on-loss` forbids, 2 bad input.";
 
-/// Say a request to a provider: method, address, headers, body, and everything that had to give
+/// Encode a request for a provider: method, URL, headers, body, and every change and loss
 #[derive(Args)]
 #[command(after_help = ENCODE_HELP)]
 pub(crate) struct Encode {
@@ -54,9 +54,9 @@ Examples:
   polywire plan request.json --model openai/gpt-5 --json
   polywire plan request.json --model deepseek/deepseek-chat --on-loss output=error,tools=error
 
-Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
+Exit codes: 0 success, 1 a loss that `--on-loss` forbids, 2 bad input.";
 
-/// Show what would be decided about a request: tools, names, strategy, and everything that had to give
+/// Show the plan for a request: tools, names, output strategy, and every change and loss
 #[derive(Args)]
 #[command(after_help = PLAN_HELP)]
 pub(crate) struct PlanCommand {
@@ -88,7 +88,7 @@ pub(crate) fn refused(out: &mut dyn Write, losses: &[Change]) -> Result<Verdict>
     Ok(Verdict::Findings)
 }
 
-/// What was decided, for people.
+/// Prints a plan.
 pub(crate) fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
     let name = format!("{}/{}", plan.provider, plan.model);
     writeln!(out, "{} speaks {} at {}", style.paint(Tone::Strong, name), plan.protocol, plan.endpoint.url)?;
@@ -105,7 +105,7 @@ pub(crate) fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Resu
     if let Some(output) = &plan.output {
         let strategy = channel(output.strategy);
         let strict = if output.strict { "strict" } else { "not strict" };
-        writeln!(out, "  answer asked for {strategy}: {strict}")?;
+        writeln!(out, "  {strategy}: {strict}")?;
     }
     writeln!(out)?;
     write_changes(out, style, plan.changes())?;
@@ -117,9 +117,9 @@ pub(crate) fn write_plan(out: &mut dyn Write, style: Style, plan: &Plan) -> Resu
 /// A strategy in words.
 pub(crate) fn channel(strategy: Strategy) -> &'static str {
     match strategy {
-        Strategy::Native => "by the protocol's own field",
-        Strategy::Tool => "by a tool",
-        Strategy::Prompted => "in the prompt",
-        Strategy::Auto | _ => "as the model does it best",
+        Strategy::Native => "native structured output",
+        Strategy::Tool => "structured output by a tool call",
+        Strategy::Prompted => "structured output by instructions in the prompt",
+        Strategy::Auto | _ => "structured output by the best strategy of the model",
     }
 }

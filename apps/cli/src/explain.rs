@@ -17,11 +17,11 @@ Examples:
   polywire explain OAI-STRICT-07
   polywire explain gem-schema-36 --json";
 
-/// Explain a rule or a code of polywire's own: what it is about, what the provider says, and where we know it from
+/// Explain a rule: what it is about, the provider's error text, and the source
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Explain {
-    /// A code, as `check` and `fit` print it
+    /// A code printed by `check`, `fit`, `plan` or `encode`
     code: String,
     #[command(flatten)]
     json: Json,
@@ -35,7 +35,7 @@ impl Explain {
                 let rows = json!([{ "dialect": null, "rule": { "code": code, "says": meaning } }]);
                 writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
             } else {
-                writeln!(out, "{} of polywire's own, in every dialect", style.paint(Tone::Strong, code))?;
+                writeln!(out, "{} is a code of polywire itself, for every dialect", style.paint(Tone::Strong, code))?;
                 writeln!(out, "  means    {meaning}")?;
             }
             return Ok(Verdict::Fine);

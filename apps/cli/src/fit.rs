@@ -1,4 +1,4 @@
-//! `polywire fit`: a schema or a tool list, made acceptable to a provider.
+//! `polywire fit`: rewrites a schema or a tool list so that a provider accepts it.
 
 use std::borrow::Cow;
 use std::fs;
@@ -16,14 +16,14 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::args::{FitArgs, Json, Patience, read_target};
+use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::changes::write_changes;
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::known::note;
 use crate::prove::{Proof, Prover};
+use crate::round_trip::{RoundTrip, TripResult, read_values, send_calls, write_results};
 use crate::style::{Style, Tone, tame};
-use crate::through::{Road, Trip, call_trips, read_values, write_trips};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -31,12 +31,12 @@ Examples:
   polywire fit tools.json --to gemini --json
   polywire fit tools.json --to openai-strict,gemini-openapi   (what both accept)
   polywire fit tools.json --to ./acme.toml --output fitted.json
-  polywire fit schema.json --to openai-strict --values samples.jsonl   (there and back)
-  polywire fit schema.json --to openai-strict --prove   (does it accept the same?)
+  polywire fit schema.json --to openai-strict --values samples.jsonl   (round trip)
+  polywire fit schema.json --to openai-strict --prove   (does it accept the same values?)
   npx some-mcp-server list | polywire fit - --to anthropic --output -
 
-Exit codes: 0 fine, 1 a value of --values does not go through, strict was required in vain or a \
-proof contradicts the changes, 2 bad input.";
+Exit codes: 0 success, 1 a value of --values does not survive the round trip, `--strict require` cannot be met, or a \
+proof contradicts the listed changes, 2 bad input.";
 
 const ABOUT: &str = "\
 Fit a schema or a tool list to a provider.
@@ -54,20 +54,20 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "ID[,ID…]")]
     to: String,
     #[command(flatten)]
-    how: FitArgs,
-    /// Write the fitted schema or list to a file, or with `-` write nothing else
+    options: FitArgs,
+    /// Write the fitted schema or list to a file; `-` writes it to standard output and nothing else
     #[arg(long, short, value_name = "FILE")]
     output: Option<String>,
-    /// Sample values to send to the wire and back: one JSON value, JSON lines, or an array whose items are the values; for a
-    /// tool list each is a call, {"name","arguments"}
+    /// Sample values for a round trip: one JSON value, JSON lines, or an array of values; for a tool list each value is a call,
+    /// {"name","arguments"}
     #[arg(long, value_name = "VALUES")]
     values: Option<String>,
-    /// Prove what each fitted schema, seen through its lens, accepts against the caller's: equal, wider, narrower or neither
+    /// Prove whether the fitted schema, after decoding, accepts the same values as yours: equal, wider, narrower or neither
     #[cfg_attr(feature = "prove", arg(long))]
     #[cfg_attr(not(feature = "prove"), arg(skip))]
     prove: bool,
     #[command(flatten)]
-    patience: Patience,
+    proof_timeout: ProofTimeout,
     #[command(flatten)]
     json: Json,
 }
@@ -81,12 +81,12 @@ enum Fitted<'i> {
 /// A name, and a schema before and after.
 type Pair<'f> = (&'f str, Cow<'f, Value>, Cow<'f, Value>);
 
-/// What there is to tell.
+/// The result of the command.
 struct Outcome<'i> {
     fitted: Fitted<'i>,
-    /// What became of the sample values, where there are any.
-    trips: Option<Vec<Trip>>,
-    /// How what each schema accepts compares, where that was asked for.
+    /// Round trips of the sample values, if any.
+    results: Option<Vec<TripResult>>,
+    /// Proofs by schema name, with `--prove`.
     proofs: Vec<(String, Proof)>,
 }
 
@@ -94,17 +94,17 @@ impl Fit {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let input = Input::read(&self.file)?;
         let target = read_target(&self.to)?;
-        let options = self.how.options_for(&input);
+        let options = self.options.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;
-        let fitted = Fitted::of(&input, &target, &options)?;
+        let fitted = Fitted::new(&input, &target, &options)?;
         if let (Fitted::Tools { .. }, Some(body)) = (&fitted, &input.body) {
             let at = &body.output.at;
-            note(&format!("only the tools are fitted; give the output schema at `{at}` on its own"));
+            note(&format!("only the tools are fitted; fit the output schema at `{at}` separately"));
         }
-        let trips = values.map(|values| fitted.trips(values, target.shape())).transpose()?;
-        let mut outcome = Outcome { fitted, trips, proofs: Vec::new() };
+        let results = values.map(|values| fitted.results(values, target.shape())).transpose()?;
+        let mut outcome = Outcome { fitted, results, proofs: Vec::new() };
         if self.prove {
-            outcome.prove(&target, &options, self.patience.duration())?;
+            outcome.prove(&target, &options, self.proof_timeout.duration())?;
         }
         match self.output.as_deref() {
             Some("-") => writeln!(out, "{}", outcome.fitted.pretty()?)?,
@@ -122,16 +122,16 @@ impl Fit {
         }
         let unmet = options.strict == StrictMode::Require && !outcome.fitted.strict();
         if unmet {
-            note(&format!("strict is required, and `{}` cannot be it here", target.id()));
+            note(&format!("`--strict require` cannot be met for `{}`", target.id()));
         }
-        let lost = outcome.trips.iter().flatten().any(|trip| !trip.arrived());
+        let lost = outcome.results.iter().flatten().any(|trip| !trip.arrived());
         let unsaid = outcome.proofs.iter().any(|(_, proof)| proof.silent.is_some());
         Ok(if unmet || lost || unsaid { Verdict::Findings } else { Verdict::Fine })
     }
 }
 
 impl<'i> Fitted<'i> {
-    fn of(input: &'i Input, target: &Dialect, options: &FitOptions) -> Result<Self> {
+    fn new(input: &'i Input, target: &Dialect, options: &FitOptions) -> Result<Self> {
         if let Some(list) = &input.tools {
             return Ok(Self::Tools { list, fitted: fit_tools(list, target, options) });
         }
@@ -179,21 +179,21 @@ impl<'i> Fitted<'i> {
         Ok(format!("{document:#}"))
     }
 
-    fn trips(&self, values: Vec<Value>, shape: ToolShape) -> Result<Vec<Trip>> {
+    fn results(&self, values: Vec<Value>, shape: ToolShape) -> Result<Vec<TripResult>> {
         match self {
             Self::Schema { fitted, .. } => {
-                let road = Road::of(fitted.lens(), &parse(&fitted.schema)?, shape);
-                Ok(values.into_iter().map(|value| road.trip(value)).collect())
+                let round_trip = RoundTrip::new(fitted.lens(), &parse(&fitted.schema)?, shape);
+                Ok(values.into_iter().map(|value| round_trip.send(value)).collect())
             }
-            Self::Tools { fitted, .. } => Ok(call_trips(fitted, shape, values)),
+            Self::Tools { fitted, .. } => Ok(send_calls(fitted, shape, values)),
         }
     }
 }
 
 impl Outcome<'_> {
-    /// Compares what each schema accepts with what was asked for.
-    fn prove(&mut self, target: &Dialect, options: &FitOptions, patience: Duration) -> Result<()> {
-        let mut prover = Prover::new(patience);
+    /// Proves each fitted schema against the caller's.
+    fn prove(&mut self, target: &Dialect, options: &FitOptions, timeout: Duration) -> Result<()> {
+        let mut prover = Prover::new(timeout);
         let compare = |(name, before, _): Pair<'_>| {
             let asked = before.to_string();
             let fitted = fit_text(&asked, target, options).ok()?;
@@ -205,25 +205,25 @@ impl Outcome<'_> {
 
     fn write_json(&self, out: &mut dyn Write, target: &str) -> Result<()> {
         let mut writer = serde_json::Serializer::new(&mut *out);
-        let mut told = writer.serialize_map(None)?;
-        told.serialize_entry("target", target)?;
+        let mut result = writer.serialize_map(None)?;
+        result.serialize_entry("target", target)?;
         match &self.fitted {
             Fitted::Schema { fitted, .. } => {
-                told.serialize_entry("schema", serde_json::from_str::<&RawValue>(&fitted.schema)?)?;
+                result.serialize_entry("schema", serde_json::from_str::<&RawValue>(&fitted.schema)?)?;
             }
-            Fitted::Tools { fitted, .. } => told.serialize_entry("tools", &fitted.to_json())?,
+            Fitted::Tools { fitted, .. } => result.serialize_entry("tools", &fitted.to_json())?,
         }
-        told.serialize_entry("strict", &self.fitted.strict())?;
-        told.serialize_entry("changes", &self.fitted.changes())?;
-        if let Some(trips) = &self.trips {
-            let values: Vec<&Value> = trips.iter().map(|trip| &trip.told).collect();
-            told.serialize_entry("values", &values)?;
+        result.serialize_entry("strict", &self.fitted.strict())?;
+        result.serialize_entry("changes", &self.fitted.changes())?;
+        if let Some(results) = &self.results {
+            let values: Vec<&Value> = results.iter().map(|trip| &trip.result).collect();
+            result.serialize_entry("values", &values)?;
         }
         if !self.proofs.is_empty() {
             let proofs = self.proofs.iter().map(|(name, proof)| json!({ "name": name, "proof": proof }));
-            told.serialize_entry("proofs", &proofs.collect::<Vec<_>>())?;
+            result.serialize_entry("proofs", &proofs.collect::<Vec<_>>())?;
         }
-        told.end()?;
+        result.end()?;
         writeln!(out)?;
         Ok(())
     }
@@ -237,8 +237,8 @@ impl Outcome<'_> {
         }
         let changes = self.fitted.changes();
         write_changes(out, style, changes.iter().copied())?;
-        if let Some(trips) = &self.trips {
-            write_trips(out, style, trips)?;
+        if let Some(results) = &self.results {
+            write_results(out, style, results)?;
         }
         for (name, proof) in &self.proofs {
             writeln!(out, "{}: {proof}", style.paint(Tone::Strong, name))?;

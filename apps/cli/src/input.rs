@@ -33,16 +33,16 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A schema, or a document that holds one or several.
+/// A schema, or a document that contains schemas.
 pub(crate) struct Input {
-    /// The path, or a word for standard input.
+    /// The path, or "standard input".
     pub(crate) name: String,
     pub(crate) text: String,
-    /// The tools, where the document is a tool list.
+    /// The tools, if the document is a tool list.
     pub(crate) tools: Option<ToolList>,
-    /// Where the schema goes: the body of a structured output says so itself.
+    /// What the schema is for; a structured-output body says so itself.
     pub(crate) slot: Slot,
-    /// The body of a structured output.
+    /// The structured-output body, if the document is one.
     pub(crate) body: Option<Body>,
 }
 
@@ -78,7 +78,7 @@ impl Input {
     }
 }
 
-/// Whether a text is that of a bare schema. Its parts are not read, so that a large one costs little.
+/// Whether a text is a bare schema. Only its outermost keys are read, so a large one costs little.
 fn says_schema(text: &str) -> bool {
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else { return false };
     let known = |(key, value): (String, &RawValue)| {
@@ -96,12 +96,12 @@ pub(crate) fn read_text(path: &str) -> Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 pub(crate) fn is_same_file(one: &str, other: &str) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// A file that need not be text.
+/// Reads a file as bytes.
 pub(crate) fn read_bytes(path: &str) -> Result<Vec<u8>> {
     if path == "-" {
         let mut bytes = Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn unreadable(error: &io::Error, path: &str) -> anyhow::Error {
     anyhow!(Failure::new(error, path, "give the path of a readable file in UTF-8, or `-` for standard input"))
 }
 
-/// Deeper than anything that the library reads, and shallow enough for the stack.
+/// Deeper than the library reads, and shallow enough for the stack.
 const DEEPEST: usize = 1024;
 
 /// Reads JSON to any depth that the library's own limits allow.
@@ -130,7 +130,7 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Value> {
     Ok(value)
 }
 
-/// Whether brackets are open to more than a depth anywhere.
+/// Whether the nesting exceeds a depth anywhere.
 fn is_deeper(text: &str, most: usize) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in text.bytes() {

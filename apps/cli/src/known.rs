@@ -1,5 +1,5 @@
-//! What the command knows of providers and models: the rows of the library, what providers said when they were last asked, and the
-//! user's `polywire.toml`, which has the last word.
+//! Providers and models known to the command: the library's rows, the cached lists of providers, and the user's `polywire.toml`,
+//! which overrides both.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,20 +13,20 @@ use etcetera::BaseStrategy as _;
 use polywire::{Catalog, Config, Ignored, LookOptions, Mistake, Network, Provider, Store, Untrusted, Warning};
 
 use crate::input::Failure;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 use crate::style::{Screen, tame};
 use crate::trust::{Hashes, Trust, Trusted, sha256};
 
 /// The name of the user's configuration.
 pub(crate) const FILE: &str = "polywire.toml";
-/// Variables that name another configuration and another folder for the cache.
+/// Environment variables for the path of the configuration and the folder of the cache.
 const CONFIG: &str = "POLYWIRE_CONFIG";
 const CACHE: &str = "POLYWIRE_CACHE_DIR";
 
 /// The configuration that `--config` names.
 static NAMED: OnceLock<PathBuf> = OnceLock::new();
 
-/// Takes the configuration that `--config` names, once.
+/// Sets the configuration of `--config`, once.
 pub(crate) fn name_config(path: Option<PathBuf>) {
     if let Some(path) = path {
         // Nobody names another one in the same process.
@@ -41,21 +41,21 @@ pub(crate) struct Found {
     chosen: bool,
 }
 
-/// A configuration as it counts.
+/// A configuration, limited to what its trust allows.
 pub(crate) struct Loaded {
     pub(crate) config: Config,
-    /// What does not count, where the file is not trusted.
+    /// What is ignored, if the file is not trusted.
     pub(crate) ignored: Vec<Ignored>,
     pub(crate) trust: Trust,
 }
 
 impl Found {
-    /// A file that may have come from somebody else.
+    /// A file that may come from someone else.
     pub(crate) fn unnamed(path: PathBuf) -> Self {
         Self { path, chosen: false }
     }
 
-    /// The file itself, whatever links lead to it, and its text.
+    /// Opens the file, with links resolved, and reads its text.
     pub(crate) fn open(&self) -> Result<Opened<'_>> {
         let refused = |error: io::Error| {
             let name = self.path.display().to_string();
@@ -80,13 +80,13 @@ impl Found {
     fn load_fine(&self) -> Result<Loaded> {
         self.load()?.map_err(|mistakes| {
             let what: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            let next = "`polywire config check` tells the mistakes of a configuration";
+            let next = "`polywire config check` lists the errors";
             anyhow!(Failure::new(what.join("\n"), &self.path.display().to_string(), next))
         })
     }
 }
 
-/// The text of a configuration, read once: what is compared with the hashes is what counts.
+/// The text of a configuration, read once, so that the text that is hashed is the text that is used.
 pub(crate) struct Opened<'f> {
     found: &'f Found,
     pub(crate) path: PathBuf,
@@ -94,7 +94,7 @@ pub(crate) struct Opened<'f> {
 }
 
 impl Opened<'_> {
-    /// What a trusted configuration says; none for one that is not trusted.
+    /// The configuration, if it is trusted.
     pub(crate) fn read_trusted(&self) -> Option<Result<Config, Vec<Mistake>>> {
         let reads = Reads::beside(&self.path);
         if self.found.chosen || is_users(&self.path) {
@@ -106,12 +106,12 @@ impl Opened<'_> {
         Some(read).filter(|_| reads.hashes() == hashes.reads)
     }
 
-    /// The mistakes of a configuration that is not trusted. The files that it names are not read.
+    /// The errors of an untrusted configuration. The files that it names are not read.
     pub(crate) fn check_untrusted(&self) -> Result<Config, Vec<Mistake>> {
         Config::read(&self.text, &|name| Err(format!("`{name}` is not read, because this file is not trusted")))
     }
 
-    /// What the configuration says and what is to be remembered of it, for the user who trusts it now.
+    /// The configuration and the record to store when the user trusts it.
     pub(crate) fn read_to_trust(&self) -> (Result<Config, Vec<Mistake>>, Hashes) {
         let reads = Reads::beside(&self.path);
         let read = Config::read(&self.text, &|name| reads.read(name));
@@ -141,7 +141,7 @@ impl Reads {
     }
 }
 
-/// The configuration that counts: the one that the user names, that of the working directory, that of the user.
+/// The configuration in use: the one that the user names, else that of the working directory, else that of the user.
 pub(crate) fn find() -> Option<Found> {
     let named = NAMED.get().cloned();
     let named = named.or_else(|| std::env::var_os(CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
@@ -155,7 +155,7 @@ pub(crate) fn find() -> Option<Found> {
     users_own()
 }
 
-/// The user's own configuration, where there is one.
+/// The user's own configuration, if it exists.
 fn users_own() -> Option<Found> {
     users().filter(|path| path.is_file()).map(|path| Found { path, chosen: true })
 }
@@ -166,21 +166,21 @@ pub(crate) fn users() -> Option<PathBuf> {
     Some(folders.config_dir().join("polywire").join(FILE))
 }
 
-/// Whether a file lies in the user's folder for configurations.
+/// Whether a file is in the user's configuration folder.
 fn is_users(path: &Path) -> bool {
     let folder = users().and_then(|path| path.parent()?.canonicalize().ok());
     folder.is_some_and(|folder| path.parent() == Some(&folder))
 }
 
-/// Everything that is known before a provider is asked.
+/// Everything known without a request to a provider.
 pub(crate) struct Known {
     pub(crate) config: Config,
-    /// The rows of the library and the user's providers: what lists are merged with.
+    /// The library's rows and the user's providers, into which lists are merged.
     pub(crate) base: Catalog,
     pub(crate) found: Option<Found>,
-    /// Whether the configuration is trusted; there need not be one.
+    /// Whether the configuration is trusted.
     pub(crate) trust: Trust,
-    /// What of the configuration does not count.
+    /// What is ignored of the configuration.
     pub(crate) ignored: Vec<Ignored>,
 }
 
@@ -201,7 +201,7 @@ impl Known {
         Ok(Self { config, base, found, trust, ignored })
     }
 
-    /// The catalog for the models of these names: with what their providers said when they were last asked, and the user's rows.
+    /// The catalog for these models, with the cached lists of their providers and the user's rows.
     pub(crate) fn catalog_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Catalog {
         let mut catalog = self.base.clone();
         for name in names {
@@ -211,8 +211,7 @@ impl Known {
         catalog
     }
 
-    /// Puts in what a provider said when it was last asked. Nothing is made on the way of a request: without a cache there is
-    /// nothing to recall.
+    /// Merges the cached list of a provider. A request never creates a cache.
     fn recall(&self, catalog: &mut Catalog, provider: &str) {
         if let Some(provider) = self.base.provider(provider)
             && let Some((address, path)) = address(provider).zip(cache_path().filter(|path| path.is_file()))
@@ -233,7 +232,7 @@ impl Known {
     }
 }
 
-/// Says once what does not count because the file is not trusted, and how to trust it.
+/// Prints once what is ignored because the file is not trusted, and how to trust it.
 fn note_ignored(found: &Found, ignored: &[Ignored]) {
     static SAID: Once = Once::new();
     if !ignored.is_empty() {
@@ -247,7 +246,7 @@ fn note_ignored(found: &Found, ignored: &[Ignored]) {
     }
 }
 
-/// Where a provider lists its models, where that is known.
+/// The URL of a provider's list of models, if known.
 pub(crate) fn address(provider: &Provider) -> Option<String> {
     provider.list_url(&provider.address().ok()?)
 }
@@ -258,19 +257,19 @@ pub(crate) fn cache_path() -> Option<PathBuf> {
     named.map(|folder| PathBuf::from(folder).join("models.sqlite3")).or_else(Store::default_path)
 }
 
-/// The store, which is made if need be.
+/// Opens the store, and creates it if necessary.
 pub(crate) fn store() -> Store {
     cache_path().map_or_else(Store::in_memory, |path| Store::open(&path))
 }
 
-/// Tells what the user should know, beside the output.
+/// Prints warnings to standard error.
 pub(crate) fn warn(warnings: &[Warning]) {
     for warning in warnings {
         note(&warning.to_string());
     }
 }
 
-/// Tells something beside the output.
+/// Prints a note to standard error.
 pub(crate) fn note(text: &str) {
     // There is nowhere left to say that this failed.
     let _ = writeln!(io::stderr(), "polywire: {}", Screen::of_stderr().text(text));

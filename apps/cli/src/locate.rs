@@ -1,13 +1,13 @@
-//! Finds the lines on which JSON Pointers lead, so that findings stand where an editor can show them.
+//! Maps JSON Pointers to line numbers, so that editors can show findings.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The lines of some places in a text.
+/// The line numbers of some pointers.
 pub(crate) struct Lines<'p>(HashMap<&'p str, Option<usize>>);
 
 impl<'p> Lines<'p> {
-    /// Looks for the places to which pointers lead, in one pass over the text.
+    /// Finds the lines of pointers in one pass over the text.
     pub(crate) fn find(text: &str, pointers: impl Iterator<Item = &'p str>) -> Self {
         let mut lines = HashMap::from([("", None)]);
         for pointer in pointers {
@@ -23,7 +23,7 @@ impl<'p> Lines<'p> {
         Self(lines)
     }
 
-    /// The line, counted from one, of the value to which a pointer leads; of the last place on the way that there is.
+    /// The line, counted from one, of a pointer, or of its longest prefix that exists.
     pub(crate) fn of(&self, pointer: &str) -> usize {
         let mut at = pointer;
         loop {

@@ -1,13 +1,13 @@
-//! The `polywire` command. It reads files, prints, and leaves every decision to the library.
+//! The `polywire` command: reads files, prints results, and leaves every decision to the library.
 
 mod args;
 mod ask;
 mod audit;
 mod batch;
-mod carry;
 mod changes;
 mod check;
 mod config;
+mod convert_value;
 mod corpus;
 mod dialects;
 mod diff;
@@ -24,12 +24,12 @@ mod neutral;
 mod parse;
 #[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
 mod prove;
-mod regular;
+mod regular_file;
 mod request;
+mod round_trip;
 mod sarif;
 mod style;
 mod tally;
-mod through;
 mod translate;
 mod trust;
 mod values;
@@ -58,13 +58,13 @@ Examples:
   polywire config check
   polywire parse answer.txt --schema schema.json
 
-Exit codes: 0 fine, 1 findings, 2 bad input.";
+Exit codes: 0 success, 1 findings (a violation, a loss that was not allowed, no valid value), 2 bad input or no answer.";
 
-/// One LLM request in, any provider's wire out, and a list of everything that had to give.
+/// One LLM request in, any provider out; the answer back in your shape, with every change and loss listed
 #[derive(Parser)]
 #[command(name = "polywire", version, after_help = AFTER_HELP)]
 struct Cli {
-    /// The configuration to use, which is trusted for this command; by default that of `POLYWIRE_CONFIG`, ./polywire.toml or the user's
+    /// Use this configuration file, and trust it for this command [default: `POLYWIRE_CONFIG`, ./polywire.toml, or the user's]
     #[arg(long = "config", value_name = "FILE", global = true)]
     config_file: Option<PathBuf>,
     #[command(subcommand)]
@@ -89,17 +89,17 @@ enum Command {
     Config(config::ConfigCommand),
     Audit(audit::Audit),
     Parse(parse::Parse),
-    /// Take a value of the caller's to the wire
-    EncodeValue(carry::Carry),
-    /// Bring a value from the wire back to the caller
-    DecodeValue(carry::Carry),
-    /// Answer the questions of `--prove`, one a line: the process that a proof can be ended with
+    /// Convert a value from your schema to the shape of the fitted schema
+    EncodeValue(convert_value::ConvertValue),
+    /// Convert a value from the shape of the fitted schema back to your schema
+    DecodeValue(convert_value::ConvertValue),
+    /// Run proofs for `--prove`, one request a line, in a process that can be killed
     #[cfg(feature = "prove")]
     #[command(name = prove::COMMAND, hide = true)]
     ProveQuestions,
 }
 
-/// What a command has to say about its input.
+/// The outcome of a command that ran; decides the exit code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Fine,
@@ -117,10 +117,10 @@ fn main() -> ExitCode {
     match verdict {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Findings) => ExitCode::from(1),
-        // Whoever reads the output has read enough.
+        // The reader of the output closed the pipe on purpose.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // There is nowhere left to report that this failed too.
+            // A failure to write the error cannot be reported anywhere.
             let _ = writeln!(io::stderr(), "polywire: {}", Screen::of_stderr().text(&format!("{error:#}")));
             ExitCode::from(2)
         }
@@ -145,8 +145,8 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Config(config) => config.run(out, style),
         Command::Audit(audit) => audit.run(out, style),
         Command::Parse(parse) => parse.run(out),
-        Command::EncodeValue(carry) => carry.run(out, carry::Direction::Encode),
-        Command::DecodeValue(carry) => carry.run(out, carry::Direction::Decode),
+        Command::EncodeValue(convert) => convert.run(out, convert_value::Direction::Encode),
+        Command::DecodeValue(convert) => convert.run(out, convert_value::Direction::Decode),
         #[cfg(feature = "prove")]
         Command::ProveQuestions => prove::answer(out),
     }

@@ -29,11 +29,11 @@ Examples:
   polywire models --provider ollama --refresh
   polywire models show openai/gpt-5
 
-What a provider says of its own models counts over the rows that come with polywire, and polywire.toml over both. Lists are kept \
-in the platform's folder for caches and asked for again after a day (`--ttl`), where there is a key; servers on this machine are \
-asked by name only.
+A provider's own list overrides the rows that come with polywire, and polywire.toml overrides both. Lists are cached in the \
+platform's cache folder, and fetched again after a day (`--ttl`) if there is a key; local servers are asked only if \
+`--provider` names them.
 
-Exit codes: 0 fine, 1 a provider could not be asked or a model is not known, 2 bad input.";
+Exit codes: 0 success, 1 a list could not be fetched or a model is unknown, 2 bad input.";
 
 /// List the models and what they can do, or show one
 #[derive(Args)]
@@ -47,10 +47,10 @@ pub(crate) struct Models {
     /// Only models that can do all of these
     #[arg(long, value_enum, value_delimiter = ',')]
     can: Vec<Can>,
-    /// Only models that take conversations of so many tokens
+    /// Only models with a context window of at least this many tokens
     #[arg(long, value_name = "TOKENS")]
     least_context: Option<u64>,
-    /// Only models that are not on their way out
+    /// Only models that are not deprecated
     #[arg(long)]
     current: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) struct Models {
 
 #[derive(Subcommand)]
 enum Act {
-    /// Show everything that is known of one model
+    /// Show everything known about one model
     Show(Show),
 }
 
@@ -75,14 +75,14 @@ struct Show {
     json: Json,
 }
 
-/// Whether providers are asked.
+/// Options for fetching the providers' lists.
 #[derive(Args)]
 struct Asking {
     #[command(flatten)]
     refresh: Refresh,
     #[command(flatten)]
     offline: Offline,
-    /// Hours for which a list is fresh
+    /// Hours after which a cached list is fetched again
     #[arg(long, value_name = "HOURS")]
     ttl: Option<u64>,
     #[command(flatten)]
@@ -91,14 +91,14 @@ struct Asking {
 
 #[derive(Args)]
 struct Refresh {
-    /// Ask providers now, however fresh their lists are
+    /// Fetch the providers' lists now, even if the cache is fresh
     #[arg(long, conflicts_with = "offline")]
     refresh: bool,
 }
 
 #[derive(Args)]
 struct Offline {
-    /// Ask nobody
+    /// Do not use the network
     #[arg(long)]
     offline: bool,
 }
@@ -106,31 +106,31 @@ struct Offline {
 /// What a model can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Can {
-    /// Call tools
+    /// Tool calls
     Tools,
-    /// Be held to schemas by the provider
+    /// Strict tool schemas, enforced by the provider
     Strict,
-    /// Take a schema of the answer
+    /// Native structured output by a schema
     Output,
-    /// Answer in free JSON
+    /// JSON mode without a schema
     Json,
-    /// Call several tools in one turn
+    /// Parallel tool calls
     Parallel,
-    /// Take tools and a schema of the answer in one request
+    /// Tools and an output schema in one request
     ToolsWithOutput,
-    /// Be forced to call a tool
+    /// Forced tool calls
     Forced,
-    /// Take temperature and its kin
+    /// Sampling parameters such as temperature
     Sampling,
-    /// Think on demand, or more or less hard
+    /// Configurable reasoning
     Thinking,
-    /// Read images
+    /// Image input
     Vision,
-    /// Read recordings
+    /// Audio input
     Audio,
-    /// Read films
+    /// Video input
     Video,
-    /// Read PDF documents
+    /// PDF input
     Pdf,
 }
 
@@ -183,7 +183,7 @@ impl Models {
             None => known.base.providers().cloned().collect(),
             Some(name) => vec![provider(&known, name)?],
         };
-        let Asked { catalog, told, warnings } = self.asking.ask(&known, &providers, self.provider.is_some())?;
+        let Asked { catalog, discovered, warnings } = self.asking.ask(&known, &providers, self.provider.is_some())?;
         let chosen = |row: &&ModelRow| {
             self.can.iter().all(|can| can.of(row))
                 && self.least_context.is_none_or(|least| row.context.is_some_and(|context| context >= least))
@@ -192,7 +192,7 @@ impl Models {
         let rows: Vec<&ModelRow> =
             providers.iter().flat_map(|provider| catalog.models_of(&provider.id)).filter(chosen).collect();
         if self.json.json {
-            let sources: Vec<Value> = told.iter().map(|(id, found)| source(id, found)).collect();
+            let sources: Vec<Value> = discovered.iter().map(|(id, found)| source(id, found)).collect();
             writeln!(out, "{}", json!({"models": rows, "sources": sources, "warnings": warnings}))?;
         } else {
             write_table(out, style, &rows)?;
@@ -213,11 +213,11 @@ impl Show {
                 "give PROVIDER/MODEL, or list its models with --provider"
             ));
         }
-        let Asked { catalog, told, warnings } = self.asking.ask(known, std::slice::from_ref(&provider), true)?;
+        let Asked { catalog, discovered, warnings } = self.asking.ask(known, std::slice::from_ref(&provider), true)?;
         let model = resolve_in(&catalog, &self.id)?;
-        let found = told.first().map(|(id, found)| source(id, found));
+        let found = discovered.first().map(|(id, found)| source(id, found));
         if self.json.json {
-            let told = json!({
+            let json = json!({
                 "name": model.name(),
                 "surface": model.surface().id,
                 "strategy": model.strategy(),
@@ -226,7 +226,7 @@ impl Show {
                 "source": found,
                 "warnings": warnings,
             });
-            writeln!(out, "{told}")?;
+            writeln!(out, "{json}")?;
         } else {
             write_model(out, style, &model)?;
         }
@@ -254,7 +254,7 @@ fn provider(known: &Known, name: &str) -> Result<Provider> {
 struct Asked {
     catalog: Catalog,
     /// How the rows of every provider came.
-    told: Vec<(String, Discovered)>,
+    discovered: Vec<(String, Discovered)>,
     warnings: Vec<Warning>,
 }
 
@@ -272,7 +272,7 @@ impl Asking {
             options = options.with_ttl(Duration::from_secs(hours.saturating_mul(3600)));
         }
         let mut store = store();
-        let mut told: Vec<(String, Discovered)> = Vec::new();
+        let mut discovered: Vec<(String, Discovered)> = Vec::new();
         let mut open = Vec::new();
         for provider in providers {
             let place = address(provider).unwrap_or_default();
@@ -280,15 +280,13 @@ impl Asking {
             let silent = !(by_name || keyed) || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
             if let Some(found) = store.wants(&known.base, provider, &place, &options) {
-                told.push((provider.id.clone(), found));
+                discovered.push((provider.id.clone(), found));
             } else {
                 open.push((provider, place));
             }
         }
         if open.is_empty() && self.refresh.refresh && providers.iter().any(|provider| provider.list.is_some()) {
-            note(
-                "nobody was asked: there is no key in the environment; a server of this machine is asked by --provider",
-            );
+            note("no provider was asked: there is no key in the environment; use --provider to ask a local server");
         }
         if !open.is_empty() {
             let client = self.client()?;
@@ -302,13 +300,13 @@ impl Asking {
                     }
                     Err(error) => store.in_vain(&known.base, provider, place, &error, &options),
                 };
-                told.push((provider.id.clone(), found));
+                discovered.push((provider.id.clone(), found));
             }
         }
-        Ok(collect(known, &mut store, told))
+        Ok(collect(known, &mut store, discovered))
     }
 
-    /// A client that is less patient than one for answers.
+    /// A client with shorter timeouts than one for answers.
     fn client(&self) -> Result<Client> {
         let options = ClientOptions::default()
             .with_timeout(Duration::from_secs(15))
@@ -319,17 +317,17 @@ impl Asking {
     }
 }
 
-fn collect(known: &Known, store: &mut Store, mut told: Vec<(String, Discovered)>) -> Asked {
+fn collect(known: &Known, store: &mut Store, mut discovered: Vec<(String, Discovered)>) -> Asked {
     let mut catalog = known.base.clone();
     let mut warnings = store.take_warnings();
-    for (id, found) in &mut told {
+    for (id, found) in &mut discovered {
         warnings.append(&mut found.warnings);
         if found.how != How::Static {
             catalog.put(id, std::mem::take(&mut found.rows));
         }
     }
     known.config.over(&mut catalog);
-    Asked { catalog, told, warnings }
+    Asked { catalog, discovered, warnings }
 }
 
 /// Asks several providers at once; the answers are in the order of the providers.
@@ -387,7 +385,7 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     let row = model.row();
     writeln!(
         out,
-        "{} on {}, spoken to in {}",
+        "{} on {}, protocol {}",
         style.paint(Tone::Strong, tame(&model.name())),
         model.surface().id,
         model.protocol()
@@ -396,9 +394,9 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
     let named = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let told = serde_json::to_value(row)?;
-    let list = |field: &str| listed(&told.get(field).map(named).unwrap_or_default());
-    let word = |field: &str| told.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let fields = serde_json::to_value(row)?;
+    let list = |field: &str| listed(&fields.get(field).map(named).unwrap_or_default());
+    let word = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
     let count = |count: Option<u64>| count.map_or_else(|| "not known".to_owned(), |count| count.to_string());
     let lines = [
         ("context", count(row.context)),
@@ -411,8 +409,8 @@ fn write_model(out: &mut dyn Write, style: Style, model: &Model) -> Result<()> {
         ("efforts", list("efforts")),
         ("default effort", word("default-effort")),
         ("surfaces", if row.surfaces.is_empty() { "all".to_owned() } else { list("surfaces") }),
-        ("departs", list("quirks")),
-        ("also called", listed(&row.aliases.iter().chain(&row.dated).cloned().collect::<Vec<_>>())),
+        ("quirks", list("quirks")),
+        ("aliases", listed(&row.aliases.iter().chain(&row.dated).cloned().collect::<Vec<_>>())),
         ("strategy", serde_json::to_value(model.strategy())?.as_str().unwrap_or_default().to_owned()),
         ("family", row.family.clone()),
         ("known from", format!("{} ({})", list("known-from"), word("confidence"))),

@@ -24,11 +24,11 @@ pub(crate) struct Schema {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FormArg {
-    /// What is asked
+    /// A request
     Request,
-    /// A whole answer
+    /// A whole response
     Response,
-    /// A piece of an answer that arrives as a stream
+    /// An event of a streamed response
     Event,
 }
 

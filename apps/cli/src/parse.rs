@@ -1,4 +1,4 @@
-//! `polywire parse`: the value in what a model wrote, the repairs it took, and the verdict of the schema.
+//! `polywire parse`: extracts a JSON value from model output, with repairs and validation.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,30 +19,30 @@ Examples:
   polywire parse answers.jsonl --jsonl
 
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
-The answer is {\"value\", \"repairs\", \"valid\", \"errors\"}; a value that is not valid is null there, and `draft` has it.
-Where the text ended before the value did, `truncated` is true: the value may be valid and still not be what was meant.
-Where checking the schema would take too long, `verdict` is `too_costly`: the value is then not valid, and not known to be invalid.
+Prints {\"value\", \"repairs\", \"valid\", \"errors\"}. For an invalid value `value` is null and `draft` has the value.
+`truncated` is true if the text ends before the value does: the value may be valid and still be incomplete.
+`verdict` is `too_costly` if validation would take too long: the value is neither known to be valid nor known to be invalid.
 
-Exit codes: 0 a valid value, 1 none, 2 bad input; with --jsonl 0, and every line has its own verdict.";
+Exit codes: 0 a valid value, 1 no valid value, 2 bad input; with --jsonl 0, and every line has its own `valid`.";
 
-/// Read the value in what a model wrote, with every repair
+/// Extract a JSON value from model output, and list every repair
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Parse {
-    /// The model's text, or `-` for standard input
+    /// A file with the model's output, or `-` for standard input
     #[arg(default_value = "-", value_name = "FILE|-")]
     file: String,
-    /// The schema that the value must meet: a JSON file
+    /// The JSON Schema to validate the value against
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
     #[command(flatten)]
     form: Form,
 }
 
-/// What the input is.
+/// The kind of input.
 #[derive(Args)]
 struct Form {
-    /// The text is still arriving: give what has arrived of the value
+    /// Treat the text as an incomplete stream, and print the value so far
     #[arg(long)]
     stream: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ struct Form {
 
 #[derive(Args)]
 struct Lines {
-    /// Read many texts, one a line
+    /// Read JSON lines, one text each
     #[arg(long)]
     jsonl: bool,
 }
@@ -88,7 +88,7 @@ impl Parse {
             Judged::Valid => json!([]),
             Judged::Invalid(faults) => json!(faults),
             Judged::TooCostly => json!([{"at": "", "detail": TOO_COSTLY}]),
-            Judged::NoValue => json!([{"at": "", "detail": "there is no value in the text"}]),
+            Judged::NoValue => json!([{"at": "", "detail": "no JSON value found in the text"}]),
         };
         let mut report = json!({
             "value": answer.valid(), "repairs": repairs(&answer.repairs), "valid": valid, "errors": errors,
@@ -118,8 +118,7 @@ impl Parse {
     }
 }
 
-/// Adds what must be seen without a look at the repairs and errors: that the text was cut, valid or not, and that the value could
-/// not be judged, which is not the same as being invalid.
+/// Adds `truncated` and `verdict`, so that callers need not search the repairs and errors for them.
 fn add_warnings(answer: &Answer, report: &mut Value) {
     let Some(members) = report.as_object_mut() else { return };
     if answer.is_truncated() {

@@ -1,5 +1,5 @@
-//! Whether a fitted schema, seen through its lens, accepts what the caller's accepts: equal, wider, narrower, with a value that
-//! slips through. The feature `prove` brings the judge.
+//! Proves whether a fitted schema, after decoding, accepts the same values as the original: equal, wider or narrower, with a
+//! counterexample. Needs the feature `prove`.
 
 #[cfg(feature = "prove")]
 mod algebra;
@@ -29,7 +29,7 @@ pub(crate) use worker::Prover;
 #[cfg(feature = "prove")]
 pub(crate) use worker::{COMMAND, answer};
 
-/// How what comes back compares with what was asked for.
+/// How the decoded values compare with the original schema.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Relation {
@@ -46,21 +46,21 @@ pub(crate) enum Relation {
 pub(crate) enum Reason {
     /// One of the schemas has too many bytes.
     Size,
-    /// The caller's schema says something that JSON Schema 2020-12 has no words for.
+    /// The original schema uses something that JSON Schema 2020-12 cannot express.
     Draft,
-    /// What comes back through the lens cannot be said as a schema.
+    /// The decoded values cannot be described by a schema.
     Image,
-    /// The judge refuses one of the schemas: a reference that leads nowhere, a pattern that is none.
+    /// The validator rejects one of the schemas, for instance for a dangling reference or an invalid pattern.
     Refused,
     /// One of the schemas has no canonical form.
     Form,
-    /// The canonical forms are there, and the judge cannot tell which covers which.
+    /// Containment of the canonical forms cannot be decided.
     Containment,
     /// The proof took too long.
     Time,
     /// The proof took too much memory.
     Memory,
-    /// The judge broke down.
+    /// The proof crashed.
     Fault,
 }
 
@@ -148,7 +148,7 @@ impl Proof {
 impl fmt::Display for Proof {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self.relation {
-            Relation::Equal => "proved equal: what comes back is what was asked for",
+            Relation::Equal => "proved equal: the fitted schema accepts the same values",
             Relation::Wider => "proved wider",
             Relation::Narrower => "proved narrower",
             Relation::Neither => "proved neither wider nor narrower",
@@ -158,10 +158,10 @@ impl fmt::Display for Proof {
             write!(out, " ({}{}{detail})", reason.name(), if detail.is_empty() { "" } else { ": " })?;
         }
         if let Some(gained) = &self.gained {
-            write!(out, "; {gained} comes back and was not asked for")?;
+            write!(out, "; {gained} is accepted only by the fitted schema")?;
         }
         if let Some(lost) = &self.lost {
-            write!(out, "; {lost} was asked for and cannot come back")?;
+            write!(out, "; {lost} is accepted only by the original schema")?;
         }
         match &self.silent {
             Some(silent) => write!(out, "; not on record: {silent}"),

@@ -77,7 +77,7 @@ impl FromStr for LossArg {
         };
         if kinds.is_empty() {
             let known = Kind::ALL.map(|kind| kind.to_string()).join(", ");
-            return Err(format!("`{kind}` is not a kind of loss; known are: {known}, all"));
+            return Err(format!("`{kind}` is not a kind of loss; known kinds: {known}, all"));
         }
         Ok(Self { kinds, meaning })
     }
@@ -198,6 +198,6 @@ pub(crate) fn named(given: Option<&str>, option: &str) -> Result<String> {
 pub(crate) fn protocol(name: &str) -> Result<Protocol> {
     Protocol::named(name).ok_or_else(|| {
         let names: Vec<&str> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();
-        Failure::new("this is not a protocol", name, &format!("known are: {}", names.join(", "))).into()
+        Failure::new("unknown protocol", name, &format!("known protocols: {}", names.join(", "))).into()
     })
 }

@@ -1,4 +1,4 @@
-//! Colour, only where somebody looks, and other people's text without what a terminal would obey.
+//! Colour on terminals only, and untrusted text without terminal control characters.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -16,9 +16,9 @@ pub(crate) struct Style {
 /// Where text goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Screen {
-    /// To a terminal, which obeys control characters.
+    /// To a terminal, which interprets control characters.
     Terminal,
-    /// To a file or another program, which gets every byte as it is.
+    /// To a file or another program, which gets every byte unchanged.
     Other,
 }
 
@@ -31,7 +31,7 @@ impl Screen {
         if io::stderr().is_terminal() { Self::Terminal } else { Self::Other }
     }
 
-    /// Somebody else's text of several lines: on a terminal without what it would obey.
+    /// Untrusted text of several lines; control characters are escaped on a terminal.
     pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Terminal => escaped(text, |letter| is_obeyed(letter) && !matches!(letter, '\n' | '\t')),
@@ -97,12 +97,12 @@ impl Style {
         Self { coloured: wanted && screen == Screen::Terminal, screen }
     }
 
-    /// No colour, for what is not looked at on the terminal.
+    /// No colour, for output that is not a terminal.
     pub(crate) fn plain() -> Self {
         Self { coloured: false, screen: Screen::Other }
     }
 
-    /// Somebody else's text of several lines, as it may be shown.
+    /// Untrusted text of several lines, as it may be shown.
     pub(crate) fn text(self, text: &str) -> Cow<'_, str> {
         self.screen.text(text)
     }
@@ -153,7 +153,7 @@ impl<T: Display> Display for Painted<T> {
     }
 }
 
-/// Somebody else's text on one line, without what a terminal would obey.
+/// Untrusted text on one line, with control characters escaped.
 pub(crate) fn tame(text: &str) -> Cow<'_, str> {
     escaped(text, is_obeyed)
 }
@@ -168,7 +168,7 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
         .into()
 }
 
-/// Whether a terminal does something else than show a letter: controls, and marks that turn the direction of what follows.
+/// Whether a character controls the terminal: control characters, and marks that change the text direction.
 fn is_obeyed(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

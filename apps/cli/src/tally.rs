@@ -1,4 +1,4 @@
-//! What an audit counts.
+//! Counts and statistics of an audit.
 
 use std::io::Write;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use serde::Serialize;
 
 use crate::prove::{Proof, Proofs};
 use crate::style::{Style, Tone};
-use crate::values::{Counts, Fates};
+use crate::values::{Counts, RoundTrips};
 
-/// Failures told by name; the rest are only counted.
+/// Failures that are listed by name; the rest are only counted.
 const TOLD: usize = 20;
 
-/// What became of one schema.
+/// The outcome for one schema.
 pub(crate) struct Outcome {
     /// Why it was not fitted.
     pub(crate) error: Option<String>,
     time: Duration,
-    /// The first thing that `check` has against the result.
+    /// The first violation that `check` finds in the result.
     objection: Option<String>,
-    /// What happens when the result is fitted again, if anything does.
+    /// The difference when the result is fitted again, if any.
     drift: Option<String>,
     strict: bool,
     changes: Changes,
-    /// What became of the instances.
-    pub(crate) fates: Fates,
-    /// What was proved of it, where that was asked for.
+    /// The round trips of the instances.
+    pub(crate) round_trips: RoundTrips,
+    /// The proof, with `--prove`.
     pub(crate) proof: Option<Proof>,
 }
 
@@ -37,15 +37,24 @@ impl Outcome {
         self
     }
 
-    pub(crate) fn with_fates(mut self, fates: Fates) -> Self {
-        self.fates = fates;
+    pub(crate) fn with_round_trips(mut self, round_trips: RoundTrips) -> Self {
+        self.round_trips = round_trips;
         self
     }
 
     pub(crate) fn failed(error: String, time: Duration) -> Self {
         let changes = Changes::default();
-        let fates = Fates::default();
-        Self { error: Some(error), time, objection: None, drift: None, strict: false, changes, fates, proof: None }
+        let round_trips = RoundTrips::default();
+        Self {
+            error: Some(error),
+            time,
+            objection: None,
+            drift: None,
+            strict: false,
+            changes,
+            round_trips,
+            proof: None,
+        }
     }
 
     pub(crate) fn fitted(
@@ -61,8 +70,8 @@ impl Outcome {
             narrower: count(Effect::Narrower),
             note: count(Effect::Note),
         };
-        let fates = Fates::default();
-        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, fates, proof: None }
+        let round_trips = RoundTrips::default();
+        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, round_trips, proof: None }
     }
 
     pub(crate) fn microseconds(&self) -> f64 {
@@ -136,14 +145,14 @@ impl Tally {
         self.changes.wider += outcome.changes.wider;
         self.changes.narrower += outcome.changes.narrower;
         self.changes.note += outcome.changes.note;
-        self.values.add(outcome.fates.counts);
+        self.values.add(outcome.round_trips.counts);
         self.times.extend(fitted.then_some(outcome.time));
         let failure = outcome.error.as_ref().or(outcome.objection.as_ref()).or(outcome.drift.as_ref());
         if let Some(proof) = &outcome.proof {
             self.proofs.get_or_insert_default().add(proof);
         }
         let unproved = || outcome.proof.as_ref().and_then(|proof| proof.silent.as_ref());
-        let failure = failure.or(outcome.fates.silent.as_ref()).or_else(unproved);
+        let failure = failure.or(outcome.round_trips.silent.as_ref()).or_else(unproved);
         if let Some(failure) = failure.filter(|_| self.failures.len() < TOLD) {
             self.failures.push(format!("{name}: {failure}"));
         }

@@ -25,7 +25,7 @@ Examples:
   curl -sN … | polywire decode - --from openai-chat --stream
 
 Prints the answer in the neutral form (see `polywire schema response`), changes on standard error.
-Exit codes: 0 fine, 1 the stream was cut (what arrived is printed), 2 bad input.";
+Exit codes: 0 success, 1 the stream is incomplete (what arrived is printed), 2 bad input.";
 
 /// Read an answer of a provider into the neutral form
 #[derive(Args)]
@@ -76,7 +76,7 @@ Examples:
 A request is planned for the model, or for an unknown model of the protocol: tools, names and history are fitted.
 With `--request`, an answer comes back in the names and shapes of that request; without it only the protocol changes.
 The body goes to standard output, changes to standard error; `--json` prints {\"body\",\"changes\"}.
-Exit codes: 0 fine, 1 losses that `--on-loss` does not allow, 2 bad input.";
+Exit codes: 0 success, 1 losses that `--on-loss` does not allow, 2 bad input.";
 
 /// Convert a request, response or stream between protocols
 #[derive(Args)]

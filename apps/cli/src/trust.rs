@@ -12,13 +12,13 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use crate::input::Failure;
-use crate::regular::read_regular;
+use crate::regular_file::read_regular;
 
 /// The variable that names another folder for the list.
 const FOLDER: &str = "POLYWIRE_DATA_DIR";
 const FILE: &str = "trusted.json";
 
-/// Whether a configuration counts as a whole.
+/// Whether a whole configuration is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     Trusted,
@@ -64,14 +64,14 @@ impl Trusted {
     pub(crate) fn add(path: &Path, hashes: Hashes) -> Result<()> {
         let Some(name) = path.to_str() else {
             let what = "only a path in UTF-8 can be trusted";
-            return Err(Failure::new(what, &path.display().to_string(), "move the file").into());
+            return Err(Failure::new(what, &path.display().to_string(), "move the file to a path in UTF-8").into());
         };
         let mut trusted = Self::read()?;
         trusted.files.insert(name.to_owned(), hashes);
         trusted.write()
     }
 
-    /// Trusts a file no more; says whether it was trusted.
+    /// Stops trusting a file; `true` if it was trusted.
     pub(crate) fn remove(path: &Path) -> Result<bool> {
         let mut trusted = Self::read()?;
         let was = path.to_str().is_some_and(|name| trusted.files.remove(name).is_some());

@@ -1,5 +1,5 @@
-//! What becomes of the instances of a schema: sent through the lens, judged by the fitted schema, and brought back. The judge is
-//! the `jsonschema` crate, never our own code.
+//! Round trips of a corpus's instances: encoded by the lens, validated by the fitted schema, decoded. The validator is the
+//! `jsonschema` crate, never our own code.
 
 use std::borrow::Cow;
 
@@ -16,26 +16,26 @@ pub(crate) struct Instance {
     pub(crate) data: Value,
 }
 
-/// How instances fared.
+/// Counts of instances by result.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Counts {
     pub(crate) valid: usize,
-    /// Valid ones that were encoded and are accepted on the wire.
+    /// Valid instances that were encoded and that the fitted schema accepts.
     pub(crate) kept: usize,
-    /// Kept ones that came back as they were.
+    /// Kept instances that were decoded unchanged.
     pub(crate) returned: usize,
     pub(crate) invalid: usize,
-    /// Invalid ones that cannot be encoded or are refused on the wire.
+    /// Invalid instances that cannot be encoded or that the fitted schema rejects.
     pub(crate) caught: usize,
-    /// Values made up from the fitted schema, and accepted by it.
+    /// Generated values that the fitted schema accepts.
     pub(crate) made: usize,
-    /// Made-up ones that came back as something the caller's schema accepts.
+    /// Generated values that are decoded to something the original schema accepts.
     pub(crate) sound: usize,
-    /// Losses that no change at their place accounts for.
+    /// Losses without a change at their place.
     pub(crate) silent: usize,
 }
 
-/// How many values are made up for each schema.
+/// Generated values per schema.
 const MADE: u64 = 8;
 
 impl Counts {
@@ -53,18 +53,18 @@ impl Counts {
 
 /// The instances of one schema through one lens.
 #[derive(Default)]
-pub(crate) struct Fates {
+pub(crate) struct RoundTrips {
     pub(crate) counts: Counts,
     /// One for every instance: `{"wire","back"}` or `{"error"}`.
     pub(crate) values: Vec<Value>,
-    /// The first loss that no change accounts for.
+    /// The first loss without a change.
     pub(crate) silent: Option<String>,
 }
 
 /// Sends the instances of a schema to the wire and back, and values made up on the wire to the caller.
-pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instances: &[Instance]) -> Fates {
-    let mut fates = Fates::default();
-    let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return fates };
+pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instances: &[Instance]) -> RoundTrips {
+    let mut round_trips = RoundTrips::default();
+    let Ok(schema) = serde_json::from_str::<Value>(&fitted.schema) else { return round_trips };
     let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema) } else { schema };
     let caller = serde_json::from_str::<Value>(asked).ok();
     // A schema that states no draft may be meant as the `OpenAPI` slots mean it.
@@ -73,7 +73,7 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         _ => asked,
     });
     let root = Root::of(asked);
-    let court = Court {
+    let validators = Validators {
         fitted,
         wire: judge_by(&schema),
         caller: caller.as_ref().and_then(judge_by),
@@ -81,36 +81,38 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         wider: Cover::of(&fitted.changes, Effect::Wider, root),
     };
     for instance in instances {
-        let (fate, places, value) = court.pass(&instance.data);
-        fates.values.push(value);
-        let counts = &mut fates.counts;
+        let (result, places, value) = validators.pass(&instance.data);
+        round_trips.values.push(value);
+        let counts = &mut round_trips.counts;
         let loss = if instance.valid {
             counts.valid += 1;
-            counts.kept += usize::from(fate != Fate::Refused);
-            counts.returned += usize::from(fate == Fate::Returned);
-            (fate != Fate::Returned && !accounts(&court.narrower, places)).then_some("a valid instance was lost")
+            counts.kept += usize::from(result != RoundTripResult::Refused);
+            counts.returned += usize::from(result == RoundTripResult::Returned);
+            (result != RoundTripResult::Returned && !accounts(&validators.narrower, places))
+                .then_some("a valid instance was lost")
         } else {
             counts.invalid += 1;
-            counts.caught += usize::from(fate == Fate::Refused);
-            let passes = fate != Fate::Refused && !accounts(&court.wider, court.objections(&instance.data).1);
+            counts.caught += usize::from(result == RoundTripResult::Refused);
+            let passes = result != RoundTripResult::Refused
+                && !accounts(&validators.wider, validators.objections(&instance.data).1);
             passes.then_some("an invalid instance passes")
         };
-        fates.record(loss, &instance.data);
+        round_trips.record(loss, &instance.data);
     }
     for made in (0..MADE).filter_map(|seed| sample(&schema, seed)) {
-        if !court.wire.as_ref().is_some_and(|judge| judge.is_valid(&made)) {
+        if !validators.wire.as_ref().is_some_and(|judge| judge.is_valid(&made)) {
             continue;
         }
-        fates.counts.made += 1;
+        round_trips.counts.made += 1;
         // An error is no silence: it names the place.
         let Ok(back) = fitted.decode(made.clone()) else { continue };
-        let (why, places) = court.objections(&back);
-        fates.counts.sound += usize::from(why.is_none());
-        let told = why.filter(|_| !accounts(&court.wider, places));
-        let told = told.map(|why| format!("not what was asked for ({why})"));
-        fates.record(told.as_deref(), &made);
+        let (why, places) = validators.objections(&back);
+        round_trips.counts.sound += usize::from(why.is_none());
+        let loss = why.filter(|_| !accounts(&validators.wider, places));
+        let loss = loss.map(|why| format!("not what was asked for ({why})"));
+        round_trips.record(loss.as_deref(), &made);
     }
-    fates
+    round_trips
 }
 
 /// A judge by a schema. What the judge cannot read of it as a regular expression is passed over; which other keys an object may have
@@ -141,7 +143,7 @@ pub(crate) fn judge_by(schema: &Value) -> Option<Judge> {
 /// Of schemas with more patterns that cannot be read nothing is judged.
 const MOST_UNREAD: usize = 64;
 
-impl Fates {
+impl RoundTrips {
     fn record(&mut self, loss: Option<&str>, value: &Value) {
         if let Some(loss) = loss {
             self.counts.silent += 1;
@@ -150,9 +152,9 @@ impl Fates {
     }
 }
 
-/// What became of an instance.
+/// The result of one round trip.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum RoundTripResult {
     /// It cannot be encoded, or the fitted schema refuses it.
     Refused,
     /// It was accepted and came back changed.
@@ -161,8 +163,8 @@ enum Fate {
     Returned,
 }
 
-/// Who judges, and what is on record.
-struct Court<'f> {
+/// The validators of both sides, and the recorded changes.
+struct Validators<'f> {
     fitted: &'f FittedText,
     wire: Option<Judge>,
     caller: Option<Judge>,
@@ -170,14 +172,14 @@ struct Court<'f> {
     wider: Cover,
 }
 
-impl Court<'_> {
+impl Validators<'_> {
     /// There and back: what became of a value, at which places, and what `--emit` says of it.
-    fn pass(&self, data: &Value) -> (Fate, Places, Value) {
+    fn pass(&self, data: &Value) -> (RoundTripResult, Places, Value) {
         let wire = match self.fitted.encode(data.clone()) {
             Ok(wire) => wire,
             Err(error) => {
                 return (
-                    Fate::Refused,
+                    RoundTripResult::Refused,
                     Some(vec![Place::of_caller(error.at())]),
                     json!({ "error": error.to_string() }),
                 );
@@ -187,17 +189,17 @@ impl Court<'_> {
             Ok(back) => back,
             Err(error) => {
                 return (
-                    Fate::Changed,
+                    RoundTripResult::Changed,
                     Some(vec![Place::on_the_wire(error.at())]),
                     json!({ "error": error.to_string() }),
                 );
             }
         };
         if let (Some(why), places) = objections(self.wire.as_ref(), &wire, Place::on_the_wire) {
-            return (Fate::Refused, places, json!({ "wire": wire, "back": back, "refused": why }));
+            return (RoundTripResult::Refused, places, json!({ "wire": wire, "back": back, "refused": why }));
         }
-        let fate = if equal(&back, data) { Fate::Returned } else { Fate::Changed };
-        (fate, Some(Vec::new()), json!({ "wire": wire, "back": back }))
+        let result = if equal(&back, data) { RoundTripResult::Returned } else { RoundTripResult::Changed };
+        (result, Some(Vec::new()), json!({ "wire": wire, "back": back }))
     }
 
     /// Why and where the caller's schema refuses a value.

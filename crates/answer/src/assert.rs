@@ -1,7 +1,7 @@
 //! Assertions beside the schema (`x-assert`): `name, {{ this.age >= 18 and this.name|length > 0 }}`.
 //!
 //! Comparisons, `and`, `or`, `not`, paths, `|length`, `|lower`, `|upper` and `|regex_match(...)`. An expression that
-//! uses anything else is not judged.
+//! uses anything else is ignored.
 
 use regex::Regex;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::validate::{Fault, MAX_FAULTS, bytes_up_to};
 /// How deep values and expressions may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// The assertions that a value breaks.
+/// The assertions that a value does not satisfy.
 pub(crate) fn broken(value: &Value, shapes: &Shapes, budget: &Budget) -> Result<Vec<Fault>, Exhausted> {
     let mut faults = Vec::new();
     if shapes.assertions == 0 {

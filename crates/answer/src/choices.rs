@@ -1,4 +1,4 @@
-//! The values that a schema lists, and how the one is found that a text means.
+//! Enum values, and the search for the one that a text means.
 //!
 //! Names are folded and indexed once for a schema: a long list must not be compared from its start for every text.
 

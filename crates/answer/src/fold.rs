@@ -1,4 +1,4 @@
-//! When two spellings are the same name: case, accents, separators and white space aside.
+//! Compares names without case, accents, separators and white space.
 
 /// The spelling that all spellings of a name share.
 pub(crate) fn fold(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! From what a model wrote to the value that was asked for, with every liberty on record.
+//! Reads model output: extracts the JSON value, coerces it to a schema, validates it, and records every repair.
 //!
 //! ```
 //! use polywire_answer::{Verdict, read};
@@ -21,17 +21,17 @@
 //!
 //! | function | from | to |
 //! |---|---|---|
-//! | [`salvage`] | a text | its value, or none; valid JSON exactly |
-//! | [`Stream`] | chunks of a text | the value so far, what of it is complete, what changed |
-//! | [`coerce`] | a value and a schema | the value in the shape of the schema |
-//! | [`validate`] | a value and a schema | faults, and [`feedback`] for the model |
-//! | [`read`], [`read_typed`] | a text and a schema | all of that |
+//! | [`salvage`] | a text | its value, or none; valid JSON unchanged |
+//! | [`Stream`] | chunks of a text | the value so far, which parts are complete, what changed |
+//! | [`coerce`] | a value and a schema | the value converted to the types and names of the schema |
+//! | [`validate`] | a value and a schema | validation errors, and [`feedback`] for the model |
+//! | [`read`], [`read_typed`] | a text and a schema | all of the above |
 //!
 //! Reading takes time linear in the text, whatever the text; depth is bounded ([`Options::max_depth`]); nothing panics. Work is
-//! counted, and a value that is too costly to judge is [`Verdict::TooCostly`] ([`ReadOptions::max_steps`]). The choices on which
-//! readers of broken JSON disagree are [`Options`].
+//! counted, and a value that is too costly to validate is [`Verdict::TooCostly`] ([`ReadOptions::max_steps`]). [`Options`] has the
+//! choices on which parsers of broken JSON disagree.
 //!
-//! Not here: sending anything, reading files, or knowing which model wrote the text.
+//! This crate sends nothing, reads no files, and does not know which model wrote the text.
 
 mod assert;
 mod budget;

@@ -1,18 +1,18 @@
 //! The choices on which readers of broken JSON disagree, each named, each with one default.
 
-/// How [`salvage`](crate::salvage) decides what a text leaves open.
+/// Options of [`salvage`](crate::salvage) for inputs on which parsers of broken JSON disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// `{"a":}`: what the missing value is.
     pub missing_value: MissingValue,
-    /// `{"a`: what becomes of a key at which the text ends.
+    /// `{"a`: what happens to a truncated key.
     pub cut_key: CutKey,
-    /// `[tru`: what becomes of a literal at which the text ends.
+    /// `[tru`: what happens to a truncated literal.
     pub cut_literal: CutLiteral,
-    /// `hello`: whether a text without any notation is a value.
+    /// `hello`: whether plain text is a value.
     pub bare_text: BareText,
-    /// `{"a":1}{"b":2}`: which of several values counts, where all are equally good.
+    /// `{"a":1}{"b":2}`: which of several equally good values is used.
     pub several: Several,
     /// `007`: what a number with leading zeros is.
     pub leading_zeros: LeadingZeros,
@@ -20,9 +20,9 @@ pub struct Options {
     pub not_a_number: NotANumber,
     /// `[1, ...]`: what an ellipsis is.
     pub ellipsis: Ellipsis,
-    /// How deep the value may be nested; what is deeper is no value.
+    /// Maximum nesting; a deeper value is refused.
     pub max_depth: usize,
-    /// The text is still arriving: a text at its end is open, not badly closed.
+    /// The text is incomplete: a string at its end is still open, not badly closed.
     pub(crate) arriving: bool,
 }
 
@@ -31,57 +31,57 @@ pub struct Options {
 pub enum MissingValue {
     /// `null`.
     Null,
-    /// The empty text.
+    /// The empty string.
     Empty,
-    /// Nothing: the key goes, too.
+    /// Nothing: the key is dropped.
     Drop,
 }
 
-/// What becomes of a key at which the text ends.
+/// What happens to a truncated key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutKey {
     /// It is a key whose value is missing.
     Keep,
-    /// It goes.
+    /// It is dropped.
     Drop,
-    /// It goes, unless it is all that there is and no schema says what it should be: `{"a` is `{"a": null}`.
+    /// It is dropped, unless it is the only key and there is no schema: `{"a` is `{"a": null}`.
     KeepOnly,
 }
 
-/// What becomes of a literal at which the text ends.
+/// What happens to a truncated literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutLiteral {
-    /// It is a text.
+    /// It becomes a string.
     Text,
     /// It is completed: `tru` is `true`.
     Complete,
 }
 
-/// Whether a text without any notation is a value.
+/// Whether plain text is a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareText {
-    /// One line of words is a text.
+    /// One line of plain text is a string.
     Text,
-    /// It is no value.
+    /// It is not a value.
     Refuse,
 }
 
-/// Which of several values counts.
+/// Which of several values is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Several {
-    /// The first complete one, one in a fence before others; of lists that follow each other directly the last. Where
-    /// no schema wants one value, those that only commas or line breaks separate are a list.
+    /// The first complete one, one in a fence before others; of lists that follow each other directly the last. Without a
+    /// schema that expects one value, values that only commas or line breaks separate become a list.
     First,
     /// The last complete one; but a list as above.
     Last,
-    /// All of them, as a list; the first where a schema wants one.
+    /// All of them, as a list; the first if the schema expects one value.
     All,
 }
 
 /// What a number with leading zeros is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadingZeros {
-    /// A text: an identifier would lose its zeros.
+    /// A string: an identifier would lose its zeros.
     Text,
     /// The number.
     Number,
@@ -90,7 +90,7 @@ pub enum LeadingZeros {
 /// What `NaN` and `Infinity` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotANumber {
-    /// A text.
+    /// A string.
     Text,
     /// `null`.
     Null,
@@ -101,7 +101,7 @@ pub enum NotANumber {
 pub enum Ellipsis {
     /// It stands for something that was left out.
     Drop,
-    /// A text.
+    /// A string.
     Keep,
 }
 
@@ -147,21 +147,21 @@ impl Options {
         self
     }
 
-    /// Sets what becomes of a key at which the text ends.
+    /// Sets what happens to a truncated key.
     #[must_use]
     pub fn with_cut_key(mut self, choice: CutKey) -> Self {
         self.cut_key = choice;
         self
     }
 
-    /// Sets what becomes of a literal at which the text ends.
+    /// Sets what happens to a truncated literal.
     #[must_use]
     pub fn with_cut_literal(mut self, choice: CutLiteral) -> Self {
         self.cut_literal = choice;
         self
     }
 
-    /// Sets whether a text without any notation is a value.
+    /// Sets whether plain text is a value.
     #[must_use]
     pub fn with_bare_text(mut self, choice: BareText) -> Self {
         self.bare_text = choice;

@@ -1,4 +1,4 @@
-//! The whole way: text to value, value to the shape of the schema, and the verdict.
+//! The whole pipeline: salvage, coercion, validation.
 
 use std::sync::Arc;
 
@@ -17,35 +17,35 @@ use crate::schema::{Schema, SchemaError};
 use crate::tree::Tree;
 use crate::validate::{Fault, TOO_COSTLY, bytes_up_to, verdict};
 
-/// What a text came to.
+/// The result of reading a text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Answer {
     /// The value, if there is one, valid or not.
     pub value: Option<Value>,
-    /// Every liberty that was taken.
+    /// Every repair, in order.
     pub repairs: Vec<Repair>,
-    /// Whether the value is what the schema wants.
+    /// The result of validation.
     pub verdict: Verdict,
-    /// The steps that it took to find that out; the budget is [`ReadOptions::max_steps`].
+    /// The steps used; the budget is [`ReadOptions::max_steps`].
     pub steps: u64,
 }
 
-/// Whether a value is what the schema wants.
+/// The result of validation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is, or there is no schema.
+    /// The schema accepts the value, or there is no schema.
     Valid,
-    /// It is not, and why.
+    /// The schema rejects the value, for these reasons.
     Invalid(Vec<Fault>),
-    /// The step budget ran out before it was known: the value must not be taken for valid.
+    /// The step budget ran out first. Do not treat the value as valid.
     TooCostly,
-    /// There is no value in the text.
+    /// The text contains no value.
     NoValue,
 }
 
 impl Verdict {
-    /// What is wrong. A value that is too costly to judge has one fault, without a place.
+    /// The validation errors. A value that is too costly to validate has one, without a place.
     pub fn into_faults(self) -> Vec<Fault> {
         match self {
             Self::Valid | Self::NoValue => Vec::new(),
@@ -61,7 +61,7 @@ impl Answer {
         self.value.as_ref().filter(|_| self.verdict == Verdict::Valid)
     }
 
-    /// Whether the text ended before the value did: nothing that acts should act on it.
+    /// Whether the text ended before the value did. Do not act on such a value.
     pub fn is_truncated(&self) -> bool {
         self.repairs.iter().any(|repair| repair.kind == RepairKind::Truncated)
     }
@@ -75,7 +75,7 @@ impl Answer {
         Self::checked(value, repairs, verdict, schema, budget)
     }
 
-    /// What the schema says and what it cannot say.
+    /// Validates by the schema and by its assertions (`x-assert`).
     fn checked(value: Value, repairs: Vec<Repair>, verdict: Verdict, schema: &Schema, budget: &Budget) -> Self {
         let found = match verdict {
             Verdict::Valid | Verdict::NoValue => Some(Vec::new()),
@@ -96,35 +96,35 @@ impl Answer {
     }
 }
 
-/// How to read.
+/// Options for reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// How to salvage.
+    /// Options for salvage.
     pub salvage: Options,
-    /// How to coerce.
+    /// Options for coercion.
     pub coerce: CoerceOptions,
-    /// How many steps salvage, coercion and validation may take together; by default about eight million and a hundred for each
-    /// byte of the text. A text that needs more is [`Verdict::TooCostly`].
+    /// Maximum steps of salvage, coercion and validation together; by default about eight million plus a hundred for each byte of the
+    /// text. A text that needs more is [`Verdict::TooCostly`].
     pub max_steps: Option<u64>,
 }
 
 impl ReadOptions {
-    /// Sets how to salvage.
+    /// Sets the options for salvage.
     #[must_use]
     pub fn with_salvage(mut self, options: Options) -> Self {
         self.salvage = options;
         self
     }
 
-    /// Sets how to coerce.
+    /// Sets the options for coercion.
     #[must_use]
     pub fn with_coerce(mut self, options: CoerceOptions) -> Self {
         self.coerce = options;
         self
     }
 
-    /// Sets how many steps salvage, coercion and validation may take together.
+    /// Sets the maximum steps of salvage, coercion and validation together.
     ///
     /// ```
     /// use polywire_answer::{ReadOptions, Schema, Verdict, read_with};
@@ -147,7 +147,7 @@ impl ReadOptions {
     }
 }
 
-/// Reads the value that a schema wants out of a text.
+/// Extracts, coerces and validates the value of a text by a schema.
 ///
 /// ```
 /// use polywire_answer::{Verdict, read};
@@ -166,10 +166,10 @@ pub fn read(text: &str, schema: &Value) -> Result<Answer, SchemaError> {
     Ok(read_with(text, Some(&*Schema::cached(schema)?), &ReadOptions::default()))
 }
 
-/// Reads with a schema that is ready, or without one, and with options.
+/// Like [`read`], with a prepared schema or none, and with options.
 ///
 /// Without a schema, a tool call in a model's own notation is read as `{"tool_calls": [{"name", "arguments", "id"}]}`; an
-/// `id` is there where the notation has one.
+/// `id` is present if the notation has one.
 pub fn read_with(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> Answer {
     let budget = options.budget(text);
     let answer = match schema {
@@ -192,7 +192,7 @@ fn read_by(schema: &Schema, text: &str, options: &ReadOptions, budget: &Budget) 
     best(text, schema, options, budget)
 }
 
-/// Reads a value of a type.
+/// Like [`read`], and deserializes the value.
 ///
 /// ```
 /// #[derive(serde::Deserialize, PartialEq, Debug)]
@@ -218,19 +218,19 @@ pub fn read_typed<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, 
     }
 }
 
-/// Why a text gave no value of a type.
+/// The error of [`read_typed`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The schema is none.
+    /// The schema is invalid.
     Schema(SchemaError),
-    /// There is no value in the text.
+    /// The text contains no value.
     NoValue,
-    /// The value is not what the schema wants.
+    /// The schema rejects the value.
     Invalid(Vec<Fault>),
-    /// Whether the value is what the schema wants is too costly to judge.
+    /// The value is too costly to validate.
     TooCostly,
-    /// The value is what the schema wants, but not what the type wants.
+    /// The schema accepts the value, but it cannot be deserialized.
     Type(String),
 }
 
@@ -248,7 +248,7 @@ impl std::fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Coerces a value to a schema. A value that is valid already comes back as it is, and so does one that is too costly to judge.
+/// Coerces a value to a schema. A valid value is returned unchanged, and so is one that is too costly to validate.
 ///
 /// ```
 /// use polywire_answer::{CoerceOptions, coerce};
@@ -296,7 +296,7 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     }
 }
 
-/// How many readings are built and judged, cheapest first.
+/// Readings that are built and validated, cheapest first.
 const MAX_JUDGED: usize = 4;
 
 fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> Answer {

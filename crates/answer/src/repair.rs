@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-/// One liberty taken on the way from the text to the value.
+/// One liberty that was taken to get from the text to the value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Repair {
@@ -13,7 +13,7 @@ pub struct Repair {
     pub kind: RepairKind,
     /// The JSON Pointer of the place in the value.
     pub at: String,
-    /// The bytes of the text that it is about, where it is about the text.
+    /// The byte range in the text, for repairs of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span: Option<Range<usize>>,
 }
@@ -24,11 +24,11 @@ impl Repair {
     }
 }
 
-/// How many repairs are listed, and how many bytes their places may have; a text with more is not worth a longer list.
+/// Limits of the list of repairs: number, and total bytes of places.
 pub(crate) const MAX_REPAIRS: usize = 10_000;
 const MAX_PLACE_BYTES: usize = 4 << 20;
 
-/// A bounded list of repairs. That the text was cut is always in it.
+/// A bounded list of repairs. A truncation is always listed.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs {
     list: Vec<Repair>,
@@ -94,17 +94,17 @@ impl Kinds {
     }
 }
 
-/// How grave a repair is, gravest last.
+/// The severity of a repair, most severe last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CostClass {
-    /// Only the notation was mended.
+    /// Only the notation was repaired.
     Syntax,
-    /// The same thing, as a value of another type.
+    /// The value was converted to another type.
     Retyped,
     /// Something was added that the model did not write.
     Invented,
-    /// Something that the model wrote, or would have written, is not in the value.
+    /// Something that the model wrote, or would have written, is missing from the value.
     Lost,
 }
 
@@ -119,7 +119,7 @@ macro_rules! kinds {
         }
 
         impl RepairKind {
-            /// Every kind there is.
+            /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The name of the kind, as it is printed.
@@ -129,7 +129,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// How grave it is.
+            /// The severity of the kind.
             pub fn class(self) -> CostClass {
                 match self {
                     $(Self::$name => CostClass::$class,)*
@@ -147,50 +147,50 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Prose "prose" Syntax "Text around the value was passed over.",
+    Prose "prose" Syntax "Text around the value was ignored.",
     Fence "fence" Syntax "The value was taken out of a Markdown fence.",
-    Thinking "thinking" Syntax "A block of the model's thinking was passed over.",
-    Markup "markup" Syntax "Tool-call markup around the value was passed over.",
-    Comment "comment" Syntax "A comment was passed over.",
+    Thinking "thinking" Syntax "A block of the model's reasoning was ignored.",
+    Markup "markup" Syntax "Tool-call markup around the value was ignored.",
+    Comment "comment" Syntax "A comment was ignored.",
     Comma "comma" Syntax "A comma was missing or one too many.",
     Colon "colon" Syntax "A colon was missing.",
     Quote "quote" Syntax "A quote was missing, doubled, or of another kind.",
-    InnerQuote "inner_quote" Syntax "A quote inside a text was not escaped.",
-    Escape "escape" Syntax "An escape was not one, or stood outside a text.",
-    Control "control" Syntax "A control character stood in a text as it is.",
+    InnerQuote "inner_quote" Syntax "A quote inside a string was not escaped.",
+    Escape "escape" Syntax "An escape was invalid, or outside a string.",
+    Control "control" Syntax "A control character in a string was not escaped.",
     Bracket "bracket" Syntax "A bracket was missing, one too many, or of another kind.",
     Literal "literal" Syntax "A literal was written as another language writes it.",
     NumberForm "number_form" Syntax "A number was written in a form that JSON does not have.",
-    Bare "bare" Syntax "A text or key was not quoted.",
-    Joined "joined" Syntax "Texts or lists written in pieces were joined.",
-    Trimmed "trimmed" Syntax "Line breaks before a closing quote were left out.",
+    Bare "bare" Syntax "A string or key was not quoted.",
+    Joined "joined" Syntax "Parts of a string or list were joined.",
+    Trimmed "trimmed" Syntax "Line breaks before a closing quote were removed.",
     SeveralValues "several_values" Syntax "Several values became one list.",
     ToolCall "tool_call" Syntax "A tool call was read from the model's own notation.",
-    KeySpelling "key_spelling" Syntax "A key was spelled otherwise than in the schema.",
-    EnumSpelling "enum_spelling" Syntax "A value was spelled otherwise than in the schema.",
-    NullAbsent "null_absent" Syntax "A null for an absent key was taken out, or put in.",
-    Encoded "encoded" Retyped "JSON inside a text was opened.",
-    Stringified "stringified" Retyped "A value became the text it was written as.",
-    ToNumber "to_number" Retyped "A text became a number.",
-    ToBoolean "to_boolean" Retyped "A text or number became a boolean.",
-    ToNull "to_null" Retyped "A text became null.",
+    KeySpelling "key_spelling" Syntax "A key was spelled differently from the schema.",
+    EnumSpelling "enum_spelling" Syntax "An enum value was spelled differently from the schema.",
+    NullAbsent "null_absent" Syntax "A null was removed, or inserted, for an absent key.",
+    Encoded "encoded" Retyped "JSON inside a string was decoded.",
+    Stringified "stringified" Retyped "A value became a string, as it was written.",
+    ToNumber "to_number" Retyped "A string became a number.",
+    ToBoolean "to_boolean" Retyped "A string or number became a boolean.",
+    ToNull "to_null" Retyped "A string became null.",
     ToInteger "to_integer" Retyped "A number without a fraction became an integer.",
     ToList "to_list" Retyped "A value became a list of one.",
     FromList "from_list" Retyped "A list of one became its item.",
-    Unwrapped "unwrapped" Retyped "A value was taken out of an object around it.",
+    Unwrapped "unwrapped" Retyped "An object around the value was removed.",
     Wrapped "wrapped" Retyped "A value became the only field of an object.",
-    TextNumber "text_number" Retyped "A number that no float can hold was kept as text.",
-    EnumDistance "enum_distance" Retyped "A value was close to only one that the schema allows.",
-    Ambiguous "ambiguous" Retyped "Several readings were equally good; the first was taken.",
-    MissingValue "missing_value" Invented "A value was missing and null was put in.",
-    DefaultApplied "default_applied" Invented "The default of the schema was put in.",
-    EmptyApplied "empty_applied" Invented "An absent list or nullable field was put in as empty.",
+    TextNumber "text_number" Retyped "A number that no float can hold became a string.",
+    EnumDistance "enum_distance" Retyped "A value was close to exactly one that the schema allows.",
+    Ambiguous "ambiguous" Retyped "Several readings were equally good; the first was used.",
+    MissingValue "missing_value" Invented "A value was missing; null was inserted.",
+    DefaultApplied "default_applied" Invented "The default of the schema was inserted.",
+    EmptyApplied "empty_applied" Invented "An absent list or nullable field was inserted, empty.",
     InProse "in_prose" Lost "A value was found inside a longer text.",
     Rounded "rounded" Lost "A number was rounded to what a float can hold.",
-    Ellipsis "ellipsis" Lost "An ellipsis stood for something.",
-    Dropped "dropped" Lost "Something that fits nowhere was left out.",
-    DuplicateKey "duplicate_key" Lost "A key stood twice; the last one counts.",
-    OtherValue "other_value" Lost "Another value in the text was passed over.",
+    Ellipsis "ellipsis" Lost "An ellipsis stood for omitted values.",
+    Dropped "dropped" Lost "Something that does not match the schema was dropped.",
+    DuplicateKey "duplicate_key" Lost "A key was repeated; the last one was used.",
+    OtherValue "other_value" Lost "Another value in the text was ignored.",
     Truncated "truncated" Lost "The text ended before the value did.",
 }
 
@@ -200,10 +200,10 @@ impl fmt::Display for RepairKind {
     }
 }
 
-/// What a reading costs: how much it leaves unmet, then how many repairs of each class. Less is better.
+/// The cost of a reading: unmet requirements, then repairs by class. Less is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
-    /// Places where the value cannot be what the schema wants.
+    /// Places where the value cannot match the schema.
     pub(crate) unmet: u32,
     lost: u32,
     invented: u32,

@@ -1,4 +1,4 @@
-//! Whether a value is what the schema wants, and if not, what to tell the model.
+//! Validation of a value by a schema, and the feedback by which a model corrects itself.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -7,32 +7,33 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::keyword::{ANY_OF, CONTAINS, ONE_OF};
 use crate::read::Verdict;
 use crate::schema::{Schema, SchemaError};
 
-/// One way in which a value is not what the schema wants.
+/// One validation error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
     /// The JSON Pointer of the place in the value.
     pub at: String,
-    /// The keyword of the schema; empty where the place was not found.
+    /// The keyword of the schema; empty if the place was not found.
     pub keyword: String,
-    /// What the keyword says.
+    /// The value of the keyword.
     pub expected: Value,
-    /// What stands there, cut short if it is long.
+    /// The value at the place, truncated if it is long.
     pub got: String,
-    /// All that in a sentence.
+    /// The error in words, for people and models.
     pub detail: String,
 }
 
 impl Fault {
-    /// Whether it is known where the schema refuses the value, which may take too long to find out.
+    /// Whether the place is known; finding it may take too long.
     pub fn has_place(&self) -> bool {
         !self.keyword.is_empty()
     }
 
-    /// The longest sentence of a fault; more is cut.
+    /// Maximum length of `detail` in characters.
     pub(crate) const MAX_DETAIL: usize = 2_000;
 
     pub(crate) fn new(at: String, keyword: &str, expected: Value, value: &Value, detail: &str) -> Self {
@@ -44,7 +45,7 @@ impl Fault {
     }
 
     pub(crate) fn without_place(value: &Value) -> Self {
-        let detail = "the value is refused, at a place that took too long to find";
+        let detail = "the schema refuses the value, at a place that took too long to find";
         Self::without_keyword(quoted(value), detail.to_owned())
     }
 
@@ -52,7 +53,7 @@ impl Fault {
         Self::without_keyword(String::new(), TOO_COSTLY.to_owned())
     }
 
-    /// Stands for faults that are not listed.
+    /// Counts the faults that are not listed.
     pub(crate) fn more(count: usize) -> Self {
         Self::without_keyword(String::new(), format!("… and {count} more"))
     }
@@ -67,7 +68,7 @@ impl Fault {
         json_up_to(value, Self::MAX_DETAIL)
     }
 
-    /// About how much a list grows by it.
+    /// The approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.at.len() + self.got.len() + self.detail.len() + bytes_up_to(&self.expected, MAX_EXPECTED)
     }
@@ -78,7 +79,7 @@ impl Fault {
             keyword: crate::keyword::ASSERT.to_owned(),
             expected: assertion.into(),
             got: quoted(value),
-            detail: format!("the value breaks the assertion `{assertion}`"),
+            detail: format!("does not satisfy the assertion `{assertion}`"),
         }
     }
 
@@ -88,23 +89,23 @@ impl Fault {
             keyword: crate::keyword::ALIAS.to_owned(),
             expected: Value::Null,
             got: String::new(),
-            detail: "a name is not one that was shown".to_owned(),
+            detail: "unknown name: it is not among the names that the schema shows".to_owned(),
         }
     }
 }
 
-/// How many faults are listed, and how many bytes all of them may have.
+/// Limits of the list of faults: number, and total bytes.
 pub(crate) const MAX_FAULTS: usize = 50;
 pub(crate) const MAX_LISTED_BYTES: usize = 256 << 10;
-/// How much of a value is quoted, and how long what a keyword says may be.
+/// Limits of `got` in characters and of `expected` in bytes.
 const MAX_QUOTED: usize = 200;
 const MAX_EXPECTED: usize = 64 << 10;
 
-/// The verdict on a value that could not be judged, in words.
-pub const TOO_COSTLY: &str = "too costly to judge: the step budget ran out before the schema was checked";
+/// The message for a value that is too costly to validate.
+pub const TOO_COSTLY: &str = "too costly to validate: the step budget ran out before the whole schema was checked";
 
-/// Judges a value by a schema, which is made ready once and remembered. No faults: it is valid. A value that is too costly to judge has
-/// one fault, without a place; [`crate::Judge::verdict`] tells the two apart.
+/// Validates a value by a schema, which is compiled once and cached. An empty list means that the value is valid. A value that is too costly to
+/// validate has one fault without a place; [`crate::Judge::verdict`] distinguishes the two.
 ///
 /// ```
 /// use polywire_answer::{feedback, validate};
@@ -124,13 +125,13 @@ pub(crate) fn verdict(value: &Value, schema: &Schema, budget: &Budget) -> Verdic
     schema.judge.judge(value, MAX_FAULTS, budget)
 }
 
-/// What a keyword says, or null where it is too long to be told.
+/// The value of a keyword, or null if it is too long.
 pub(crate) fn shortened(expected: Option<&Value>) -> Value {
     let short = expected.filter(|expected| bytes_up_to(expected, MAX_EXPECTED) < MAX_EXPECTED);
     short.cloned().unwrap_or(Value::Null)
 }
 
-/// About how long a value is as a text; a long one is not looked at to its end.
+/// The approximate size of a value as JSON; counting stops at the limit.
 pub(crate) fn bytes_up_to(value: &Value, limit: usize) -> usize {
     let (mut bytes, mut open) = (0_usize, vec![value]);
     while let Some(value) = open.pop().filter(|_| bytes < limit) {
@@ -154,16 +155,16 @@ fn quoted(value: &Value) -> String {
     json_up_to(value, MAX_QUOTED)
 }
 
-/// The start of a value as JSON. No more of it is written than that.
+/// The first characters of a value as JSON. Only these are written.
 fn json_up_to(value: &Value, characters: usize) -> String {
     // Four bytes a character, and one character more, which is cut.
-    let mut written = RawSchema { bytes: Vec::new(), limit: (characters + 1) * 4 };
+    let mut written = LimitedWriter { bytes: Vec::new(), limit: (characters + 1) * 4 };
     // Writing ends with an error where enough is written.
     let _ = serde_json::to_writer(&mut written, value);
     cut(&String::from_utf8_lossy(&written.bytes), characters)
 }
 
-/// The start of a text, so many characters of it.
+/// The first characters of a text.
 fn cut(text: &str, characters: usize) -> String {
     let end = text.char_indices().map(|(place, _)| place).nth(characters);
     match end.and_then(|end| text.get(..end)) {
@@ -172,13 +173,13 @@ fn cut(text: &str, characters: usize) -> String {
     }
 }
 
-/// Takes the first bytes and refuses the rest.
-struct RawSchema {
+/// Accepts bytes up to a limit, then fails.
+struct LimitedWriter {
     bytes: Vec<u8>,
     limit: usize,
 }
 
-impl Write for RawSchema {
+impl Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.limit.saturating_sub(self.bytes.len());
         if room == 0 {
@@ -194,10 +195,10 @@ impl Write for RawSchema {
     }
 }
 
-/// The faults as a text that a model can correct itself by.
+/// The validation errors as a message to the model.
 pub fn feedback(faults: &[Fault]) -> String {
     let mut text =
-        String::from("The answer does not fit the schema. Correct these places and give the whole answer again:\n");
+        String::from("The answer does not match the schema. Fix these errors and return the whole answer again:\n");
     for fault in faults {
         if !fault.has_place() && fault.got.is_empty() {
             // Writing to a text cannot fail.
@@ -206,15 +207,12 @@ pub fn feedback(faults: &[Fault]) -> String {
         }
         let at = if fault.at.is_empty() { "the whole answer" } else { &fault.at };
         // Writing to a text cannot fail.
-        let _ = write!(text, "- {at}: {} (", fault.detail);
-        if fault.has_place() {
-            let _ = write!(text, "`{}`", fault.keyword);
-            if !fault.expected.is_null() {
-                let _ = write!(text, " must meet {}", quoted(&fault.expected));
-            }
-            text.push_str("; ");
+        let _ = write!(text, "- {at}: {}", fault.detail);
+        if [ANY_OF, ONE_OF, CONTAINS].contains(&fault.keyword.as_str()) && !fault.expected.is_null() {
+            // The sentence names the keyword, and not what it says.
+            let _ = write!(text, ": {}", quoted(&fault.expected));
         }
-        let _ = writeln!(text, "got {})", fault.got);
+        let _ = writeln!(text, "; got {}", fault.got);
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Answers while they arrive: drawn where somebody looks, JSON lines where a program reads.
+//! Answers while they arrive: redrawn on a terminal, JSON lines elsewhere.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::style::Screen;
 
-/// The time between two pictures of a spinner.
+/// The time between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Who sees the answer arrive.
+/// Where a streamed answer is shown.
 pub(super) enum Live {
-    /// Somebody at a terminal: the value is drawn over itself.
+    /// On a terminal: the value is redrawn in place.
     Terminal(ProgressBar),
-    /// A program.
+    /// As JSON lines, for programs.
     Lines,
 }
 
@@ -37,7 +37,7 @@ impl Live {
         matches!(self, Self::Lines)
     }
 
-    /// A value that is not whole yet.
+    /// Shows an incomplete value.
     pub(super) fn partial(&mut self, out: &mut dyn Write, partial: &Partial) -> Result<()> {
         match self {
             Self::Terminal(bar) => {
@@ -52,7 +52,7 @@ impl Live {
         Ok(())
     }
 
-    /// An event of an answer in words; says whether words of it were shown.
+    /// Shows an event of a text answer; `true` if text was printed.
     pub(super) fn event(&mut self, out: &mut dyn Write, event: &Event) -> Result<bool> {
         let shown = match (self, event) {
             (Self::Terminal(_), Event::Delta { delta: Delta::Text(text), .. }) => {
@@ -69,7 +69,7 @@ impl Live {
         Ok(shown)
     }
 
-    /// Nothing more arrives.
+    /// Removes the spinner.
     pub(super) fn end(&mut self) {
         match self {
             Self::Terminal(bar) => bar.finish_and_clear(),

@@ -1,10 +1,10 @@
-//! `polywire ask`: a prompt to a model, and the value that was asked for, valid.
+//! `polywire ask`: sends a prompt to a model and prints a value that the schema accepts.
 
-mod given;
-mod how;
+mod inputs;
 mod live;
+mod options;
 mod show;
-mod whom;
+mod target;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::time::Duration;
@@ -23,9 +23,9 @@ use crate::encode::refused;
 use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
 
-pub(crate) use how::How;
 use live::Live;
-pub(crate) use whom::{EMULATOR, Whom, no_answer};
+pub(crate) use options::AskOptions;
+pub(crate) use target::{EMULATOR, Targets, no_answer};
 
 const HELP: &str = "\
 Examples:
@@ -36,31 +36,31 @@ Examples:
   polywire ask \"What is in it?\" --image photo.png --model openai/gpt-5 --model anthropic/claude-sonnet-4-5
   git diff | polywire ask - --model openai/gpt-5 --schema review.json --on-loss output=error --json
 
-`emulator/PROVIDER[/MODEL][+TROUBLE]` speaks the provider's protocol on this machine, without a key \
-(`polywire emulate --list`).
+`emulator/PROVIDER[/MODEL][+MISBEHAVIOUR…]` emulates the provider in this process and needs no key \
+(`polywire emulate --list` lists the misbehaviours).
 
-Of several models the next one is asked when one cannot be reached, has no key, is overloaded, or never gives a valid \
-value; not when it refuses, or when the request itself is at fault.
+With several `--model`, the next one is used if a model cannot be reached, has no key, is overloaded, or never returns a \
+valid value; not if it refuses, or if the request itself is invalid.
 
-`--stream` shows values and words while they arrive; on a pipe it prints JSON lines, the last one the whole answer.
+`--stream` shows the answer while it arrives; on a pipe it prints JSON lines, the last one with the whole answer.
 
-Exit codes: 0 fine, 1 no valid value, a refusal, or a loss that `--on-loss` does not allow, 2 bad input or no answer.";
+Exit codes: 0 success, 1 no valid value, a refusal, or a loss that `--on-loss` forbids, 2 bad input or no answer.";
 
-/// How long `--explain` plans again after a failure.
-const PLAN_AGAIN: Duration = Duration::from_secs(2);
+/// Time limit for planning again, for `--explain` after a failure.
+const PLAN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ask a model, and get a value that the schema accepts
+/// Ask a model for text, or for a value that a schema accepts
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Ask {
-    /// What to ask; `-`, or nothing on a pipe, for standard input
+    /// The prompt; `-` reads standard input, as does a pipe without a prompt
     prompt: Option<String>,
     #[command(flatten)]
-    how: How,
-    /// Tools that the model may call, in the shape of MCP or of any provider; calls are printed in the tools' own schemas
+    options: AskOptions,
+    /// Tools that the model may call: a tool list of MCP or of any provider; calls are printed in the tools' own schemas
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// An image or a PDF to look at; can be given several times
+    /// An image or a PDF to send with the prompt; repeatable
     #[arg(long, value_name = "FILE")]
     image: Vec<String>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct Ask {
 /// `--explain`.
 #[derive(Args)]
 struct Show {
-    /// Show the plan, the body that was sent, the answer as it came, and every repair
+    /// Show the plan, the request body, the raw response, and every repair
     #[arg(long)]
     explain: bool,
 }
@@ -90,20 +90,20 @@ struct Stream {
 impl Ask {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
         let request = self.request()?;
-        let format = self.how.format()?;
+        let format = self.options.format()?;
         block_on(async {
-            let whom = Whom::of(&self.how.models()?, self.how.options()).await?;
+            let targets = Targets::connect(&self.options.models()?, self.options.client_options()).await?;
             if !self.show.explain || self.prints_json() {
-                return self.answer(out, style, &whom, request, format).await;
+                return self.answer(out, style, &targets, request, format).await;
             }
-            show::write_emulated(out, &whom.emulated)?;
+            show::write_emulated(out, &targets.emulated)?;
             let output = format.clone().map(Output::Schema);
             let sent = Request { output, ..request.clone() };
-            let told = self.answer(out, style, &whom, request, format).await;
-            if told.is_err() {
-                self.tell_plans(out, style, &whom, &sent).await?;
+            let printed = self.answer(out, style, &targets, request, format).await;
+            if printed.is_err() {
+                self.print_plans(out, style, &targets, &sent).await?;
             }
-            told
+            printed
         })?
     }
 
@@ -111,23 +111,23 @@ impl Ask {
         &self,
         out: &mut dyn Write,
         style: Style,
-        whom: &Whom,
+        targets: &Targets,
         request: Request,
         format: Option<OutputFormat>,
     ) -> Result<Verdict> {
         match format {
-            Some(format) => self.value(out, style, whom, request, format).await,
-            None => self.words(out, style, whom, request).await,
+            Some(format) => self.ask_value(out, style, targets, request, format).await,
+            None => self.complete(out, style, targets, request).await,
         }
     }
 
-    /// What every model was sent, or would have been, where nobody answered and the plans do not take long.
-    async fn tell_plans(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: &Request) -> Result<()> {
-        let planner = Planner::new(self.how.options().plan);
-        let (models, request) = (whom.models.clone(), request.clone());
+    /// Prints the request for every model after a failure, if planning again does not take long.
+    async fn print_plans(&self, out: &mut dyn Write, style: Style, targets: &Targets, request: &Request) -> Result<()> {
+        let planner = Planner::new(self.options.client_options().plan);
+        let (models, request) = (targets.models.clone(), request.clone());
         let plan = move || models.iter().filter_map(|model| planner.plan(&request, model).ok()).collect::<Vec<_>>();
-        let Ok(plans) = tokio::time::timeout(PLAN_AGAIN, tokio::task::spawn_blocking(plan)).await else {
-            writeln!(out, "the plan takes too long to be shown")?;
+        let Ok(plans) = tokio::time::timeout(PLAN_TIMEOUT, tokio::task::spawn_blocking(plan)).await else {
+            writeln!(out, "planning again took too long; the plan is not shown")?;
             return Ok(());
         };
         for plan in plans? {
@@ -141,76 +141,80 @@ impl Ask {
     fn request(&self) -> Result<Request> {
         let prompt = match self.prompt.as_deref() {
             None if io::stdin().is_terminal() => {
-                return Err(
-                    Failure::new("nothing is asked", "PROMPT", "give a prompt, or `-` for standard input").into()
-                );
+                return Err(Failure::new("no prompt", "PROMPT", "give a prompt, or `-` for standard input").into());
             }
             None | Some("-") => read_text("-")?,
             Some(prompt) => prompt.to_owned(),
         };
-        let images = self.image.iter().map(|path| given::image(path));
+        let images = self.image.iter().map(|path| inputs::image(path));
         let content = images.chain([Ok(Block::text(prompt))]).collect::<Result<Vec<_>>>()?;
         let mut request = Request::new("", vec![Message::new(Role::User, content)]);
-        request.system.extend(self.how.system.iter().map(|text| Text { text: text.clone(), ..Text::default() }));
-        request.tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
+        request.system.extend(self.options.system.iter().map(|text| Text { text: text.clone(), ..Text::default() }));
+        request.tools = self.tools.as_deref().map(inputs::tools).transpose()?.unwrap_or_default();
         Ok(request)
     }
 
-    /// Whether the answer is to be seen while it arrives, and by whom.
-    fn watch(&self) -> Option<Live> {
+    /// Where the answer is shown while it arrives, with `--stream`.
+    fn live_view(&self) -> Option<Live> {
         self.live.stream.then(|| Live::new(self.json.json))
     }
 
-    async fn value(
+    async fn ask_value(
         &self,
         out: &mut dyn Write,
         style: Style,
-        whom: &Whom,
+        targets: &Targets,
         request: Request,
         format: OutputFormat,
     ) -> Result<Verdict> {
-        let asked = match self.watch() {
+        let asked = match self.live_view() {
             Some(mut live) => {
-                let mut asking = whom.client.ask_format_stream(request, format, &whom.models);
+                let mut asking = targets.client.ask_format_stream(request, format, &targets.models);
                 while let Some(partial) = asking.next().await {
                     live.partial(out, &partial)?;
                 }
                 live.end();
                 asking.finish().await
             }
-            None => whom.client.ask_format(request, format, &whom.models).await,
+            None => targets.client.ask_format(request, format, &targets.models).await,
         };
         match asked {
-            Ok(asked) => self.tell_value(out, style, &asked),
-            Err(error) => self.tell_failure(out, style, &error),
+            Ok(asked) => self.print_value(out, style, &asked),
+            Err(error) => self.print_error(out, style, &error),
         }
     }
 
-    async fn words(&self, out: &mut dyn Write, style: Style, whom: &Whom, request: Request) -> Result<Verdict> {
-        let mut told = false;
-        let done = match self.watch() {
+    async fn complete(
+        &self,
+        out: &mut dyn Write,
+        style: Style,
+        targets: &Targets,
+        request: Request,
+    ) -> Result<Verdict> {
+        let mut has_text = false;
+        let done = match self.live_view() {
             Some(mut live) => {
-                let mut answer = whom.client.stream(&request, &whom.models);
+                let mut answer = targets.client.stream(&request, &targets.models);
                 while let Some(event) = answer.next().await {
-                    told |= live.event(out, &event)?;
+                    has_text |= live.event(out, &event)?;
                 }
                 answer.finish().await
             }
-            None => whom.client.complete(&request, &whom.models).await,
+            None => targets.client.complete(&request, &targets.models).await,
         };
         match done {
-            Ok(done) => self.tell_words(out, style, &done, told),
+            Ok(done) => self.print_completion(out, style, &done, has_text),
             Err(SendError::Loss(error)) => refused(out, error.losses()),
-            Err(error) => Err(no_answer(&error, [&error], &self.how.models()?)),
+            Err(error) => Err(no_answer(&error, [&error], &self.options.models()?)),
         }
     }
 
     /// Whether the answer is printed as JSON.
     fn prints_json(&self) -> bool {
-        self.json.json || self.watch().is_some_and(|live| live.is_json())
+        self.json.json || self.live_view().is_some_and(|live| live.is_json())
     }
 
-    fn tell_value(&self, out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<Verdict> {
+    fn print_value(&self, out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<Verdict> {
         if self.prints_json() {
             writeln!(out, "{}", show::value_json(asked))?;
             return Ok(Verdict::Fine);
@@ -222,15 +226,15 @@ impl Ask {
         Ok(Verdict::Fine)
     }
 
-    fn tell_failure(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
+    fn print_error(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
         match &error.why {
             AskErrorKind::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
             AskErrorKind::Send(why) => {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
-                return Err(no_answer(error, before.chain([why]), &self.how.models()?));
+                return Err(no_answer(error, before.chain([why]), &self.options.models()?));
             }
-            AskErrorKind::Schema(_) => return Err(self.how.bad_schema(error)),
-            // What the model wants is an answer too.
+            AskErrorKind::Schema(_) => return Err(self.options.bad_schema(error)),
+            // A tool call is a valid outcome.
             AskErrorKind::ToolCalls(response) => {
                 if self.prints_json() {
                     writeln!(out, "{}", show::calls_json(response))?;
@@ -260,7 +264,13 @@ impl Ask {
         Ok(Verdict::Findings)
     }
 
-    fn tell_words(&self, out: &mut dyn Write, style: Style, done: &Completion, told: bool) -> Result<Verdict> {
+    fn print_completion(
+        &self,
+        out: &mut dyn Write,
+        style: Style,
+        done: &Completion,
+        has_text: bool,
+    ) -> Result<Verdict> {
         if self.prints_json() {
             writeln!(out, "{}", show::completion_json(done))?;
             return Ok(verdict(done));
@@ -269,7 +279,7 @@ impl Ask {
             show::write_exchange(out, style, 1, &done.plan, &done.raw)?;
             writeln!(out)?;
         }
-        if told {
+        if has_text {
             writeln!(out)?;
         } else {
             show::write_response(out, style, &done.response)?;
@@ -280,7 +290,7 @@ impl Ask {
     }
 }
 
-/// A refusal is no answer to what was asked.
+/// A refusal makes the exit code 1.
 fn verdict(done: &Completion) -> Verdict {
     let refused = matches!(done.response.stop, StopReason::Refusal | StopReason::ContentFilter);
     if refused || done.response.refusal.is_some() { Verdict::Findings } else { Verdict::Fine }

@@ -1,4 +1,4 @@
-//! What is shown of an answer: the value or the words, how they came, and on request every byte.
+//! Prints answers: the value or the text, the attempts, and with `--explain` every byte.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -26,17 +26,17 @@ pub(super) fn value_json(asked: &Asked<Value>) -> Value {
     })
 }
 
-/// An answer in words or calls as JSON.
+/// An answer of text or tool calls as JSON.
 pub(super) fn completion_json(done: &Completion) -> Value {
     json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "retries": done.retries})
 }
 
-/// Calls as JSON.
+/// Tool calls as JSON.
 pub(super) fn calls_json(response: &Response) -> Value {
     json!({"calls": response.calls().map(call_json).collect::<Vec<_>>(), "response": response})
 }
 
-/// Why there is no value, as JSON.
+/// A failed request for a value as JSON.
 pub(super) fn error_json(error: &AskError) -> Value {
     json!({"error": error.to_string(), "attempts": attempts_json(&error.attempts)})
 }
@@ -46,7 +46,7 @@ fn model(plan: Option<&Plan>) -> Option<String> {
 }
 
 fn attempts_json(attempts: &[Attempt]) -> Vec<Value> {
-    let told = |attempt: &Attempt| {
+    let attempt_json = |attempt: &Attempt| {
         let faults: Vec<String> =
             attempt.faults.iter().map(|fault| format!("{}: {}", fault.at, fault.detail)).collect();
         json!({
@@ -57,7 +57,7 @@ fn attempts_json(attempts: &[Attempt]) -> Vec<Value> {
             "retries": attempt.retries,
         })
     };
-    attempts.iter().map(told).collect()
+    attempts.iter().map(attempt_json).collect()
 }
 
 fn call_json(call: &ToolCall) -> Value {
@@ -65,7 +65,7 @@ fn call_json(call: &ToolCall) -> Value {
     json!({"id": call.id, "name": call.name, "arguments": arguments})
 }
 
-/// A value for people.
+/// Prints a value.
 pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value>) -> Result<()> {
     writeln!(out, "{}\n", style.text(&format!("{:#}", asked.value)))?;
     let times = asked.attempts.len();
@@ -74,13 +74,13 @@ pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value
     let how = channel(asked.strategy);
     let valid = style.paint(Tone::Good, "valid");
     let (read, wrote) = (usage.input_tokens, usage.output_tokens);
-    writeln!(out, "{valid}, asked for {how}, {times} attempt{plural}, {read} tokens in and {wrote} out")?;
+    writeln!(out, "{valid}, {how}, {times} attempt{plural}, {read} input tokens, {wrote} output tokens")?;
     write_repairs(out, style, asked.repairs())?;
     writeln!(out)?;
     write_changes(out, style, &asked.changes)
 }
 
-/// Words and calls for people.
+/// Prints text and tool calls.
 pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Response) -> Result<()> {
     let text = response.text();
     if !text.is_empty() {
@@ -96,41 +96,41 @@ pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Respo
     Ok(())
 }
 
-/// Everything about an exchange: what was decided, what was sent, what came.
+/// Prints the plan, the request and the response of one exchange.
 pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
     writeln!(out, "{}", style.paint(Tone::Strong, format!("attempt {number}")))?;
     write_sent(out, style, plan)?;
-    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "answered"), style.text(raw))?;
+    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "response"), style.text(raw))?;
     Ok(())
 }
 
-/// What was decided and sent.
+/// Prints the plan and the request body.
 pub(super) fn write_sent(out: &mut dyn Write, style: Style, plan: &Plan) -> Result<()> {
     write_plan(out, style, plan)?;
-    let head = format!("sent by {} to {}", plan.endpoint.method, plan.endpoint.url);
+    let head = format!("request: {} {}", plan.endpoint.method, plan.endpoint.url);
     writeln!(out, "\n{}\n{}", style.paint(Tone::Strong, head), style.text(plan.body.get()))?;
     Ok(())
 }
 
-/// Which providers are not the real ones, whatever their plans say.
+/// Names the emulated providers, because their plans show the real addresses.
 pub(super) fn write_emulated(out: &mut dyn Write, emulated: &BTreeSet<String>) -> Result<()> {
     if !emulated.is_empty() {
         let names: Vec<&str> = emulated.iter().map(String::as_str).collect();
-        writeln!(out, "emulated on this machine: {}\n", names.join(", "))?;
+        writeln!(out, "emulated in this process: {}\n", names.join(", "))?;
     }
     Ok(())
 }
 
-/// Every attempt, with what was repaired and what is wrong.
+/// Prints every attempt with its repairs and validation errors.
 pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Attempt]) -> Result<()> {
     for (number, attempt) in attempts.iter().enumerate() {
         write_exchange(out, style, number + 1, &attempt.plan, &attempt.raw)?;
         write_repairs(out, style, &attempt.repairs)?;
         if let Some(why) = &attempt.not_restored {
-            writeln!(out, "  not brought back: {}", style.text(why))?;
+            writeln!(out, "  not restored: {}", style.text(why))?;
         }
         for fault in &attempt.faults {
-            writeln!(out, "  wrong at {}: {}", style.text(place(&fault.at)), style.text(&fault.detail))?;
+            writeln!(out, "  invalid at {}: {}", style.text(place(&fault.at)), style.text(&fault.detail))?;
         }
         writeln!(out)?;
     }
@@ -139,12 +139,12 @@ pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Atte
 
 fn write_repairs(out: &mut dyn Write, style: Style, repairs: &[Repair]) -> Result<()> {
     for repair in repairs {
-        writeln!(out, "  repaired {}: {}", style.text(place(&repair.at)), repair.kind.meaning())?;
+        writeln!(out, "  repaired at {}: {}", style.text(place(&repair.at)), repair.kind.meaning())?;
     }
     Ok(())
 }
 
-/// A place in a value, for people: the whole value has an empty pointer.
+/// A JSON Pointer as it is printed: `/` for the whole value.
 fn place(at: &str) -> &str {
     if at.is_empty() { "/" } else { at }
 }

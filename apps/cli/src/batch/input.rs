@@ -53,20 +53,20 @@ impl Lines {
             count += 1;
             if let Some(known) = done.get(&self.number) {
                 if *known != Fingerprint::of(&bytes) {
-                    return Err(self.foreign(self.number));
+                    return Err(self.mismatch(self.number));
                 }
                 met += 1;
             }
         }
         match done.keys().next_back() {
-            Some(last) if met < done.len() => Err(self.foreign(*last)),
+            Some(last) if met < done.len() => Err(self.mismatch(*last)),
             _ => Ok(count),
         }
     }
 
-    fn foreign(&self, number: usize) -> anyhow::Error {
-        let what = format!("the output has an answer to another line {number}");
-        let next = "give the file that the output was made of, or another output";
+    fn mismatch(&self, number: usize) -> anyhow::Error {
+        let what = format!("the output has a value for a different line {number}");
+        let next = "give the input that the output belongs to, or another output";
         Failure::new(what, &self.name, next).into()
     }
 
@@ -98,21 +98,21 @@ impl Lines {
 }
 
 fn read(number: usize, bytes: &[u8]) -> Line {
-    let parsed = serde_json::from_slice::<Value>(bytes).map_err(|error| format!("the line is not JSON: {error}"));
+    let parsed = serde_json::from_slice::<Value>(bytes).map_err(|error| format!("not JSON: {error}"));
     let (id, request) = match parsed {
-        Ok(Value::Object(mut map)) => (map.shift_remove("id"), of_object(Value::Object(map))),
+        Ok(Value::Object(mut map)) => (map.shift_remove("id"), read_object(Value::Object(map))),
         Ok(Value::String(prompt)) => (None, Ok(Request::new("", vec![Message::user(prompt)]))),
-        Ok(_) => (None, Err("the line is neither a text nor an object".to_owned())),
+        Ok(_) => (None, Err("expected a JSON string or object".to_owned())),
         Err(why) => (None, Err(why)),
     };
     Line { number, id, fingerprint: Fingerprint::of(bytes), request }
 }
 
-fn of_object(value: Value) -> Result<Request, String> {
+fn read_object(value: Value) -> Result<Request, String> {
     if value.get("prompt").is_none() {
-        return serde_json::from_value(value).map_err(|error| format!("the line is no request: {error}"));
+        return serde_json::from_value(value).map_err(|error| format!("not a request: {error}"));
     }
-    let short: Short = serde_json::from_value(value).map_err(|error| format!("the line is no prompt: {error}"))?;
+    let short: Short = serde_json::from_value(value).map_err(|error| format!("not a prompt: {error}"))?;
     let mut request = Request::new("", vec![Message::user(short.prompt)]);
     request.system = short.system.into_iter().map(|text| Text { text, ..Text::default() }).collect();
     Ok(request)

@@ -1,4 +1,4 @@
-//! `polywire batch`: one prompt a line in, one value a line out, each exactly once, whatever kills it on the way.
+//! `polywire batch`: one prompt per input line, one value per output line, exactly once, across crashes.
 
 mod input;
 mod output;
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use crate::Verdict;
 use crate::args::Json;
-use crate::ask::{How, Whom, no_answer};
+use crate::ask::{AskOptions, Targets, no_answer};
 use crate::emulate::block_on;
 use crate::input::Failure;
 use crate::style::{Style, Tone};
@@ -30,55 +30,56 @@ Examples:
 
 A line of IN is a prompt as a JSON string, {\"prompt\", \"system\"?, \"id\"?}, or a request in the neutral form with an optional \
 \"id\". A line of OUT is {\"line\", \"id\"?, \"input\", \"value\", \"model\", \"attempts\", \"usage\"}: `line` counts from 1, `input` is the \
-fingerprint of the line. Lines of OUT stand in the order in which they were done, not in that of IN; with `--jobs 1` the two are \
-the same.
+fingerprint of the line. Lines of OUT are in the order of completion; with `--jobs 1` that is the order of IN.
 
-The same command again goes on where it was killed: what OUT holds is not asked for again, a last line that was torn is cut \
-off, and lines that failed are tried once more. OUT of another IN is refused. A provider that asks to wait makes all jobs wait.
+Run the same command again to resume: lines in OUT are skipped, an incomplete last line is removed, and failed lines are \
+tried again. An OUT that belongs to another IN is refused. When a provider asks to wait, all jobs wait.
 
-Exit codes: 0 every line has its value, 1 some failed (see the side file), 2 bad input or nobody can answer.";
+Exit codes: 0 every line has a value, 1 some lines failed (see the `--failed` file), 2 bad input or no model can answer.";
 
-/// How often a line is sent again: many jobs may be told to wait at once.
-const PATIENCE: usize = 20;
+/// Retries per line: many jobs may have to wait at the same time.
+const RETRIES: usize = 20;
 
-/// Ask for one value a line; can be killed and started again at any time
+/// Ask for one value per line; can be interrupted and resumed at any time
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Batch {
-    /// What to ask, one JSON value a line
+    /// The prompts, one JSON value per line
     #[arg(value_name = "IN.jsonl")]
     input: PathBuf,
-    /// Where the values go, one JSON value a line
+    /// The values, one JSON value per line
     #[arg(value_name = "OUT.jsonl")]
     output: PathBuf,
     #[command(flatten)]
-    how: How,
-    /// How many lines are asked at a time
+    options: AskOptions,
+    /// Number of concurrent requests
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
-    /// Where failures go; `OUT.failed` by default
+    /// The file for failed lines [default: OUT.failed]
     #[arg(long, value_name = "FILE")]
     failed: Option<PathBuf>,
     #[command(flatten)]
     json: Json,
 }
 
-/// What became of a line.
+/// The outcome of one line.
 enum Outcome {
     Value(Record),
     Failed(Value),
-    /// Every other line would fail in the same way.
-    Hopeless(anyhow::Error),
+    /// An error that every other line would have too.
+    Fatal(anyhow::Error),
 }
 
 impl Batch {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
-        let format = self.how.format()?;
+        let format = self.options.format()?;
         if let (Ok(input), Ok(output)) = (self.input.canonicalize(), self.output.canonicalize())
             && input == output
         {
             let place = self.output.display().to_string();
-            return Err(Failure::new("the output is the input", &place, "give a file of its own for the values").into());
+            return Err(
+                Failure::new("the output file is the input file", &place, "give another file for the values").into()
+            );
         }
         let mut writer = Writer::open(&self.output)?;
         let done = writer.resume()?;
@@ -92,7 +93,7 @@ impl Batch {
         bar.set_position(done.len() as u64);
         let counts = block_on(self.work(&mut writer, Failures::new(failures), &done, format, &bar))??;
         bar.finish_and_clear();
-        writer.settle()?;
+        writer.sync()?;
         self.record(out, style, &counts, done.len())
     }
 
@@ -105,8 +106,8 @@ impl Batch {
         bar: &ProgressBar,
     ) -> Result<Counts> {
         let jobs = usize::from(self.jobs);
-        let options = self.how.options().with_max_concurrency(jobs).with_retries(PATIENCE);
-        let whom = std::sync::Arc::new(Whom::of(&self.how.models()?, options).await?);
+        let options = self.options.client_options().with_max_concurrency(jobs).with_retries(RETRIES);
+        let targets = std::sync::Arc::new(Targets::connect(&self.options.models()?, options).await?);
         let mut lines = Lines::open(&self.input)?;
         let mut counts = Counts::default();
         let mut tasks = JoinSet::new();
@@ -114,8 +115,9 @@ impl Batch {
         loop {
             while tasks.len() < jobs {
                 let Some(line) = lines.next_open(done)? else { break };
-                let (whom, format, system) = (std::sync::Arc::clone(&whom), format.clone(), self.how.system.clone());
-                tasks.spawn(async move { ask(&whom, line, format, system).await });
+                let (targets, format, system) =
+                    (std::sync::Arc::clone(&targets), format.clone(), self.options.system.clone());
+                tasks.spawn(async move { ask(&targets, line, format, system).await });
             }
             let Some(joined) = tasks.join_next().await else { return Ok(counts) };
             match joined? {
@@ -123,11 +125,11 @@ impl Batch {
                     writer.write(&record)?;
                     counts.values += 1;
                 }
-                Outcome::Failed(told) => {
-                    failures.write(&told)?;
+                Outcome::Failed(failure) => {
+                    failures.write(&failure)?;
                     counts.failed += 1;
                 }
-                Outcome::Hopeless(error) => return Err(error),
+                Outcome::Fatal(error) => return Err(error),
             }
             bar.inc(1);
         }
@@ -141,7 +143,7 @@ impl Batch {
             let good = style.paint(Tone::Good, values);
             write!(out, "{good} values written")?;
             if before > 0 {
-                write!(out, ", {before} were there before")?;
+                write!(out, ", {before} already there")?;
             }
             writeln!(out, ", {failed} lines failed")?;
         }
@@ -174,8 +176,8 @@ impl Failures {
         }
     }
 
-    fn write(&mut self, told: &Value) -> Result<()> {
-        let line = format!("{told}\n");
+    fn write(&mut self, failure: &Value) -> Result<()> {
+        let line = format!("{failure}\n");
         let file = match self.file.take() {
             Some(file) => file,
             None => std::fs::File::create(&self.path).map_err(|error| self.refused(&error))?,
@@ -188,26 +190,27 @@ impl Failures {
     }
 }
 
-async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Option<String>) -> Outcome {
+async fn ask(targets: &Targets, line: Line, format: Option<OutputFormat>, system: Option<String>) -> Outcome {
     let Line { number, id, fingerprint, request } = line;
     let failed = |why: &str, attempts: usize| {
         let id = id.iter().map(|id| ("id", id.clone()));
-        let told = [("line", json!(number))].into_iter().chain(id);
-        let told = told.chain([("input", json!(fingerprint)), ("error", json!(why)), ("attempts", json!(attempts))]);
-        Outcome::Failed(told.map(|(name, value)| (name.to_owned(), value)).collect())
+        let failure = [("line", json!(number))].into_iter().chain(id);
+        let failure =
+            failure.chain([("input", json!(fingerprint)), ("error", json!(why)), ("attempts", json!(attempts))]);
+        Outcome::Failed(failure.map(|(name, value)| (name.to_owned(), value)).collect())
     };
     let mut request = match request {
         Ok(request) => request,
         Err(why) => return failed(&why, 0),
     };
-    let told = system.into_iter().map(|text| Text { text, ..Text::default() });
-    request.system = told.chain(std::mem::take(&mut request.system)).collect();
+    let texts = system.into_iter().map(|text| Text { text, ..Text::default() });
+    request.system = texts.chain(std::mem::take(&mut request.system)).collect();
     let record = |value, model: &polywire::Plan, attempts, usage| {
         let model = format!("{}/{}", model.provider, model.model);
         Outcome::Value(Record { line: number, id: id.clone(), input: fingerprint, value, model, attempts, usage })
     };
     let Some(format) = format else {
-        return match whom.client.complete(&request, &whom.models).await {
+        return match targets.client.complete(&request, &targets.models).await {
             Ok(done) => {
                 let usage = done.response.usage.clone().unwrap_or_default();
                 let calls: Vec<_> = done.response.calls().collect();
@@ -215,48 +218,46 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
                 let value = if calls.is_empty() { json!(text) } else { json!({"text": text, "calls": calls}) };
                 record(value, &done.plan, 1, usage)
             }
-            Err(error) if is_hopeless(&error) => hopeless(&error, &error, whom),
+            Err(error) if is_fatal(&error) => fatal(&error, &error, targets),
             Err(error) => failed(&error.to_string(), 0),
         };
     };
-    match whom.client.ask_format(request, format, &whom.models).await {
+    match targets.client.ask_format(request, format, &targets.models).await {
         Ok(asked) => {
             let (usage, attempts) = (asked.usage(), asked.attempts.len());
-            let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
+            let Some(last) = asked.attempts.last() else { return failed("no request was sent", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
         Err(error) if matches!(error.why, AskErrorKind::Schema(_)) => {
-            let next = "expected: one JSON Schema that is an object";
-            Outcome::Hopeless(Failure::new(error, "--schema", next).into())
+            let next = "expected: a JSON Schema, written as a JSON object";
+            Outcome::Fatal(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
-            let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless));
+            let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_fatal));
             if let AskErrorKind::Send(why) = &error.why
                 && before
-                && is_hopeless(why)
+                && is_fatal(why)
             {
-                return hopeless(&error, why, whom);
+                return fatal(&error, why, targets);
             }
             failed(&error.to_string(), error.attempts.len())
         }
     }
 }
 
-fn hopeless(what: &dyn std::fmt::Display, why: &SendError, whom: &Whom) -> Outcome {
-    let models: Vec<String> = whom.models.iter().map(polywire::Model::name).collect();
-    Outcome::Hopeless(no_answer(what, [why], &models))
+fn fatal(what: &dyn std::fmt::Display, why: &SendError, targets: &Targets) -> Outcome {
+    let models: Vec<String> = targets.models.iter().map(polywire::Model::name).collect();
+    Outcome::Fatal(no_answer(what, [why], &models))
 }
 
-/// Whether every other line would fail in the same way.
-fn is_hopeless(error: &SendError) -> bool {
+/// Whether every other line would have the same error.
+fn is_fatal(error: &SendError) -> bool {
     match error {
         SendError::MissingKey { .. } | SendError::Address(_) => true,
         SendError::Provider(error) => {
             matches!(error.kind, FaultKind::Authentication | FaultKind::Billing | FaultKind::Permission)
         }
-        SendError::AllModelsFailed(failed) => {
-            failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless))
-        }
+        SendError::AllModelsFailed(failed) => failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_fatal)),
         SendError::Loss(_)
         | SendError::Connection(_)
         | SendError::Timeout(_)

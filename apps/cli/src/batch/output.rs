@@ -73,10 +73,12 @@ impl Writer {
         let file = opened.map_err(|error| refused(&error, &name))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { name, file }),
-            Err(TryLockError::WouldBlock) => {
-                Err(Failure::new("another batch writes to this output", &name, "wait for it, or give another output")
-                    .into())
-            }
+            Err(TryLockError::WouldBlock) => Err(Failure::new(
+                "another batch is writing to this output",
+                &name,
+                "wait for it to finish, or give another output",
+            )
+            .into()),
             Err(TryLockError::Error(error)) => Err(refused(&error, &name)),
         }
     }
@@ -97,9 +99,9 @@ impl Writer {
                 // It was being written when the end came.
                 break;
             }
-            let known: Known = serde_json::from_slice(&bytes).map_err(|error| self.strange(number, &error))?;
+            let known: Known = serde_json::from_slice(&bytes).map_err(|error| self.not_a_record(number, &error))?;
             if done.insert(known.line, known.input).is_some() {
-                return Err(self.strange(number, &"the same line of the input was answered before"));
+                return Err(self.not_a_record(number, &"this input line already has a value"));
             }
             whole += count as u64;
         }
@@ -108,9 +110,9 @@ impl Writer {
         Ok(done)
     }
 
-    fn strange(&self, number: usize, why: &dyn std::fmt::Display) -> anyhow::Error {
-        let what = format!("line {number} is not of a batch: {why}");
-        Failure::new(what, &self.name, "give an output that is not there yet, or one of `polywire batch`").into()
+    fn not_a_record(&self, number: usize, why: &dyn std::fmt::Display) -> anyhow::Error {
+        let what = format!("line {number} is not a line of batch output: {why}");
+        Failure::new(what, &self.name, "give a new file, or the output of an earlier `polywire batch`").into()
     }
 
     /// Writes one line in one piece.
@@ -121,13 +123,13 @@ impl Writer {
     }
 
     /// What was written is on the disk.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(|error| refused(&error, &self.name))
     }
 }
 
 fn refused(error: &std::io::Error, name: &str) -> anyhow::Error {
-    Failure::new(error, name, "give a file that can be written").into()
+    Failure::new(error, name, "give a writable file").into()
 }
 
 #[cfg(test)]

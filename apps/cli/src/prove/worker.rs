@@ -25,7 +25,7 @@ const MOST_KILOBYTES: u64 = 2 << 20;
 /// How often a proof is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How many times its patience a proof may take by the clock on the wall, on a machine that has other things to do.
+/// How many times its timeout a proof may take by the clock on the wall, on a machine that has other things to do.
 const MOST_WAITING: u32 = 100;
 
 /// The unit in which the kernel tells processor time: the same on every architecture that Rust has a standard library for.
@@ -36,13 +36,13 @@ const STACK_BYTES: usize = 256 << 20;
 
 /// Has proofs made, one at a time.
 pub(crate) struct Prover {
-    patience: Duration,
+    timeout: Duration,
     worker: Option<Worker>,
 }
 
 impl Prover {
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self { patience, worker: None }
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self { timeout, worker: None }
     }
 
     /// Compares what the caller asked for with what may come back, as far as that can be told in time.
@@ -54,7 +54,7 @@ impl Prover {
         let broken = |error: io::Error| Reason::Fault.because(error.to_string());
         let mut worker = self.worker.take().map_or_else(Worker::start, Ok).map_err(broken)?;
         worker.questions.write_all(format!("{}\n", serde_json::json!(question)).as_bytes()).map_err(broken)?;
-        let answer = worker.wait(self.patience)?;
+        let answer = worker.wait(self.timeout)?;
         // Whoever gave no answer is not asked again.
         self.worker = Some(worker);
         let unreadable = |error: serde_json::Error| Reason::Fault.because(error.to_string());
@@ -75,28 +75,28 @@ impl Worker {
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn()?;
         let ends = process.stdin.take().zip(process.stdout.take());
-        let (questions, told) = ends.ok_or_else(|| io::Error::other("a process without ends"))?;
+        let (questions, stdout) = ends.ok_or_else(|| io::Error::other("a process without ends"))?;
         let (send, answers) = mpsc::channel();
         thread::Builder::new().spawn(move || {
-            let mut lines = BufReader::new(told).lines().map_while(io::Result::ok);
+            let mut lines = BufReader::new(stdout).lines().map_while(io::Result::ok);
             lines.all(|line| send.send(line).is_ok())
         })?;
         Ok(Self { process, questions, answers })
     }
 
-    fn wait(&self, patience: Duration) -> Result<String, Undecided> {
+    fn wait(&self, timeout: Duration) -> Result<String, Undecided> {
         let begun = (Instant::now(), self.worked());
         let taken = || match (begun.1, self.worked()) {
             (Some(before), Some(now)) => now.saturating_sub(before).max(begun.0.elapsed() / MOST_WAITING),
             (Some(_), None) | (None, _) => begun.0.elapsed(),
         };
         loop {
-            let left = patience.saturating_sub(taken());
+            let left = timeout.saturating_sub(taken());
             match self.answers.recv_timeout(left.min(LOOK)) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Err(Reason::Fault.because("the judge broke down")),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(Reason::Time.because(format!("more than {} ms", patience.as_millis())));
+                    return Err(Reason::Time.because(format!("more than {} ms", timeout.as_millis())));
                 }
                 Err(RecvTimeoutError::Timeout) if self.kilobytes().is_some_and(|taken| taken > MOST_KILOBYTES) => {
                     return Err(Reason::Memory.because(format!("more than {} MB", MOST_KILOBYTES >> 10)));

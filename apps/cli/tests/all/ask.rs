@@ -109,7 +109,14 @@ fn the_prompt_may_come_from_a_pipe_and_losses_may_be_errors() {
     let mut child = polywire(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
     child.stdin.take().expect("a pipe").write_all(b"An order from a pipe").expect("a prompt");
     let out = told(&child.wait_with_output().expect("an end"), 0);
-    for part in ["An order from a pipe", "Be brief.", "speaks openai-chat", "sent", "answered", "valid, asked for"] {
+    for part in [
+        "An order from a pipe",
+        "Be brief.",
+        "speaks openai-chat",
+        "request: POST",
+        "response",
+        "valid, structured output by",
+    ] {
         assert!(out.contains(part), "{part}: {out}");
     }
     let line =
@@ -134,7 +141,7 @@ fn images_are_sent_and_other_files_are_not() {
     assert!(out.contains("data:image/png;base64,iVBORw0KGgpyZXN0"), "{out}");
     let other = scratch.file("notes.txt", "words");
     let error = told(&output(&["ask", "Hi", "--model", "emulator/openai", "--image", text(&other)]), 2);
-    assert!(error.contains("no image that models look at"), "{error}");
+    assert!(error.contains("unsupported file type"), "{error}");
 }
 
 /// What the environment says of a project is sent, and asked for by name where it is missing.

@@ -119,10 +119,10 @@ fn an_output_of_another_input_is_refused() {
         |input| output(&["batch", text(input), text(&out), "--model", "emulator/google", "--schema", text(&schema)]);
     told(&batch(&one), 0);
     let error = told(&batch(&other), 2);
-    assert!(error.contains("the output has an answer to another line 1"), "{error}");
+    assert!(error.contains("the output has a value for a different line 1"), "{error}");
     let strange = scratch.file("strange.jsonl", "{\"what\": 1}\n");
     let error = told(&output(&["batch", text(&one), text(&strange), "--model", "emulator/google"]), 2);
-    assert!(error.contains("line 1 is not of a batch"), "{error}");
+    assert!(error.contains("line 1 is not a line of batch output"), "{error}");
 }
 
 #[test]

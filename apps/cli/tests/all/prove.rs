@@ -14,7 +14,7 @@ const CORPUS: &str = r#"{"name": "equal", "schema": {"type": "object", "properti
 fn undecided_proofs_are_counted_by_reason() {
     let scratch = Scratch::new("prove");
     let (corpus, emitted) = (scratch.file("corpus.jsonl", CORPUS), scratch.path("emitted.jsonl"));
-    let audit = ["audit", text(&corpus), "--to", "openai-strict", "--prove", "--patience", "60"];
+    let audit = ["audit", text(&corpus), "--to", "openai-strict", "--prove", "--proof-timeout", "60"];
     let table = told(&output(&audit), 0);
     assert!(table.contains("1 equal, 0 wider, 1 narrower, 0 neither, 1 undecided; 0 against the record"), "{table}");
     assert!(table.contains("openai-strict, undecided by reason: 1 draft"), "{table}");
@@ -41,6 +41,6 @@ fn one_schema_is_proved_with_its_reason() {
     let scratch = Scratch::new("prove-one");
     let schema =
         scratch.file("schema.json", r#"{"$schema": "http://json-schema.org/draft-03/schema#", "type": "object"}"#);
-    let told = told(&output(&["fit", text(&schema), "--to", "openai-strict", "--prove", "--patience", "60"]), 0);
+    let told = told(&output(&["fit", text(&schema), "--to", "openai-strict", "--prove", "--proof-timeout", "60"]), 0);
     assert!(told.contains("not decided (draft: draft 3)"), "{told}");
 }

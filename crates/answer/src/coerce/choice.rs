@@ -1,4 +1,4 @@
-//! Values that the schema lists: the one that is meant, however it is spelled.
+//! Enum values, matched despite their spelling.
 
 use serde_json::Value;
 

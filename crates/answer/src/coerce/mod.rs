@@ -1,7 +1,7 @@
-//! A value brought into the shape of a schema: first a plan with its cost, then the value that the best plan gives.
+//! Coercion of a value to a schema: first a plan with its cost, then the value of the cheapest plan.
 //!
-//! A plan is made once for each pair of a node and a shape, so that branches inside branches cost their sum, not their
-//! product. Making plans changes nothing; only the chosen one is carried out.
+//! There is one plan for each pair of node and shape, so nested unions cost the sum of their branches, not the product.
+//! Planning changes nothing; only the chosen plan is applied.
 
 mod choice;
 mod object;
@@ -26,26 +26,26 @@ use crate::tree::{Id, Kind, Tree, push_step};
 
 pub(crate) use scalar::text_number;
 
-/// How to coerce.
+/// Options for coercion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CoerceOptions {
-    /// What becomes of absent fields that have a default.
+    /// What happens to absent fields that have a default.
     pub defaults: Defaults,
 }
 
-/// What becomes of absent fields that have a default.
+/// What happens to absent fields that have a default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defaults {
     /// They stay absent.
     #[default]
     Leave,
-    /// The default is put in.
+    /// The default is inserted.
     Apply,
 }
 
 impl CoerceOptions {
-    /// Sets what becomes of absent fields that have a default.
+    /// Sets what happens to absent fields that have a default.
     #[must_use]
     pub fn with_defaults(mut self, defaults: Defaults) -> Self {
         self.defaults = defaults;
@@ -53,15 +53,15 @@ impl CoerceOptions {
     }
 }
 
-/// Whether the value is all there is.
+/// Whether the value is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Whole,
-    /// More is coming: what is absent may still come.
+    /// More may follow, so absent fields may still arrive.
     Arriving,
 }
 
-/// How deep values are coerced; what is deeper stays as it is.
+/// Maximum depth of coercion; deeper values stay unchanged.
 const MAX_DEPTH: usize = 96;
 /// Bytes that all plans may take, and more for each byte of the text.
 const PLAN_BYTES: usize = 20 << 20;

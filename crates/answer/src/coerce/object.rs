@@ -1,4 +1,4 @@
-//! Objects: which key is which field, what is absent, what is around.
+//! Objects: matches keys to fields, fills absent fields, removes wrappers.
 
 use std::collections::HashSet;
 use std::sync::Arc;

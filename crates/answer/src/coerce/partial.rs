@@ -1,4 +1,4 @@
-//! Values that are still arriving: what may be shown, and when.
+//! Incomplete values: which parts may be shown, and when.
 
 use serde_json::{Map, Value, json};
 

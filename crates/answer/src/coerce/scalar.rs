@@ -1,4 +1,4 @@
-//! Numbers, booleans, null and texts, from one another where nothing is lost.
+//! Lossless conversions between numbers, booleans, null and strings.
 
 use serde_json::{Number, Value};
 

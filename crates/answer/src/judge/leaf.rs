@@ -1,4 +1,4 @@
-//! The keywords that look at one value alone, judged by the `jsonschema` crate, and what they cost.
+//! Keywords that need only the value itself, not its parts: validated by the `jsonschema` crate, and charged to the budget.
 //!
 //! `enum`, `const` and `uniqueItems` are looked up by hash here, because the crate compares long lists item by item.
 

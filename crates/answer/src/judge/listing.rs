@@ -1,4 +1,4 @@
-//! Where and why a schema refuses a value: a list of faults, bounded in number and in bytes.
+//! The list of faults of a rejected value, bounded in number and in bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::address;
 use super::evaluate::Evaluation;
 use super::graph::{Apply, Graph, Node, NodeId, ROOT, Slot};
+use super::wording;
 use crate::budget::{Budget, Exhausted};
 use crate::keyword;
 use crate::paths::{PathId, Paths, Step};
@@ -30,8 +31,6 @@ pub(super) struct Listing<'g, 'v, 'b> {
     todo: Vec<Todo<'v>>,
     /// Objects of the document by address; filled when a keyword is first quoted.
     objects: Option<HashMap<usize, &'g Value, RandomState>>,
-    /// What a fault calls the value.
-    subject: String,
     limit: usize,
     bytes: usize,
     faults: Vec<Fault>,
@@ -49,7 +48,6 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
             seen: HashSet::default(),
             todo: Vec::new(),
             objects: None,
-            subject: "the value".to_owned(),
             limit,
             bytes: 0,
             faults: Vec::new(),
@@ -57,7 +55,7 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
         }
     }
 
-    /// Every fault of a value, the last one saying how many more there are; none where the schema accepts the value.
+    /// Every fault of a value, the last one counting those that are not listed; none if the schema accepts the value.
     pub(super) fn of_value(mut self, value: &'v Value) -> Result<Vec<Fault>, Exhausted> {
         self.list(ROOT, value)?;
         if self.more > 0 {
@@ -94,8 +92,7 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
     fn open(&mut self, id: NodeId, value: &'v Value, path: PathId) -> Result<(), Exhausted> {
         let Some(node) = self.graph.get(id) else { return Ok(()) };
         if node.constant == Some(false) {
-            let detail = format!("False schema does not allow {}", self.subject);
-            self.todo.push(self.fault(path, "falseSchema", Value::Bool(false), value, &detail));
+            self.todo.push(self.fault(path, "falseSchema", Value::Bool(false), value, wording::NOTHING_ALLOWED));
         }
         let mut found: Vec<Todo<'v>> = Vec::new();
         let errors = match &node.leaf {
@@ -108,7 +105,7 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
                     let of_slot = |path: &str| path.split('/').nth(1) == Some(*name);
                     for error in errors.iter().filter(|error| of_slot(error.schema_path().as_str())) {
                         let expected = node.leaf.as_ref().and_then(|leaf| leaf.at(error.schema_path().as_str()));
-                        let detail = error.masked_with(self.subject.as_str()).to_string();
+                        let detail = wording::describe(error);
                         let keyword = error.kind().keyword();
                         found.push(self.fault(path, keyword, shortened(expected), value, &detail));
                     }
@@ -136,16 +133,16 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
         match (apply, value) {
             (Apply::All(ids), _) => found.extend(ids.iter().map(|id| Todo::Node(*id, value, path))),
             (Apply::Any(ids), _) if self.count(ids, value)? == 0 => {
-                found.push(self.union_fault(node, keyword, "not valid under any", value, path));
+                found.push(self.keyword_fault(node, keyword, &wording::no_branch(keyword), value, path));
             }
             (Apply::One(ids), _) => match self.count(ids, value)? {
-                0 => found.push(self.union_fault(node, keyword, "not valid under any", value, path)),
+                0 => found.push(self.keyword_fault(node, keyword, &wording::no_branch(keyword), value, path)),
                 1 => {}
-                _ => found.push(self.union_fault(node, keyword, "valid under more than one", value, path)),
+                _ => found.push(self.keyword_fault(node, keyword, &wording::several_branches(keyword), value, path)),
             },
             (Apply::Not(id), _) if self.evaluation.accepts(*id, value)? => {
                 let expected = self.keyword(node, keyword);
-                let detail = format!("{} is not allowed for {}", Fault::cut_json(&expected), self.subject);
+                let detail = wording::forbidden(&expected);
                 found.push(self.fault(path, keyword, expected, value, &detail));
             }
             (Apply::If { test, then, otherwise }, _) => {
@@ -159,8 +156,10 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
             (Apply::Members(_), Value::Object(_)) => self.members(node, keyword, apply, value, path, found)?,
             (Apply::Names(id), Value::Object(members)) => {
                 for key in members.keys() {
-                    for fault in self.name_faults(*id, key)? {
-                        found.push(self.fault(path, keyword, fault.expected, value, &fault.detail));
+                    let name = Value::String(key.clone());
+                    for fault in self.name_faults(*id, &name)? {
+                        let detail = wording::field_name(&name, &fault.detail);
+                        found.push(self.fault(path, keyword, fault.expected, value, &detail));
                     }
                 }
             }
@@ -174,7 +173,7 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
                 if keyword == keyword::ADDITIONAL_ITEMS && self.constant(*each) == Some(false) =>
             {
                 let count = items.len().saturating_sub(*from);
-                let detail = format!("Additional items are not allowed ({count} item{})", plural(count));
+                let detail = wording::too_many_items(*from);
                 found.extend((count > 0).then(|| self.fault(path, keyword, Value::Bool(false), value, &detail)));
             }
             (Apply::Items { from, each }, Value::Array(items)) => {
@@ -189,9 +188,8 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
                     accepted += usize::from(self.evaluation.accepts(*item, value)?);
                 }
                 if accepted < *min || max.is_some_and(|max| accepted > max) {
-                    let expected = self.keyword(node, keyword);
-                    let detail = format!("None of {} are valid under the given schema", self.subject);
-                    found.push(self.fault(path, keyword, expected, value, &detail));
+                    let detail = wording::wrong_contains(accepted, *min, *max);
+                    found.push(self.keyword_fault(node, keyword, &detail, value, path));
                 }
             }
             (Apply::UnevaluatedProperties(others), Value::Object(members)) => {
@@ -200,17 +198,15 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
                     let refused: HashSet<usize> = refused.into_iter().collect();
                     let names =
                         members.keys().enumerate().filter(|(index, _)| refused.contains(index)).map(|(_, key)| key);
-                    let detail = format!("Unevaluated properties are not allowed {}", unexpected(names));
-                    let expected = self.keyword(node, keyword);
-                    found.push(self.fault(path, keyword, expected, value, &detail));
+                    let detail = wording::unexpected_fields(names);
+                    found.push(self.keyword_fault(node, keyword, &detail, value, path));
                 }
             }
             (Apply::UnevaluatedItems(others), Value::Array(_)) => {
                 let count = self.evaluation.refused_unevaluated(node, *others, value)?.len();
                 if count > 0 {
-                    let detail = format!("Unevaluated items are not allowed ({count} item{})", plural(count));
-                    let expected = self.keyword(node, keyword);
-                    found.push(self.fault(path, keyword, expected, value, &detail));
+                    let detail = wording::unexpected_items(count);
+                    found.push(self.keyword_fault(node, keyword, &detail, value, path));
                 }
             }
             _ => {}
@@ -243,19 +239,16 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
             }
         }
         if !others.is_empty() {
-            let detail = format!("Additional properties are not allowed {}", unexpected(others.into_iter()));
-            let expected = self.keyword(node, keyword);
-            found.push(self.fault(path, keyword, expected, value, &detail));
+            let detail = wording::unexpected_fields(others.into_iter());
+            found.push(self.keyword_fault(node, keyword, &detail, value, path));
         }
         Ok(())
     }
 
-    /// What is wrong with a key.
-    fn name_faults(&self, id: NodeId, key: &str) -> Result<Vec<Fault>, Exhausted> {
-        let name = Value::String(key.to_owned());
+    /// The faults of the name of a field.
+    fn name_faults(&self, id: NodeId, name: &Value) -> Result<Vec<Fault>, Exhausted> {
         let mut listing = Listing::new(self.graph, self.document, self.budget, self.limit);
-        listing.subject = Fault::quote(&name);
-        listing.list(id, &name)?;
+        listing.list(id, name)?;
         Ok(listing.faults)
     }
 
@@ -275,10 +268,9 @@ impl<'g, 'v, 'b> Listing<'g, 'v, 'b> {
         Ok(count)
     }
 
-    fn union_fault(&mut self, node: &'g Node, keyword: &str, held: &str, value: &Value, path: PathId) -> Todo<'v> {
-        let detail = format!("{} is {held} of the schemas listed in the '{keyword}' keyword", self.subject);
+    fn keyword_fault(&mut self, node: &'g Node, keyword: &str, detail: &str, value: &Value, path: PathId) -> Todo<'v> {
         let expected = self.keyword(node, keyword);
-        self.fault(path, keyword, expected, value, &detail)
+        self.fault(path, keyword, expected, value, detail)
     }
 
     fn fault(&self, path: PathId, keyword: &str, expected: Value, value: &Value, detail: &str) -> Todo<'v> {
@@ -307,27 +299,4 @@ fn objects(document: &Value) -> HashMap<usize, &Value, RandomState> {
         }
     }
     found
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
-/// Names in quotes, as many as a fault can show.
-fn unexpected<'k>(names: impl Iterator<Item = &'k String>) -> String {
-    let mut text = String::from("(");
-    let mut count = 0;
-    for name in names {
-        if text.len() < Fault::MAX_DETAIL {
-            if count > 0 {
-                text.push_str(", ");
-            }
-            text.push('\'');
-            text.push_str(name);
-            text.push('\'');
-        }
-        count += 1;
-    }
-    text.push_str(if count == 1 { " was unexpected)" } else { " were unexpected)" });
-    text
 }

@@ -1,9 +1,9 @@
-//! Whether a schema accepts a value, and where not, in bounded time and memory for every schema.
+//! Validation in bounded time and memory, for every schema.
 //!
 //! The schema is compiled to a graph in which everything shared is there once (`compile`), a pair of schema node and value is judged
 //! once (`evaluate`), and work is counted against a step budget. Keywords that look at one value alone are judged by the `jsonschema`
-//! crate (`leaf`), which tests also ask for a second opinion on whole schemas. The crate alone would not do: it judges a shared
-//! reference again on every visit, so that a schema of thirty lines can take hours.
+//! crate (`leaf`), which is also the oracle for whole schemas in tests. The crate alone is not enough: it evaluates a shared
+//! reference again on every visit, so a schema of thirty lines can take hours.
 
 mod compile;
 mod equality;
@@ -14,6 +14,7 @@ mod listing;
 mod marks;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ use evaluate::Evaluation;
 use graph::{Graph, ROOT};
 use listing::Listing;
 
-/// A schema made ready to judge values by.
+/// A compiled schema that validates values.
 ///
 /// ```
 /// use polywire_answer::{Formats, Judge};
@@ -43,35 +44,34 @@ pub struct Judge {
     graph: Graph,
 }
 
-/// Whether `format` refuses values.
+/// Whether `format` is asserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Formats {
-    /// As the draft of the schema has it.
+    /// As the draft of the schema says.
     AsTheDraftSays,
-    /// It does, in every draft.
+    /// In every draft.
     Asserted,
 }
 
-/// How many faults are listed where the caller sets no limit.
+/// Maximum faults if the caller sets no limit.
 const MAX_FAULTS: usize = 10_000;
 
 impl Judge {
-    /// Makes a schema ready.
+    /// Compiles a schema.
     pub fn new(schema: &Value, formats: Formats) -> Result<Self, SchemaError> {
         let document = Box::new(schema.clone());
         let graph = compile::compile(&document, formats)?;
         Ok(Self { document, graph })
     }
 
-    /// Whether the schema accepts a value. `false` where that is too costly to judge: [`Judge::verdict`] tells the two apart.
+    /// Whether the schema accepts a value. Also `false` if that is too costly to find out; [`Judge::verdict`] distinguishes the two.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.accepts(value, &Budget::for_bytes(bytes_up_to(value, usize::MAX))) == Ok(true)
     }
 
-    /// Where and why the schema refuses a value: of very many faults the first ones, with a last one that says how many more there
-    /// are. Nothing where it accepts the value; one fault without a place where that is too costly to judge. A union is one place,
-    /// whatever its branches say.
+    /// Where and why the schema rejects a value; of very many faults the first ones, and a last one that counts the others. Empty if it accepts
+    /// the value; one fault without a place if that is too costly to find out. A union is one fault, without those of its branches.
     pub fn faults(&self, value: &Value) -> Vec<Fault> {
         self.verdict(value).into_faults()
     }
@@ -108,7 +108,7 @@ impl Judge {
             Ok(true) => Verdict::Valid,
             Ok(false) => match Listing::new(&self.graph, &self.document, budget, limit).of_value(value) {
                 Ok(faults) if !faults.is_empty() => Verdict::Invalid(faults),
-                // The value is refused, and that is known; only the places are not.
+                // The value is known to be invalid; only the places are unknown.
                 Ok(_) | Err(Exhausted) => Verdict::Invalid(vec![Fault::without_place(value)]),
             },
             Err(Exhausted) => Verdict::TooCostly,

@@ -1,4 +1,4 @@
-//! Whether a quote is the end of a text: what may stand behind an end, by the place of the text.
+//! Decides whether a quote ends a string, by what follows it and by where the string is.
 
 use super::source::{KeyLike, LOOK, Quote, Source, is_word_byte, key_like, literal_at};
 

@@ -1,4 +1,4 @@
-//! Where in a text the values are: among prose, fences, thinking and markup.
+//! Finds the values of a text among prose, fences, reasoning and markup.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::options::{BareText, Options};
 use crate::repair::RepairKind;
 use crate::tree::{Id, Kind, Notation, Tree};
 
-/// How many values are looked at.
+/// Maximum values that are read.
 pub(crate) const MAX_CANDIDATES: usize = 64;
 
-/// Tags around a model's thinking.
+/// Tags around a model's reasoning.
 pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
 
 /// A value that was found.
@@ -26,18 +26,18 @@ pub(crate) struct Candidate {
     pub(crate) whence: Whence,
 }
 
-/// Where a value stands.
+/// Where a value was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whence {
     Plain,
     Fence,
-    /// Inside a block of thinking.
+    /// In a block of reasoning.
     Draft,
 }
 
 /// What was read.
 pub(crate) enum Content {
-    /// JSON as it should be.
+    /// Valid JSON.
     Strict(Value),
     Mended(Box<Mended>),
 }
@@ -92,7 +92,7 @@ impl Candidate {
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) candidates: Vec<Candidate>,
-    /// Blocks of thinking.
+    /// Blocks of reasoning.
     pub(crate) thinking: Vec<Range<usize>>,
     /// A value was nested too deeply.
     pub(crate) too_deep: bool,
@@ -120,7 +120,7 @@ struct Finder<'t> {
     found: Found,
     /// Where the text begins that is no white space.
     first_word: usize,
-    /// Bytes that may still be read. A bound keeps the whole search linear.
+    /// Bytes that may still be read, so that the whole search stays linear.
     budget: usize,
     strict_budget: usize,
 }

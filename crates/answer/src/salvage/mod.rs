@@ -1,4 +1,4 @@
-//! From a model's text to a value: strictly if it is JSON, else tolerantly, always on record.
+//! From a model's text to a value: strictly if it is JSON, otherwise tolerantly, with every repair recorded.
 
 mod edge;
 mod find;
@@ -35,20 +35,20 @@ use strict::Strict;
 pub struct Salvaged {
     /// The value.
     pub value: Value,
-    /// Every liberty that was taken; none if the text was JSON.
+    /// Every repair; empty if the text was JSON.
     pub repairs: Vec<Repair>,
-    /// The bytes of the text that the value stands in.
+    /// The byte range of the value in the text.
     pub span: Range<usize>,
 }
 
 impl Salvaged {
-    /// Whether the text ended before the value did: nothing that acts should act on it.
+    /// Whether the text ended before the value did. Do not act on such a value.
     pub fn is_truncated(&self) -> bool {
         self.repairs.iter().any(|repair| repair.kind == RepairKind::Truncated)
     }
 }
 
-/// Reads the value in a text. Valid JSON comes back exactly; a text without a value gives `None`.
+/// Extracts the value of a text. Valid JSON is returned unchanged; a text without a value gives `None`.
 ///
 /// ```
 /// use polywire_answer::{Options, salvage};

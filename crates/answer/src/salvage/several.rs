@@ -1,4 +1,4 @@
-//! Several values in one text: which of them counts, and that the others are on record.
+//! Several values in one text: chooses one, and records the others.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::options::{Options, Several};
 use crate::repair::{Repair, RepairKind, Repairs};
 use crate::tree::Kind;
 
-/// Picks among several values where no schema does.
+/// Chooses among several values without a schema.
 pub(super) fn choose(text: &str, found: &mut Found, options: &Options) -> Option<Salvaged> {
     let others = Others::new(found);
     let thinking = std::mem::take(&mut found.thinking);

@@ -1,16 +1,16 @@
-//! The text under the reader's finger: bytes, white space, quotes, and how far one may look ahead.
+//! The input of the parser: bytes, white space, quotes, and bounded lookahead.
 
 use std::cell::Cell;
 
-/// How far a decision may look ahead. A bound keeps the whole reading linear.
+/// Maximum lookahead, so that parsing stays linear.
 pub(crate) const LOOK: usize = 256;
 
-/// Whether the text ends where it ends.
+/// Whether the text is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It does.
+    /// The text is complete.
     Final,
-    /// More of it may come.
+    /// More text may follow.
     Open,
 }
 

@@ -1,7 +1,7 @@
-//! Quoted texts: where they end, though quotes inside are not escaped or the last one is missing.
+//! Quoted strings: finds their end even if inner quotes are not escaped or the closing quote is missing.
 //!
-//! A scan never starts over. It remembers the first place at which the text could have ended, so that a missing quote
-//! costs one step back, and it can be continued when more text arrives.
+//! A scan never restarts. It remembers the first place where the string could have ended, so a missing quote costs one step
+//! back, and it can continue when more text arrives.
 
 use super::edge::{Around, Edge, Place};
 use super::source::{KeyLike, Quote, Source, is_word_byte, key_like};

@@ -1,6 +1,6 @@
-//! The tolerant reader of one value: a loop over an explicit stack, one step a token.
+//! The tolerant parser of one value: a loop over an explicit stack, one step for each token.
 //!
-//! Every step first looks and then acts, so that a text which is still arriving can be read as far as it is certain.
+//! Every step looks ahead before it acts, so that an incomplete text is parsed only as far as it is certain.
 
 mod list;
 mod noise;
@@ -43,7 +43,7 @@ struct Frame {
     commas: u32,
 }
 
-/// What reading came to.
+/// The result of parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The value was read; it ends here.
@@ -91,7 +91,7 @@ pub(crate) struct Parser {
     pub(crate) completed: Vec<Id>,
 }
 
-/// What a step came to.
+/// The result of a step.
 enum Step {
     Next,
     More,

@@ -1,4 +1,4 @@
-//! What stands between the parts of a value and means nothing: white space, comments, fences, ellipses.
+//! Skips white space, comments, fences and ellipses between the parts of a value.
 
 use super::{Expect, Parser, Shape};
 use crate::options::{Ellipsis, Options};

@@ -1,4 +1,4 @@
-//! Where a value must stand: brackets, texts, words, or nothing at all.
+//! Parses a value: brackets, strings, bare words, or a missing value.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What is given beside the prompt: images, documents and tools.
+//! Inputs beside the prompt: images, documents and tools.
 
 use std::fs;
 
@@ -8,11 +8,11 @@ use polywire::wire::{Block, Document, Function, Image, Source, Tool};
 
 use crate::input::{Failure, Input};
 
-/// Bytes, each at a place.
-type Signs = &'static [(usize, &'static [u8])];
+/// Offsets and the bytes expected there.
+type MagicBytes = &'static [(usize, &'static [u8])];
 
-/// The kinds of files that models look at, by the bytes that stand at certain places of them.
-const KINDS: &[(Signs, &str)] = &[
+/// Media types that models accept, by their magic bytes.
+const MEDIA_TYPES: &[(MagicBytes, &str)] = &[
     (&[(0, b"\x89PNG\r\n\x1a\n")], "image/png"),
     (&[(0, b"\xff\xd8\xff")], "image/jpeg"),
     (&[(0, b"GIF8")], "image/gif"),
@@ -20,13 +20,14 @@ const KINDS: &[(Signs, &str)] = &[
     (&[(0, b"%PDF-")], "application/pdf"),
 ];
 
-/// A file as a block of the prompt.
+/// Reads an image or a PDF as a content block.
 pub(super) fn image(path: &str) -> Result<Block> {
     let next = "give a PNG, JPEG, GIF or WebP image, or a PDF";
     let bytes = fs::read(path).map_err(|error| Failure::new(error, path, next))?;
-    let is = |signs: Signs| signs.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
-    let Some((_, kind)) = KINDS.iter().find(|(signs, _)| is(signs)) else {
-        return Err(Failure::new("this is no image that models look at", path, next).into());
+    let is =
+        |magic: MagicBytes| magic.iter().all(|(at, sign)| bytes.get(*at..).is_some_and(|rest| rest.starts_with(sign)));
+    let Some((_, kind)) = MEDIA_TYPES.iter().find(|(magic, _)| is(magic)) else {
+        return Err(Failure::new("unsupported file type", path, next).into());
     };
     let source = Source::bytes(*kind, &bytes);
     Ok(if kind.starts_with("image/") {
@@ -36,10 +37,10 @@ pub(super) fn image(path: &str) -> Result<Block> {
     })
 }
 
-/// The tools of a list in any shape that is known.
+/// Reads a tool list in any known shape.
 pub(super) fn tools(path: &str) -> Result<Vec<Tool>> {
     let next = "expected: a tool list of MCP or of a provider";
-    let list = Input::read(path)?.tools.ok_or_else(|| Failure::new("this is no tool list", path, next))?;
+    let list = Input::read(path)?.tools.ok_or_else(|| Failure::new("not a tool list", path, next))?;
     let function = |entry: ToolEntry| Function {
         name: entry.name,
         description: entry.description,

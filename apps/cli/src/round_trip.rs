@@ -1,4 +1,4 @@
-//! Sample values there and back: to the wire through the lens of a fitted schema, judged there, and home again.
+//! Round trips of sample values: encoded by the lens, validated by the fitted schema, and decoded.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
 use crate::values::{equal, judge_by};
 
-/// What is said of a file that holds no values.
+/// The hint for a file without values.
 const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";
 
-/// Reads values: an array that stands alone is a list of them, anything else is a value.
+/// Reads values: a single array is a list of values, anything else is one value.
 pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
     let text = read_text(path)?;
     let read: serde_json::Result<Vec<Value>> = serde_json::Deserializer::from_str(&text).into_iter().collect();
@@ -27,52 +27,52 @@ pub(crate) fn read_values(path: &str) -> Result<Vec<Value>> {
     }
 }
 
-/// The way of one schema: its lens, and who judges on the wire.
-pub(crate) struct Road<'f> {
+/// The lens of one schema and the validator of its fitted form.
+pub(crate) struct RoundTrip<'f> {
     lens: &'f Lens,
     judge: Option<Judge>,
 }
 
-/// What became of a value.
-pub(crate) struct Trip {
+/// The result for one value.
+pub(crate) struct TripResult {
     value: Value,
     /// `{"wire","back"}` or `{"error"}`.
-    pub(crate) told: Value,
+    pub(crate) result: Value,
 }
 
-impl<'f> Road<'f> {
-    pub(crate) fn of(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
+impl<'f> RoundTrip<'f> {
+    pub(crate) fn new(lens: &'f Lens, schema: &Value, shape: ToolShape) -> Self {
         let schema = if shape == ToolShape::GeminiOpenapi { as_json_schema(schema.clone()) } else { schema.clone() };
         Self { lens, judge: judge_by(&schema) }
     }
 
-    pub(crate) fn trip(&self, value: Value) -> Trip {
-        let told = match self.there_and_back(&value) {
+    pub(crate) fn send(&self, value: Value) -> TripResult {
+        let result = match self.there_and_back(&value) {
             Ok((wire, back)) => json!({ "wire": wire, "back": back }),
             Err(error) => json!({ "error": error }),
         };
-        Trip { value, told }
+        TripResult { value, result }
     }
 
     fn there_and_back(&self, value: &Value) -> Result<(Value, Value), String> {
         let wire = self.lens.encode(value.clone()).map_err(|error| error.to_string())?;
         if let Some(fault) = self.judge.as_ref().and_then(|judge| judge.faults(&wire).into_iter().next()) {
-            return Err(format!("the fitted schema refuses it: {} (on the wire, at `{}`)", fault.detail, fault.at));
+            return Err(format!("the fitted schema rejects it: {} (on the wire, at `{}`)", fault.detail, fault.at));
         }
-        let back = self.lens.decode(wire.clone()).map_err(|error| format!("{error} on the way back"))?;
-        if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it comes back as {back} (at ``)")) }
+        let back = self.lens.decode(wire.clone()).map_err(|error| format!("decoding failed: {error}"))?;
+        if equal(&back, value) { Ok((wire, back)) } else { Err(format!("it is decoded to {back} (at ``)")) }
     }
 }
 
-impl Trip {
+impl TripResult {
     pub(crate) fn arrived(&self) -> bool {
-        self.told.get("error").is_none()
+        self.result.get("error").is_none()
     }
 
     fn write(&self, out: &mut dyn Write, style: Style) -> Result<()> {
         writeln!(out, "  {}", self.value)?;
         for (member, tone) in [("wire", Tone::Faint), ("back", Tone::Good), ("error", Tone::Bad)] {
-            match self.told.get(member) {
+            match self.result.get(member) {
                 Some(Value::String(error)) if member == "error" => {
                     writeln!(out, "    {} {error}", style.paint(tone, member))?;
                 }
@@ -85,32 +85,34 @@ impl Trip {
 }
 
 /// The calls of a tool list: each value names a tool and holds its arguments.
-pub(crate) fn call_trips(fitted: &FittedTools, shape: ToolShape, calls: Vec<Value>) -> Vec<Trip> {
-    let roads: BTreeMap<&str, Road<'_>> = fitted
+pub(crate) fn send_calls(fitted: &FittedTools, shape: ToolShape, calls: Vec<Value>) -> Vec<TripResult> {
+    let round_trips: BTreeMap<&str, RoundTrip<'_>> = fitted
         .tools
         .iter()
-        .filter_map(|tool| Some((tool.original_name.as_str(), Road::of(tool.lens()?, &tool.schema, shape))))
+        .filter_map(|tool| Some((tool.original_name.as_str(), RoundTrip::new(tool.lens()?, &tool.schema, shape))))
         .collect();
     let trip = |call: Value| {
-        let road = call.get("name").and_then(Value::as_str).and_then(|name| roads.get(name));
-        match (road, call.get("arguments")) {
-            (Some(road), Some(arguments)) => Trip { told: road.trip(arguments.clone()).told, value: call },
-            (None, _) => refused(call, "no tool of the list has this name (at `/name`)"),
-            (Some(_), None) => refused(call, "a call holds the arguments of the tool (at `/arguments`)"),
+        let round_trip = call.get("name").and_then(Value::as_str).and_then(|name| round_trips.get(name));
+        match (round_trip, call.get("arguments")) {
+            (Some(round_trip), Some(arguments)) => {
+                TripResult { result: round_trip.send(arguments.clone()).result, value: call }
+            }
+            (None, _) => refused(call, "unknown tool name (at `/name`)"),
+            (Some(_), None) => refused(call, "missing tool arguments (at `/arguments`)"),
         }
     };
     calls.into_iter().map(trip).collect()
 }
 
-fn refused(value: Value, error: &str) -> Trip {
-    Trip { value, told: json!({ "error": error }) }
+fn refused(value: Value, error: &str) -> TripResult {
+    TripResult { value, result: json!({ "error": error }) }
 }
 
-/// The values and what became of them, for the terminal.
-pub(crate) fn write_trips(out: &mut dyn Write, style: Style, trips: &[Trip]) -> Result<()> {
-    let arrived = trips.iter().filter(|trip| trip.arrived()).count();
-    writeln!(out, "{} ({arrived} of {} go through)", style.paint(Tone::Strong, "values"), trips.len())?;
-    trips.iter().try_for_each(|trip| trip.write(out, style))?;
+/// Prints the values and their results.
+pub(crate) fn write_results(out: &mut dyn Write, style: Style, results: &[TripResult]) -> Result<()> {
+    let arrived = results.iter().filter(|trip| trip.arrived()).count();
+    writeln!(out, "{} ({arrived} of {} survive the round trip)", style.paint(Tone::Strong, "values"), results.len())?;
+    results.iter().try_for_each(|trip| trip.write(out, style))?;
     writeln!(out)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How to ask: what `ask` and `batch` have in common.
+//! Options that `ask` and `batch` share.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::args::{PlainHttpArg, no_strict};
 use crate::input::{Failure, parse, read_text};
 use crate::request::{LossArgs, named};
 
-/// How to ask.
+/// Options for asking a model.
 #[derive(Args)]
-pub(crate) struct How {
-    /// The model, such as `openai/gpt-5` or `emulator/openai`, by default that of the configuration; given several times, the first
-    /// that answers is taken
+pub(crate) struct AskOptions {
+    /// The model, such as `openai/gpt-5` or `emulator/openai` [default: the model of the configuration]; repeatable, the first model
+    /// that answers is used
     #[arg(long = "model", value_name = "PROVIDER/MODEL")]
     models: Vec<String>,
-    /// The JSON Schema of the answer; without one the answer is words
+    /// The JSON Schema of the answer; without it the answer is text
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
-    /// Instructions that come before the prompt
+    /// The system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// The channel by which the shape of the answer is asked for
+    /// How to request structured output: the provider's native feature, a tool call, or instructions in the prompt
     #[arg(long, value_enum, default_value_t = StrategyArg::Auto)]
     strategy: StrategyArg,
-    /// How often to ask each model before a value that is not valid is an error
+    /// Attempts per model to get a valid value
     #[arg(long, value_name = "N", default_value_t = 3)]
     attempts: usize,
-    /// Seconds for everything, per prompt
+    /// Time limit in seconds for each prompt, retries included
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     deadline: u64,
     #[command(flatten)]
@@ -59,13 +59,13 @@ impl StrategyArg {
     }
 }
 
-impl How {
-    /// The models, or that of the configuration.
+impl AskOptions {
+    /// The models of `--model`, or the model of the configuration.
     pub(crate) fn models(&self) -> Result<Vec<String>> {
         if self.models.is_empty() { Ok(vec![named(None, "--model")?]) } else { Ok(self.models.clone()) }
     }
 
-    /// The format of the answer, where a schema was given.
+    /// The output format, if a schema was given.
     pub(crate) fn format(&self) -> Result<Option<OutputFormat>> {
         let Some(path) = self.schema.as_deref() else { return Ok(None) };
         let schema = parse(&read_text(path)?).map_err(|error| self.bad_schema(&error))?;
@@ -73,13 +73,13 @@ impl How {
         Ok(Some(format.with_strategy(self.strategy.strategy())))
     }
 
-    /// Why the schema is none that values can be judged by.
+    /// The error for a schema that cannot be used.
     pub(crate) fn bad_schema(&self, why: &dyn Display) -> anyhow::Error {
         let path = self.schema.as_deref().unwrap_or_default();
-        Failure::new(why, path, "expected: one JSON Schema that is an object").into()
+        Failure::new(why, path, "expected: a JSON Schema, written as a JSON object").into()
     }
 
-    pub(crate) fn options(&self) -> ClientOptions {
+    pub(crate) fn client_options(&self) -> ClientOptions {
         let strict = if no_strict() { Strict::Off } else { Strict::Auto };
         let plan = self.loss.apply(PlanOptions::default().with_strict(strict));
         let options = ClientOptions::default()

@@ -15,20 +15,20 @@ Examples:
   echo '{\"city\":\"Bern\"}' | polywire encode-value schema.json - --to openai-strict
   polywire decode-value schema.json answer.json --to openai-strict
 
-Exit codes: 0 fine, 2 when the value does not go through; the message names the place.";
+Exit codes: 0 success, 2 the value cannot be converted; the message names the place.";
 
-/// Which way the value goes.
+/// The direction of the conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encode,
     Decode,
 }
 
-/// Take one value through the lens of a fitted schema
+/// Convert one value between your schema and the fitted schema
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
-pub(crate) struct Carry {
-    /// The caller's schema: a JSON file
+pub(crate) struct ConvertValue {
+    /// Your schema: a JSON file
     schema: String,
     /// The value: a JSON file, or `-` for standard input
     value: String,
@@ -36,15 +36,15 @@ pub(crate) struct Carry {
     #[arg(long, value_name = "ID[,ID…]")]
     to: String,
     #[command(flatten)]
-    how: FitArgs,
+    options: FitArgs,
 }
 
-impl Carry {
+impl ConvertValue {
     pub(crate) fn run(&self, out: &mut dyn Write, direction: Direction) -> Result<Verdict> {
         let input = Input::read(&self.schema)?;
         let target = read_target(&self.to)?;
         let fitted =
-            fit_text(&input.text, &target, &self.how.options_for(&input)).map_err(|error| input.refused(error))?;
+            fit_text(&input.text, &target, &self.options.options_for(&input)).map_err(|error| input.refused(error))?;
         let bad = |error: &dyn std::fmt::Display| {
             Failure::new(error, &self.value, "expected: a value of the schema, or of its fitted form when decoding")
         };
