@@ -1,5 +1,6 @@
 //! History repair: a conversation made acceptable to a protocol's rules. The rules are data, the repairs know no protocol.
 
+mod adopt;
 mod arguments;
 mod content;
 mod ids;
@@ -22,6 +23,7 @@ pub(crate) fn repair(request: &mut Request, protocol: Protocol, surface: &Surfac
     // Each step may leave something for the next: thoughts that go leave turns empty, empty turns part calls from results.
     content::repair(request, &rules, &mut changes);
     arguments::repair(&mut request.messages, &mut changes);
+    adopt::repair(&mut request.messages, &mut changes);
     ids::repair(&mut request.messages, &rules, &mut changes);
     pairing::repair(&mut request.messages, &rules, &mut changes);
     content::sign_calls(&mut request.messages, &rules, &mut changes);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use polywire_wire::{Block, Message, Protocol, Quirk, Request, Role, Surface, ToolCall, ToolResult};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::corpus::{Kind, of_kind};
 use crate::generate::{plain_request, wild_request};
@@ -367,6 +367,103 @@ fn any_history_is_accepted_after_repair() {
                 Ok(())
             })
             .unwrap();
+    }
+}
+
+/// The texts of the results after repair, with the ids of the calls that they answer.
+fn results(protocol: Protocol, body: Value) -> (Vec<(String, String)>, Vec<String>) {
+    let mut request = protocol.decode_request(body).unwrap().value;
+    let changes = protocol.repair_history(&mut request, &Surface::default());
+    let blocks = request.messages.iter().flat_map(|message| &message.content).filter_map(Block::as_result);
+    let called = |id: &str| {
+        let mut calls = request.messages.iter().flat_map(Message::calls);
+        calls.find(|call| call.id == id).map_or_else(String::new, |call| call.name.clone())
+    };
+    let said = blocks.map(|result| (called(&result.call_id), json!(result.content[0])["text"].to_string()));
+    (said.collect(), changes.iter().map(|change| change.code.to_string()).collect())
+}
+
+/// A result without a name or with an id that no call has is the result of the call that waits for one.
+#[test]
+fn results_that_name_no_call_are_paired_by_name_and_position() {
+    let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
+    let answer = |fields: Value| {
+        let mut response = json!({"response": {"output": "12"}});
+        response.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"functionResponse": response})
+    };
+    let gemini = |calls: Vec<Value>, answers: Vec<Value>| {
+        json!({"contents": [
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": calls},
+            {"role": "user", "parts": answers},
+        ]})
+    };
+    let expected = |names: &[&str]| -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "\"12\"".to_owned())).collect()
+    };
+    let cases = [
+        (gemini(vec![call("a")], vec![answer(json!({}))]), expected(&["a"])),
+        (gemini(vec![call("a")], vec![answer(json!({"name": "", "id": ""}))]), expected(&["a"])),
+        (gemini(vec![call("a")], vec![answer(json!({"name": "a", "id": "made-up"}))]), expected(&["a"])),
+        (gemini(vec![call("a"), call("b")], vec![answer(json!({})), answer(json!({}))]), expected(&["a", "b"])),
+        (
+            gemini(vec![call("a"), call("b")], vec![answer(json!({})), answer(json!({"name": "a"}))]),
+            expected(&["a", "b"]),
+        ),
+    ];
+    for (body, expected) in cases {
+        let (found, changes) = results(Protocol::Gemini, body.clone());
+        assert_eq!(found, expected, "{body}");
+        assert_eq!(changes[0], "unnamed-result", "{body}");
+    }
+    let (found, changes) = results(Protocol::Gemini, gemini(vec![call("a"), call("b")], vec![answer(json!({}))]));
+    assert!(
+        found.iter().all(|(_, text)| text.contains("No result")),
+        "one result of two calls is ambiguous: {found:?}"
+    );
+    assert!(changes.contains(&"orphan-result".to_owned()));
+}
+
+#[test]
+fn results_without_a_usable_id_are_paired_in_every_protocol() {
+    let chat = json!({"messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "a", "arguments": "{}"}},
+            {"id": "c2", "type": "function", "function": {"name": "b", "arguments": "{}"}},
+        ]},
+        {"role": "tool", "name": "b", "content": "12"},
+        {"role": "tool", "tool_call_id": "other", "content": "11"},
+    ]});
+    let responses = json!({"input": [
+        {"role": "user", "content": "go"},
+        {"type": "function_call", "call_id": "c1", "name": "a", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "", "output": "11"},
+    ]});
+    let anthropic = json!({"messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "a", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "11"}]},
+    ]});
+    let bedrock = json!({"messages": [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "a", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "x", "content": [{"text": "11"}]}}]},
+    ]});
+    let pair = |name: &str, text: &str| (name.to_owned(), format!("{text:?}"));
+    let one = vec![pair("a", "11")];
+    let both = vec![pair("b", "12"), pair("a", "11")];
+    for (protocol, body, expected) in [
+        (Protocol::OpenAiChat, chat, both),
+        (Protocol::OpenAiResponses, responses, one.clone()),
+        (Protocol::AnthropicMessages, anthropic, one.clone()),
+        (Protocol::BedrockConverse, bedrock, one),
+    ] {
+        let (found, changes) = results(protocol, body);
+        assert_eq!(found, expected, "{protocol}");
+        assert_eq!(changes.first().map(String::as_str), Some("unnamed-result"), "{protocol}: {changes:?}");
+        assert!(!changes.iter().any(|code| code == "missing-result"), "{protocol}: {changes:?}");
     }
 }
 
