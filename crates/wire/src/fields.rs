@@ -65,6 +65,20 @@ impl Fields {
         self.take_if(name, |value| if let Value::Object(map) = value { Ok(Self(map)) } else { Err(value) })
     }
 
+    /// Takes a list, or one object that stands for a list of it: `ProtoJSON` readers of Google take both.
+    pub(crate) fn list_or_one(&mut self, name: &str) -> Option<Vec<Value>> {
+        self.take_if(name, |value| match value {
+            Value::Array(list) => Ok(list),
+            Value::Object(_) => Ok(vec![value]),
+            other => Err(other),
+        })
+    }
+
+    /// A text under a name or its `snake_case` form.
+    pub(crate) fn peek_proto(&self, name: &str) -> Option<&str> {
+        self.peek(name).or_else(|| self.peek(&snake(name)))
+    }
+
     /// Takes a list of texts; a list of anything else stays.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let texts = self.0.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().all(Value::is_string));
@@ -148,6 +162,11 @@ impl Fields {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What nobody took.
+    pub(crate) fn rest_with_nulls(self) -> Map<String, Value> {
+        self.0
     }
 
     /// What nobody took, without nulls.

@@ -6,6 +6,7 @@ mod bedrock_converse;
 mod claude;
 mod context;
 mod ending;
+mod format;
 mod gemini;
 mod merge;
 mod openai_chat;
@@ -27,9 +28,7 @@ use crate::stream::{StreamDecoder, StreamEncoder};
 use crate::surface::Surface;
 
 use self::context::Context;
-
-/// The name of an output format that came without one.
-pub(crate) const FORMAT_NAME: &str = "output";
+use self::format::FORMAT_NAME;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -345,3 +345,49 @@ fn features_go_to_the_header_without_an_envelope() {
     let refused = own.encode_request(&request, &Surface::default());
     assert_eq!((refused.headers.len(), refused.changes[0].action), (0, Action::Dropped));
 }
+
+/// A format without a name reaches every protocol, and the name that was made up is on record.
+#[test]
+fn a_format_without_a_name_is_kept_and_named_on_record() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let messages = json!([{"role": "user", "content": "go"}]);
+    let cases = [
+        (
+            Protocol::OpenAiChat,
+            json!({"messages": messages, "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}}),
+            ("format-name", "/response_format/json_schema/name"),
+        ),
+        (
+            Protocol::OpenAiResponses,
+            json!({"input": "go", "text": {"format": {"type": "json_schema", "name": "", "schema": schema}}}),
+            ("format-name", "/text/format/name"),
+        ),
+        (
+            Protocol::AnthropicMessages,
+            json!({"messages": messages, "output_format": {"type": "json_schema", "schema": schema}}),
+            ("output-format", "/output_format"),
+        ),
+        (
+            Protocol::BedrockConverse,
+            json!({"messages": [{"role": "user", "content": [{"text": "go"}]}], "outputConfig": {"textFormat":
+                {"type": "json_schema", "structure": {"jsonSchema": {"name": "", "schema": schema.to_string()}}}}}),
+            ("format-name", "/outputConfig/textFormat/structure/jsonSchema/name"),
+        ),
+        (
+            Protocol::Gemini,
+            json!({"contents": [{"parts": [{"text": "go"}]}], "generationConfig": {"responseSchema": schema}}),
+            ("response-mime-type", "/generationConfig/responseMimeType"),
+        ),
+    ];
+    for (from, body, expected) in cases {
+        let decoded = from.decode_request(body).unwrap();
+        let found: Vec<_> = decoded.changes.iter().map(|change| (&*change.code, change.at.as_str())).collect();
+        assert_eq!(found, [expected], "{from}");
+        for to in Protocol::ALL {
+            let body = to.encode_request(&decoded.value, &Surface::default()).value();
+            let there = to.decode_request(body).unwrap().value;
+            let Some(Output::Schema(format)) = there.output else { panic!("{from} to {to}: the format is lost") };
+            assert_eq!(format.schema(), &schema, "{from} to {to}");
+        }
+    }
+}

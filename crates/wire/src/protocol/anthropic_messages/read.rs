@@ -10,8 +10,9 @@ use crate::neutral::{
     Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
 };
 use crate::protocol::claude;
+use crate::report::Changes;
 
-pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
     request.system = match fields.take("system") {
@@ -30,7 +31,7 @@ pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
         request.tools = tools.into_iter().map(read_tool).collect();
     }
     read_choice(&mut fields, &mut request);
-    claude::read_thinking(&mut fields, &mut request);
+    claude::read_thinking(&mut fields, &mut request, "", changes);
     request.max_tokens = fields.count("max_tokens");
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");

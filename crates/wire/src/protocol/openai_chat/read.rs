@@ -6,9 +6,10 @@ use super::OWN;
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::neutral::{
-    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
-    ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
+    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, Reasoning, Request, ResultBlock,
+    Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
 };
+use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
 
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
@@ -23,7 +24,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     }
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
-    request.output = read_format(&mut fields);
+    request.output = read_format(&mut fields, changes);
     request.max_tokens = fields.count("max_completion_tokens").or_else(|| fields.count("max_tokens"));
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
@@ -257,29 +258,28 @@ fn read_allowed(allowed: Option<&Value>) -> Option<ToolChoice> {
     }
 }
 
-fn read_format(fields: &mut Fields) -> Option<Output> {
+fn read_format(fields: &mut Fields, changes: &mut Changes) -> Option<Output> {
     let format = fields.take("response_format")?;
-    let kind = format.get("type").and_then(Value::as_str).unwrap_or_default();
-    let known = match kind {
+    let kind = format.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let known = match kind.as_str() {
         "text" => return None,
         "json_object" if format.as_object().is_some_and(|format| format.len() == 1) => Some(Output::Json),
-        "json_schema" => format.get("json_schema").and_then(read_schema).map(Output::Schema),
+        "json_schema" => {
+            let named = format.get("json_schema");
+            let made = named.and_then(|named| format::read_named(named, "/response_format/json_schema", changes));
+            made.map(Output::Schema)
+        }
+        // Some servers take the schema beside free JSON.
+        "json_object" => format::read_named(&format, "/response_format", changes).map(Output::Schema),
         _ => None,
     };
     if known.is_none() {
         fields.put("response_format", format);
     } else {
         let inner = ["name", "schema", "strict", "description"].map(|name| format!("/json_schema/{name}"));
-        let read: Vec<&str> = inner.iter().map(String::as_str).chain(["/type"]).collect();
+        let outer: &[&str] = if kind == "json_object" { &["/type", "/schema"] } else { &["/type"] };
+        let read: Vec<&str> = inner.iter().map(String::as_str).chain(outer.iter().copied()).collect();
         fields.put_unread("response_format", format, &read);
     }
     known
-}
-
-fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
-    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
-    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
-    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
-    made.ok().map(|made| made.with_description(description))
 }

@@ -12,9 +12,10 @@ use super::{OWN, read};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{
-    Effort, Extra, Function, Message, Other, Output, OutputFormat, Reasoning, Request, Role, Text, Tool, ToolChoice,
+    Effort, Extra, Function, Message, Other, Output, Reasoning, Request, Role, Text, Tool, ToolChoice,
 };
 use crate::protocol::context::{ADDED, At, Context, MERGED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
 use crate::surface::Quirk;
 
@@ -250,7 +251,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
     if let Some(mut text) = fields.object("text") {
-        request.output = read_format(&mut text);
+        request.output = read_format(&mut text, changes);
         fields.put_rest("text", text);
     }
     if let Some(mut shape) = fields.object("reasoning") {
@@ -323,12 +324,12 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     known
 }
 
-fn read_format(text: &mut Fields) -> Option<Output> {
+fn read_format(text: &mut Fields, changes: &mut Changes) -> Option<Output> {
     let format = text.take("format")?;
     let known = match format.get("type").and_then(Value::as_str) {
         Some("text") => return None,
         Some("json_object") => Some(Output::Json),
-        Some("json_schema") => read_schema(&format).map(Output::Schema),
+        Some("json_schema") => format::read_named(&format, "/text/format", changes).map(Output::Schema),
         _ => None,
     };
     if known.is_none() {
@@ -337,12 +338,4 @@ fn read_format(text: &mut Fields) -> Option<Output> {
         text.put_unread("format", format, &["/type", "/name", "/schema", "/strict", "/description"]);
     }
     known
-}
-
-fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
-    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
-    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
-    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
-    made.ok().map(|made| made.with_description(description))
 }
