@@ -194,6 +194,11 @@ pub(crate) fn each<T>(
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
 }
 
+/// Whether a name is one of these or the `snake_case` form of one.
+pub(crate) fn is_proto_name(name: &str, names: &[&str]) -> bool {
+    names.contains(&name) || (name.contains('_') && names.iter().any(|known| snake(known) == name))
+}
+
 fn snake(camel: &str) -> String {
     let mut name = String::with_capacity(camel.len() + 2);
     for letter in camel.chars() {

@@ -92,6 +92,20 @@ impl<'a> Context<'a> {
         self.changes.push(code, at.to_string(), what, detail);
     }
 
+    /// Records what happened to one field without a neutral name, at its own place.
+    pub(super) fn record_field(
+        &mut self,
+        code: &'static str,
+        at: &At<'_>,
+        protocol: Protocol,
+        name: &str,
+        what: (Action, Effect),
+        detail: String,
+    ) {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        self.changes.push(code, format!("{at}/extra/{protocol}/{name}"), what, detail);
+    }
+
     /// A wish that the protocol has no word for.
     pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
@@ -110,9 +124,9 @@ impl<'a> Context<'a> {
 
     /// The fields for this protocol. Fields for other protocols are not said.
     pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
-        for foreign in extra.foreign(self.protocol) {
-            let detail = format!("fields of {foreign} are not said to {}", self.protocol);
-            self.record("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
+        for (foreign, name) in extra.foreign(self.protocol) {
+            let detail = format!("`{name}` dropped: {} has no counterpart of this {foreign} field", self.protocol);
+            self.record_field("foreign-fields", at, foreign, name, DROPPED, detail);
         }
         let own = extra.get(self.protocol)?;
         self.halves |= own.values().any(Value::is_object);
@@ -132,8 +146,10 @@ impl<'a> Context<'a> {
 
     /// Fields that cannot be said where they stand, not even to their own protocol.
     pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
-        if self.extra(at, extra).is_some() {
-            self.record("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
+        let own = self.protocol;
+        for name in self.extra(at, extra).into_iter().flat_map(Map::keys) {
+            let detail = format!("`{name}` dropped: {own} has no place for it here");
+            self.record_field("no-place", at, own, name, DROPPED, detail);
         }
     }
 

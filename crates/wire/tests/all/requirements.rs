@@ -391,3 +391,59 @@ fn a_format_without_a_name_is_kept_and_named_on_record() {
         }
     }
 }
+
+/// Google refuses unknown names: they do not reach it, and each one is on record by its name and place.
+#[test]
+fn unknown_fields_inside_gemini_parts_are_dropped_one_by_one_on_record() {
+    let body = json!({
+        "contents": [
+            {"role": "user", "id": "t1", "parts": [{"text": "go", "cache": true, "videoMetadata": {"fps": 1}}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}, "call_id": "c"}, "index": 0}]},
+            {"role": "user", "parts": [{
+                "functionResponse": {"name": "f", "call_id": "c", "response": {"output": "1"}, "scheduling": "SILENT"},
+                "thoughtSignature": "s", "note": "n",
+            }]},
+            {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "AA==", "name": "x"}}]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "f", "strict": true}]}],
+    });
+    let request = Protocol::Gemini.decode_request(body).unwrap().value;
+    let encoded = Protocol::Gemini.encode_request(&request, &Surface::default());
+    let dropped = encoded.changes.iter().filter(|change| change.code == "unknown-field");
+    let dropped: Vec<&str> = dropped.map(|change| change.at.as_str()).collect();
+    let expected = [
+        "/tools/0/extra/gemini/strict",
+        "/messages/0/extra/gemini/id",
+        "/messages/0/content/0/extra/gemini/cache",
+        "/messages/1/content/0/extra/gemini/index",
+        "/messages/1/content/0/extra/gemini/call_id",
+        "/messages/2/content/0/extra/gemini/call_id",
+        "/messages/2/content/0/extra/gemini/note",
+        "/messages/3/content/0/extra/gemini/name",
+    ];
+    assert_eq!(dropped, expected);
+    assert!(encoded.changes.iter().all(|change| change.detail.starts_with('`')), "{:?}", encoded.changes);
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "go", "videoMetadata": {"fps": 1}}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{
+            "functionResponse": {"name": "f", "response": {"output": "1"}, "scheduling": "SILENT"},
+            "thoughtSignature": "s",
+        }]},
+        {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]},
+    ]);
+    assert_eq!(encoded.value()["contents"], expected);
+    assert_eq!(encoded.value()["tools"], json!([{"functionDeclarations": [{"name": "f"}]}]));
+}
+
+/// A field that another protocol has no counterpart for is named, never counted.
+#[test]
+fn fields_for_another_protocol_are_dropped_by_name() {
+    let body = json!({"messages": [{"role": "user", "content": "go", "name": "ann"}], "logit_bias": {}, "n": 2});
+    let request = Protocol::OpenAiChat.decode_request(body).unwrap().value;
+    let changes = Protocol::AnthropicMessages.encode_request(&request, &Surface::default()).changes;
+    let named: Vec<_> = changes.iter().filter(|change| change.code == "foreign-fields").collect();
+    let places: Vec<&str> = named.iter().map(|change| change.at.as_str()).collect();
+    assert_eq!(places, ["/extra/openai-chat/logit_bias", "/extra/openai-chat/n", "/messages/0/extra/openai-chat/name"]);
+    assert!(named.iter().zip(["`logit_bias`", "`n`", "`name`"]).all(|(change, name)| change.detail.contains(name)));
+}

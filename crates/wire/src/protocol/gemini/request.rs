@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::results::{Calls, result_part};
 use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
-    GenerationConfig, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
+    GenerationConfig, Kept, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, enveloped};
+use super::{ENVELOPE, enveloped, known};
 use crate::history::made_up_call_id;
 use crate::neutral::{
-    Block, Effort, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
+    Block, Effort, Extra, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
 use crate::protocol::FORMAT_NAME;
@@ -58,6 +58,11 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     super::super::json(&Enveloped { model: &request.model, request: body, fields })
 }
 
+/// Fields of a part, as they are.
+fn kept<'e>(ctx: &mut Context<'_>, at: &At<'_>, extra: &'e Extra) -> Kept<'e> {
+    ctx.extra(at, extra).map(Cow::Borrowed)
+}
+
 fn object(value: Option<Value>) -> Map<String, Value> {
     if let Some(Value::Object(map)) = value { map } else { Map::new() }
 }
@@ -66,7 +71,9 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     let at = At::ROOT.field("system");
     let mut system: Vec<Part<'r>> = Vec::new();
     for (index, text) in request.system.iter().enumerate() {
-        system.push(text_part(ctx, &at.entry(index), text));
+        let at = at.entry(index);
+        let part = text_part(ctx, &at, text);
+        system.extend(known::part(ctx, &at, part));
     }
     if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
         ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
@@ -78,6 +85,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         let at = messages.entry(index);
         calls.hear(index, message);
         let extra = ctx.extra(&at, &message.extra);
+        let extra = known::of_content(ctx, &at, extra);
         match message.role {
             Role::System if contents.is_empty() => {
                 let detail = "an instruction that stands first is what everything begins with";
@@ -139,13 +147,14 @@ fn parts<'r>(
             ctx.no_place(&at, block.kind(), "this turn");
             continue;
         }
-        if block.answers().is_some() {
-            parts.extend(result_part(ctx, &at, block, calls, after));
-            continue;
-        }
-        let place = (turn, number);
-        number += usize::from(block.as_call().is_some());
-        parts.extend(part(ctx, &at, block, place));
+        let written = if block.answers().is_some() {
+            result_part(ctx, &at, block, calls, after)
+        } else {
+            let place = (turn, number);
+            number += usize::from(block.as_call().is_some());
+            part(ctx, &at, block, place)
+        };
+        parts.extend(written.and_then(|part| known::part(ctx, &at, part)));
     }
     parts
 }
@@ -167,7 +176,7 @@ pub(super) fn part<'r>(
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
-            Some(Part::known(KnownPart { extra: ctx.extra(at, &audio.extra), ..part }))
+            Some(Part::known(KnownPart { extra: kept(ctx, at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
             if !ctx.takes(at, "documents", Quirk::NoDocuments) {
@@ -175,9 +184,9 @@ pub(super) fn part<'r>(
             }
             ctx.no_cache(at, document.cache.as_ref());
             let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
-            Some(Part::known(KnownPart { extra: ctx.extra(at, &document.extra), ..part }))
+            Some(Part::known(KnownPart { extra: kept(ctx, at, &document.extra), ..part }))
         }
-        Block::Other(other) => ctx.other(at, other).map(Part::Other),
+        Block::Other(other) => ctx.other(at, other).map(|value| Part::Other(Cow::Borrowed(value))),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
             ctx.no_place(at, block.kind(), "this turn");
             None
@@ -190,7 +199,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&text.text)),
         thought_signature: ctx.signature(at, text.signature.as_ref()),
-        extra: ctx.extra(at, &text.extra),
+        extra: kept(ctx, at, &text.extra),
         ..KnownPart::default()
     })
 }
@@ -200,7 +209,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
         text: Some(Cow::Borrowed(&thinking.text)),
         thought: true,
         thought_signature: ctx.signature(at, thinking.signature.as_ref()),
-        extra: ctx.extra(at, &thinking.extra),
+        extra: kept(ctx, at, &thinking.extra),
         ..KnownPart::default()
     })
 }
@@ -213,7 +222,7 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
     Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
-        extra: ctx.extra(at, &call.extra),
+        extra: kept(ctx, at, &call.extra),
         ..KnownPart::default()
     })
 }
@@ -227,7 +236,7 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
         ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
-    Some(Part::known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
+    Some(Part::known(KnownPart { extra: kept(ctx, at, &image.extra), ..part }))
 }
 
 /// What a medium is by its kind, where nothing says it.
@@ -318,12 +327,14 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");
                 }
                 let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
+                let extra = ctx.extra(&at, &function.extra);
+                let extra = known::of_function(ctx, &at, extra);
                 functions.push(Declaration {
                     name: &function.name,
                     description: function.description.as_deref(),
                     parameters_json_schema: json,
                     parameters: open,
-                    extra: ctx.extra(&at, &function.extra),
+                    extra,
                 });
             }
             Tool::Other(other) => others.extend(ctx.other(&at, other).map(ToolShape::Other)),

@@ -200,8 +200,9 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                 if before == Some(Role::Tool) {
                     ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
                 }
-                if extra.is_some() {
-                    ctx.record("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
+                for name in extra.into_iter().flat_map(serde_json::Map::keys) {
+                    let detail = format!("`{name}` dropped: tool results are messages of their own");
+                    ctx.record_field("no-place", &at, OWN, name, DROPPED, detail);
                 }
                 results(ctx, &at, &message.content, &mut turns);
             }

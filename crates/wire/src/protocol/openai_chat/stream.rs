@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
 use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED};
-use crate::protocol::ending::own_fields;
+use crate::protocol::ending::{own_fields, unstreamed};
 use crate::protocol::stop::Ending;
 use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
@@ -290,7 +290,7 @@ impl Writer {
     /// A piece of a call's fields.
     fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.calls.get(&index) else {
-            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a text are not streamed");
+            unstreamed(OWN, index, &fields, changes);
             return;
         };
         fields.insert("index".to_owned(), json!(place));
@@ -299,8 +299,8 @@ impl Writer {
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &Surface::default(), Some(index), extra, changes));
-        if block.as_call().is_none() && own.is_some() {
-            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        if block.as_call().is_none() {
+            own.iter().for_each(|own| unstreamed(OWN, index, own, changes));
         }
         if block.signature().is_some() {
             let detail = format!("{OWN} has no signatures");
