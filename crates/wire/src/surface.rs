@@ -164,6 +164,10 @@ pub enum Quirk {
     SystemMessages,
     /// User and assistant must take turns.
     Alternate,
+    /// A user message may not follow a tool message: the assistant speaks between them.
+    NoUserAfterTool,
+    /// `content` of an assistant message is a text or a list, never `null`.
+    NoNullContent,
     /// The last turn may not be the assistant's.
     NoPrefill,
     /// Thinking has a budget, not an effort.

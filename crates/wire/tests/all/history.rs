@@ -484,3 +484,132 @@ fn ids_are_replaced_the_same_way_on_both_sides() {
     let id = first.messages[1].calls().next().unwrap().id.clone();
     assert_eq!((id.len(), first.messages[2].content[0].answers()), (9, Some(id.as_str())));
 }
+
+/// The body after repair and the codes of all changes, those of the encoder too.
+fn mended(protocol: Protocol, surface: &Surface, body: Value) -> (Value, Vec<String>) {
+    let mut request = protocol.decode_request(body).unwrap().value;
+    let mut changes = protocol.repair_history(&mut request, surface);
+    let mut again = request.clone();
+    assert_eq!(protocol.repair_history(&mut again, surface), [], "a second repair finds nothing");
+    let encoded = protocol.encode_request(&request, surface);
+    changes.extend(encoded.changes.clone());
+    (encoded.value(), changes.iter().map(|change| change.code.to_string()).collect())
+}
+
+#[test]
+fn a_server_tool_result_without_its_call_is_dropped_on_record() {
+    let search = |id: &str| json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "x"}});
+    let found = |id: &str| json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let body = json!({"max_tokens": 9, "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [found("srvtoolu_1"), search("srvtoolu_2"), found("srvtoolu_2"), text("a")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [search("srvtoolu_3"), text("b")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [found("srvtoolu_9")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [text("c"), search("srvtoolu_4")]},
+    ]});
+    let (body, codes) = mended(Protocol::AnthropicMessages, &Surface::default(), body);
+    let expected = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [search("srvtoolu_2"), found("srvtoolu_2"), text("a")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "more"},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [text("c"), search("srvtoolu_4")]},
+    ]);
+    assert_eq!(body["messages"], expected);
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    let dropped = ["orphan-server-result", "server-call-without-result", "orphan-server-result", "empty-turn"];
+    assert_eq!(codes, dropped);
+}
+
+#[test]
+fn an_item_id_without_its_reasoning_item_is_dropped_on_record() {
+    let call = |id: Option<&str>| {
+        let mut call = json!({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"});
+        if let Some(id) = id {
+            call["id"] = json!(id);
+        }
+        call
+    };
+    let answer = json!({"type": "function_call_output", "call_id": "c1", "output": "1"});
+    let user = json!({"type": "message", "role": "user", "content": "go"});
+    let thought = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"});
+    let surface = Surface::default();
+    let own = Protocol::OpenAiResponses;
+    let (body, codes) = mended(own, &surface, json!({"input": [user, call(Some("fc_1")), answer]}));
+    assert_eq!((body["input"][1].clone(), codes), (call(None), vec!["item-id".to_owned()]));
+
+    let whole = json!([user, thought, call(Some("fc_1")), answer]);
+    let (body, codes) = mended(own, &surface, json!({"input": whole}));
+    assert_eq!((&body["input"], codes.len()), (&whole, 0), "with its reasoning item nothing changes");
+
+    for empty in [json!(""), json!([])] {
+        let empty = json!({"type": "message", "role": "assistant", "content": empty});
+        let (body, codes) = mended(own, &surface, json!({"input": [user, thought, empty, call(Some("fc_1")), answer]}));
+        assert_eq!((&body["input"], codes), (&whole, vec!["blank-text".to_owned()]), "{empty}");
+    }
+
+    let (body, codes) = mended(own, &surface, json!({"input": [user, thought, user]}));
+    assert_eq!((body["input"].clone(), codes), (json!([user, user]), vec!["lone-thinking".to_owned()]));
+}
+
+#[test]
+fn surfaces_that_want_an_assistant_between_results_and_the_user_get_one() {
+    let surface = Surface::default().with(Quirk::NoUserAfterTool).with(Quirk::NoNullContent);
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+    ]});
+    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "1"});
+    let user = json!({"role": "user", "content": "go"});
+    let (body, codes) = mended(Protocol::OpenAiChat, &surface, json!({"messages": [user, call, result, user]}));
+    let roles: Vec<&str> = list(&body, "messages").iter().map(|message| text(message, "/role")).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(body["messages"][1]["content"], json!(""), "no `null`");
+    assert_eq!(codes, ["user-after-tool", "null-content"]);
+
+    // An image of a result follows in a user message of its own.
+    let mut image = Request::new(
+        "m",
+        vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, vec![Block::ToolCall(ToolCall::new("c1", "f", "{}"))]),
+            Message::tool([ToolResult {
+                content: vec![polywire_wire::ResultBlock::Image(polywire_wire::Image {
+                    source: polywire_wire::Source::url("https://x.test/a.png"),
+                    ..polywire_wire::Image::default()
+                })],
+                ..ToolResult::text("c1", "")
+            }]),
+        ],
+    );
+    Protocol::OpenAiChat.repair_history(&mut image, &surface);
+    let body = Protocol::OpenAiChat.encode_request(&image, &surface).value();
+    let roles: Vec<&str> = list(&body, "messages").iter().map(|message| text(message, "/role")).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+}
+
+/// ANT-REQ-09: a system message is passed on where the surface and its place allow it, and moved on record elsewhere.
+#[test]
+fn system_messages_inside_of_anthropic_messages_are_passed_on_or_moved_on_record() {
+    let (user, system) = (json!({"role": "user", "content": "go"}), json!({"role": "system", "content": "be brief"}));
+    let assistant = json!({"role": "assistant", "content": "ok"});
+    let body = |messages: Vec<&Value>| json!({"max_tokens": 9, "messages": messages});
+    let newer = Surface::default().with(Quirk::SystemMessages);
+    let own = Protocol::AnthropicMessages;
+    let placed = body(vec![&user, &system, &assistant, &user, &system]);
+    let (written, codes) = mended(own, &newer, placed.clone());
+    assert_eq!((&written["messages"], codes), (&placed["messages"], vec![]));
+    let (written, codes) = mended(own, &Surface::default(), placed);
+    assert_eq!(written["messages"][1], json!({"role": "user", "content": "<system>be brief</system>"}));
+    assert_eq!(codes, ["instruction-as-user", "instruction-as-user"]);
+    let (written, codes) = mended(own, &newer, body(vec![&user, &system, &user]));
+    assert_eq!(written["messages"][1]["role"], "user", "a user message may not follow");
+    assert_eq!(codes, ["instruction-as-user"]);
+    let (written, codes) = mended(own, &newer, body(vec![&system, &user]));
+    assert_eq!((&written["system"], codes), (&json!("be brief"), vec!["leading-instruction".to_owned()]));
+}

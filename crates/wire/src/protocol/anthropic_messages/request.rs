@@ -274,7 +274,11 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
                 continue;
             }
-            Role::System => turns.push(Turn { extra, ..instruction(ctx, &at, message) }),
+            Role::System => {
+                let next = request.messages.get(index + 1).map(|next| next.role);
+                let placed = follows_input(before) && matches!(next, None | Some(Role::Assistant));
+                turns.push(Turn { extra, ..instruction(ctx, &at, message, placed) });
+            }
             Role::Assistant => {
                 let blocks = blocks(ctx, &at, &message.content, Side::Assistant);
                 turns.push(Turn { role: "assistant", content: Content::of(blocks), extra });
@@ -304,9 +308,22 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
     ((!system.is_empty()).then(|| Content::of(system)), turns)
 }
 
-/// An instruction in the middle, in the user's words where there are no others.
-fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message) -> Turn<'r> {
-    if ctx.has(Quirk::SystemMessages) {
+/// Whether a system message may follow this one: a user's turn, results, or a turn that ends in a result of a server tool.
+/// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>, read 2026-11 (ANT-REQ-09).
+fn follows_input(before: Option<&Message>) -> bool {
+    before.is_some_and(|before| match before.role {
+        Role::User | Role::Tool => true,
+        Role::System => false,
+        Role::Assistant => before.content.last().is_some_and(|last| {
+            let Block::Other(other) = last else { return false };
+            other.value.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_tool_result"))
+        }),
+    })
+}
+
+/// An instruction in the middle, in the user's words where the surface or its place allows no others.
+fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, placed: bool) -> Turn<'r> {
+    if placed && ctx.has(Quirk::SystemMessages) {
         let blocks = blocks(ctx, at, &message.content, Side::User);
         return Turn { role: "system", content: Content::of(blocks), extra: None };
     }

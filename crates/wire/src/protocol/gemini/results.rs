@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::known;
 use super::request::{Medium, image_part, media};
 use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
 use crate::history::made_up_call_id;
@@ -96,7 +97,7 @@ fn answered<'r>(
             }
             ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => None,
         };
-        let Some(part) = part else { continue };
+        let Some(part) = part.and_then(|part| known::part(ctx, at, part)) else { continue };
         if inside {
             parts.push(part);
             continue;

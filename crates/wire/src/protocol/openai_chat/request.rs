@@ -9,11 +9,12 @@ use super::shapes::{
     Allowed, AllowedTool, Body, CallFunction, CallShape, Choice, Content, File, Format, FormatSchema, FunctionShape,
     ImageUrl, InputAudio, KnownPart, Named, Part, StreamOptions, ToolShape, Turn,
 };
+use crate::history;
 use crate::neutral::{
     Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
     ToolChoice,
 };
-use crate::protocol::context::{At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::surface::Quirk;
 
 /// What stands before images and documents that a tool's result cannot hold.
@@ -425,6 +426,15 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
         (false, _) => parts_or_text(ctx, &at, parts),
         (true, false) => Content::Text(ctx.joined(&at, texts)),
         (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
+        (true, true) if side == Side::Request && ctx.has(Quirk::NoNullContent) => {
+            ctx.record(
+                "null-content",
+                outer,
+                REWRITTEN,
+                "`content` is an empty text: this surface does not accept `null`",
+            );
+            Content::Text(Cow::Borrowed(""))
+        }
         (true, true) => Content::Null,
     };
     let named_otherwise = ctx.has(Quirk::ReasoningField);
@@ -512,5 +522,11 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
         }
     }
     let content = parts_or_text(ctx, &at, parts);
+    if let Some(bridge) = history::bridge(OWN, ctx.surface) {
+        let detail = "assistant message added: a user message may not follow a tool message";
+        ctx.record("user-after-tool", &at, ADDED, detail);
+        let content = Content::Text(Cow::Borrowed(bridge));
+        turns.push(Turn { role: "assistant", content, ..Turn::default() });
+    }
     turns.push(Turn { role: "user", content, ..Turn::default() });
 }

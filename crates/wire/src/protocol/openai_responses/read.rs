@@ -72,6 +72,10 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
         _ => {
             let mut fields = item(value, "msg", place)?;
             let mut blocks = content(&mut fields)?;
+            // In a request, a message without content parts what stands before and after it.
+            if blocks.is_empty() && place.is_none() {
+                blocks.push(Block::text(""));
+            }
             let item = fields.rest();
             if let (Some(Block::Text(first)), false) = (blocks.first_mut(), item.is_empty()) {
                 first.extra.insert(OWN, ITEM, Value::Object(item));
