@@ -70,7 +70,7 @@ impl Fields {
         self.take_if(name, |value| match value {
             Value::Array(list) => Ok(list),
             Value::Object(_) => Ok(vec![value]),
-            other => Err(other),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(value),
         })
     }
 

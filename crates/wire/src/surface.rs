@@ -108,6 +108,8 @@ pub enum Quirk {
     LegacyMaxTokens,
     /// Instructions have the role `developer`.
     DeveloperRole,
+    /// Tools are functions alone: there are no custom tools and no namespaces.
+    FunctionsOnly,
     /// Tools have no `strict`.
     NoStrict,
     /// Either all tools are strict or none.

@@ -104,6 +104,7 @@ impl RestoreEvents {
         }
         if let Some(tool) = plan.tool(&call.name) {
             tool.name.clone_into(&mut call.name);
+            call.origin = tool.origin.clone().or(call.origin.take());
         }
         Fate::Pass
     }

@@ -45,6 +45,7 @@ pub fn restore(response: Response, plan: &Plan) -> Restored {
 fn restore_call(call: &mut ToolCall, plan: &Plan, index: usize) -> Option<Change> {
     let tool = plan.tool(&call.name)?;
     tool.name.clone_into(&mut call.name);
+    call.origin = tool.origin.clone().or(call.origin.take());
     if is_carried(tool) { decode_arguments(call, tool, index) } else { None }
 }
 

@@ -109,7 +109,9 @@ fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
             if is_thought(block) {
                 held = Some(Vec::new());
             } else if empty(place) {
-                held.iter_mut().for_each(|held| held.push(place));
+                if let Some(held) = &mut held {
+                    held.push(place);
+                }
             } else if block.is_some_and(|block| block.as_call().is_some()) {
                 gone.extend(held.take().unwrap_or_default());
             } else {

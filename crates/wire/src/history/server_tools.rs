@@ -46,12 +46,11 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
                 Some(Part::Result(id)) => {
                     let waits = open.get_mut(id).filter(|count| **count > 0);
                     let paired = waits.is_some();
-                    match waits {
-                        Some(count) => *count -= 1,
-                        None => {
-                            let detail = format!("server tool result dropped: no call `{id}` is before it");
-                            changes.push("orphan-server-result", at, DROPPED, detail);
-                        }
+                    if let Some(count) = waits {
+                        *count -= 1;
+                    } else {
+                        let detail = format!("server tool result dropped: no call `{id}` is before it");
+                        changes.push("orphan-server-result", at, DROPPED, detail);
                     }
                     paired
                 }

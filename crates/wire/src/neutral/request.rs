@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Cache, Extra, Message, Other, Output, Text, is_default, open_words};
+use super::{Cache, Extra, Message, Other, Output, Text, ToolOrigin, is_default, open_words};
 
 /// One request, in no provider's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -150,6 +150,9 @@ pub struct Function {
     /// A hint that everything up to here is worth remembering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
+    /// What it is in the protocol that it came by, where that is more than a function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ToolOrigin>,
     /// What has no neutral name.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,

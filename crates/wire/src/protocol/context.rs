@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Encoded, Protocol, merge};
 use crate::neutral::{
     Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
-    ToolChoice, ToolResult,
+    ToolChoice, ToolOrigin, ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
 use crate::surface::{Budgets, Quirk, Surface};
@@ -333,6 +333,24 @@ impl<'a> Context<'a> {
         let at = At::ROOT.field("tool_choice");
         self.record("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
         Cow::Owned(wider)
+    }
+
+    /// The origin of a tool or a call, where the surface has such tools.
+    pub(super) fn origin<'o>(&self, origin: Option<&'o ToolOrigin>) -> Option<&'o ToolOrigin> {
+        origin.filter(|_| !self.has(Quirk::FunctionsOnly))
+    }
+
+    /// A custom tool or a member of a namespace, or a call of one, that is sent as a function.
+    pub(super) fn as_function(&mut self, at: &At<'_>, origin: Option<&ToolOrigin>) {
+        let Some(origin) = origin else { return };
+        let mut what = Vec::new();
+        if origin.custom {
+            what.push("the custom tool is sent as a function with the string argument `input`".to_owned());
+        }
+        if let Some(namespace) = &origin.namespace {
+            what.push(format!("the tool of namespace `{namespace}` is sent as a function of its own"));
+        }
+        self.record("tool-origin", &at.field("origin"), REWRITTEN, what.join("; "));
     }
 
     /// The format of the answer, as far as the surface takes it.

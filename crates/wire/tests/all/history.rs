@@ -88,7 +88,11 @@ fn chat_rules(surface: &Surface, body: &Value) -> Vec<String> {
             if !fits || !seen.insert(id.to_owned()) {
                 broken.push(format!("{index}: id {id}"));
             }
-            if !serde_json::from_str::<Value>(text(call, "/function/arguments")).is_ok_and(|value| value.is_object()) {
+            let custom = text(call, "/type") == "custom" && call.pointer("/custom/input").is_some_and(Value::is_string);
+            if !custom
+                && !serde_json::from_str::<Value>(text(call, "/function/arguments"))
+                    .is_ok_and(|value| value.is_object())
+            {
                 broken.push(format!("{index}: arguments"));
             }
             open.push(id.to_owned());
@@ -110,13 +114,13 @@ fn responses_rules(body: &Value) -> Vec<String> {
     for (index, item) in list(body, "input").iter().enumerate() {
         let id = text(item, "/call_id");
         match text(item, "/type") {
-            "function_call" => {
+            "function_call" | "custom_tool_call" => {
                 open.push(id);
                 if !(1..=64).contains(&id.len()) {
                     broken.push(format!("{index}: id {id}"));
                 }
             }
-            "function_call_output" => match open.iter().position(|one| *one == id) {
+            "function_call_output" | "custom_tool_call_output" => match open.iter().position(|one| *one == id) {
                 Some(at) => drop(open.remove(at)),
                 None => broken.push(format!("{index}: a result without a call")),
             },

@@ -447,3 +447,69 @@ fn fields_for_another_protocol_are_dropped_by_name() {
     assert_eq!(places, ["/extra/openai-chat/logit_bias", "/extra/openai-chat/n", "/messages/0/extra/openai-chat/name"]);
     assert!(named.iter().zip(["`logit_bias`", "`n`", "`name`"]).all(|(change, name)| change.detail.contains(name)));
 }
+
+/// Codex to anybody and back: custom tools and namespaces travel as functions, and their calls come back as what they were.
+#[test]
+fn custom_tools_and_namespaces_travel_as_functions_and_come_back() {
+    let own = Protocol::OpenAiResponses;
+    let body = json!({"input": "go", "tools": [
+        {"type": "custom", "name": "patch", "format": {"type": "text"}},
+        {"type": "namespace", "name": "shop", "description": "A shop.", "tools": [
+            {"type": "function", "name": "order", "parameters": {"type": "object"}, "strict": false},
+            {"type": "custom", "name": "note"},
+        ]},
+        {"type": "function", "name": "shop__order", "parameters": {"type": "object"}, "strict": false},
+    ], "tool_choice": {"type": "function", "namespace": "shop", "name": "note"}});
+    let request = own.decode_request(body.clone()).unwrap().value;
+    let names: Vec<&str> = request.tools.iter().filter_map(Tool::as_function).map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["patch", "shop__order_2", "shop__note", "shop__order"], "legal and unique");
+    assert_eq!(own.encode_request(&request, &Surface::default()).value()["tools"], body["tools"], "the same protocol");
+
+    let functions = Surface::default().with(Quirk::FunctionsOnly);
+    for (to, surface) in
+        Protocol::ALL.into_iter().zip([&functions, &functions].into_iter().chain([&Surface::default(); 3]))
+    {
+        let encoded = to.encode_request(&request, surface);
+        let moved = encoded.changes.iter().filter(|change| change.code == "tool-origin").count();
+        assert_eq!(moved, 3, "{to}: {:?}", encoded.changes);
+        let there = to.decode_request(encoded.value()).unwrap().value;
+        let found: Vec<_> = there.tools.iter().filter_map(Tool::as_function).map(|one| one.name.as_str()).collect();
+        assert_eq!(found, names, "{to}");
+
+        // The provider calls functions; the caller gets its own kinds of calls, whole and streamed.
+        let call = |name: &str, arguments: &str| Block::ToolCall(ToolCall::new("c1", name, arguments));
+        let blocks = vec![
+            call("patch", "{\"input\":\"a\\n\"}"),
+            call("shop__order_2", "{}"),
+            call("shop__note", "{\"input\":\"b\"}"),
+        ];
+        let answer = Response { content: blocks, stop: polywire_wire::StopReason::ToolUse, ..Response::default() };
+        let mut back = to.decode_response(to.encode_response(&answer, surface).value()).unwrap().value;
+        for block in &mut back.content {
+            if let Block::ToolCall(call) = block {
+                call.restore_origin(&request.tools);
+            }
+        }
+        let items = own.encode_response(&back, &Surface::default()).value()["output"].clone();
+        let said =
+            |item: &Value| json!([item["type"], item["namespace"], item["name"], item["input"], item["arguments"]]);
+        let expected = json!([
+            ["custom_tool_call", null, "patch", "a\n", null],
+            ["function_call", "shop", "order", null, "{}"],
+            ["custom_tool_call", "shop", "note", "b", null],
+        ]);
+        assert_eq!(items.as_array().unwrap().iter().map(said).collect::<Value>(), expected, "{to}");
+        let mut encoder = own.stream_encoder(&Surface::default());
+        let bytes: Vec<u8> = events_of(&back, 2).iter().flat_map(|event| encoder.push(event)).collect();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert_eq!(text.matches("event: response.custom_tool_call_input.done").count(), 2, "{text}");
+        let mut decoder = own.stream_decoder(Framing::Sse);
+        let mut assembler = Assembler::default();
+        decoder.push(&bytes).unwrap().into_iter().for_each(|event| assembler.push(event));
+        let streamed = assembler.finish().unwrap();
+        let calls = |response: &Response| -> Vec<_> {
+            response.calls().map(|call| (call.origin.clone(), call.arguments.clone())).collect()
+        };
+        assert_eq!(calls(&streamed), calls(&back), "{to}");
+    }
+}

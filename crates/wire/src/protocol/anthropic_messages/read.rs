@@ -126,9 +126,9 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
             id: fields.text("id").unwrap_or_default(),
             name: fields.text("name").unwrap_or_default(),
             arguments: fields.take("input").map_or_else(String::new, plain),
-            signature: None,
             cache,
             extra: Extra::of(OWN, fields.rest()),
+            ..ToolCall::default()
         }),
         _ => Block::ToolResult(read_result(fields, cache)?),
     })
@@ -216,6 +216,7 @@ fn read_tool(value: Value) -> Tool {
         description: tool.text("description"),
         parameters: tool.take("input_schema"),
         written: None,
+        origin: None,
         strict: tool.flag("strict"),
         cache,
         extra: Extra::of(OWN, tool.rest()),

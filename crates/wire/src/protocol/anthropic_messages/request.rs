@@ -131,6 +131,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
+                ctx.as_function(&at, function.origin.as_ref());
                 let input_schema = function.schema().unwrap_or_else(|| {
                     ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
                     SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
@@ -459,6 +460,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 }
 
 fn call_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Piece<'r> {
+    ctx.as_function(at, call.origin.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
     Piece::Known(BlockShape::ToolUse {
         id: &call.id,

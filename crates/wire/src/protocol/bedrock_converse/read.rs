@@ -235,6 +235,7 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
         description: spec.text("description"),
         parameters,
         written: None,
+        origin: None,
         strict: spec.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, spec.rest()),

@@ -147,6 +147,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
+        ctx.as_function(&at, function.origin.as_ref());
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
                 ctx.record("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
@@ -318,6 +319,7 @@ pub(super) fn piece<'r>(
         }
         neutral::Block::ToolCall(call) => {
             ctx.no_signature(at, call.signature.as_ref());
+            ctx.as_function(at, call.origin.as_ref());
             let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
             let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
             pieces.push(Piece::Known(Block::ToolUse(shape)));

@@ -190,8 +190,8 @@ impl Writer {
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &self.0.surface, Some(index), extra, changes));
-        if block.as_call().is_none() {
-            own.iter().for_each(|own| unstreamed(OWN, index, own, changes));
+        if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
+            unstreamed(OWN, index, own, changes);
         }
         let (name, data) = match block {
             Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),

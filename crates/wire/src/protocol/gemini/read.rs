@@ -250,7 +250,8 @@ fn part_of(mut fields: Fields) -> Block {
     let (id, name) = (call.text("id").unwrap_or_default(), call.text("name").unwrap_or_default());
     let arguments = call.take("args").map_or_else(|| "{}".to_owned(), |args| args.to_string());
     fields.put_rest("functionCall", call);
-    Block::ToolCall(ToolCall { id, name, arguments, signature, cache: None, extra: Extra::of(OWN, fields.rest()) })
+    let extra = Extra::of(OWN, fields.rest());
+    Block::ToolCall(ToolCall { id, name, arguments, signature, extra, ..ToolCall::default() })
 }
 
 fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Block {
@@ -309,6 +310,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             description: function.text("description"),
             parameters,
             written: None,
+            origin: None,
             strict: None,
             cache: None,
             extra: Extra::of(OWN, function.rest()),

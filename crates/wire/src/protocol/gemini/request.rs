@@ -216,6 +216,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
 
 fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
     ctx.no_cache(at, call.cache.as_ref());
+    ctx.as_function(at, call.origin.as_ref());
     // An id that reading would make up anyway was never the provider's.
     let made_up = call.id == made_up_call_id(turn, number);
     let id = Some(call.id.as_str()).filter(|_| !made_up && !ctx.has(Quirk::NoCallIds));
@@ -322,6 +323,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     ctx.record("order", &at, MOVED, "functions stand before other tools");
                 }
                 ctx.no_cache(&at, function.cache.as_ref());
+                ctx.as_function(&at, function.origin.as_ref());
                 if let Some(strict) = function.strict {
                     let effect = if strict { UNSAID } else { UNNOTED };
                     ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");

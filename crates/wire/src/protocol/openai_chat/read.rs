@@ -7,7 +7,7 @@ use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, Reasoning, Request, ResultBlock,
-    Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
+    Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult,
 };
 use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
@@ -173,6 +173,9 @@ pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeErro
 }
 
 fn read_call(value: Value) -> Result<Block, DecodeError> {
+    if value.pointer("/custom/name").is_some_and(Value::is_string) {
+        return Ok(Block::ToolCall(read_custom_call(Fields::of(value)?)));
+    }
     if !value.get("function").is_some_and(Value::is_object) {
         return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a call")) };
     }
@@ -186,6 +189,19 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
     let arguments = function.take("arguments").map(plain).unwrap_or_default();
     call.put_rest("function", function);
     Ok(Block::ToolCall(ToolCall { id, name, arguments, extra: Extra::of(OWN, call.rest()), ..ToolCall::default() }))
+}
+
+/// A call of a custom tool: free text is its only argument.
+fn read_custom_call(mut call: Fields) -> ToolCall {
+    call.take("type");
+    call.count("index");
+    let id = call.text("id").unwrap_or_default();
+    let mut custom = call.object("custom").unwrap_or_default();
+    let name = custom.text("name").unwrap_or_default();
+    let arguments = ToolCall::custom_arguments(&custom.text("input").unwrap_or_default());
+    call.put_rest("custom", custom);
+    let (origin, extra) = (Some(ToolOrigin::custom()), Extra::of(OWN, call.rest()));
+    ToolCall { id, name, arguments, origin, extra, ..ToolCall::default() }
 }
 
 fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
@@ -203,8 +219,12 @@ fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
 }
 
 fn read_tool(value: Value) -> Tool {
-    let outer =
-        value.as_object().is_some_and(|tool| tool.keys().all(|key| matches!(key.as_str(), "type" | "function")));
+    let only = |kind: &str| value.as_object().is_some_and(|tool| tool.keys().all(|key| key == "type" || key == kind));
+    if only("custom") && value.pointer("/custom/name").is_some_and(Value::is_string) {
+        let custom = Fields::of(value).ok().and_then(|mut tool| tool.object("custom"));
+        return Tool::Function(read_custom_tool(custom.unwrap_or_default()));
+    }
+    let outer = only("function");
     let named = value.pointer("/function/name").is_some_and(Value::is_string);
     if !outer || !named {
         return Tool::Other(Other { protocol: OWN, value });
@@ -217,10 +237,22 @@ fn read_tool(value: Value) -> Tool {
         description: function.text("description"),
         parameters: function.take("parameters"),
         written: None,
+        origin: None,
         strict: function.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, function.rest()),
     })
+}
+
+fn read_custom_tool(mut custom: Fields) -> Function {
+    Function {
+        name: custom.text("name").unwrap_or_default(),
+        description: custom.text("description"),
+        parameters: Some(ToolOrigin::custom_parameters()),
+        origin: Some(ToolOrigin::custom()),
+        extra: Extra::of(OWN, custom.rest()),
+        ..Function::default()
+    }
 }
 
 fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
@@ -234,6 +266,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
             Some("function") => {
                 choice.pointer("/function/name").and_then(Value::as_str).map(|name| ToolChoice::Tool(name.to_owned()))
             }
+            Some("custom") => {
+                choice.pointer("/custom/name").and_then(Value::as_str).map(|name| ToolChoice::Tool(name.to_owned()))
+            }
             Some("allowed_tools") => read_allowed(choice.get("allowed_tools")),
             _ => None,
         },
@@ -241,7 +276,7 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     if known.is_none() {
         fields.put("tool_choice", choice);
     } else if choice.is_object() {
-        let read = ["/type", "/function/name", "/allowed_tools/mode", "/allowed_tools/tools"];
+        let read = ["/type", "/function/name", "/custom/name", "/allowed_tools/mode", "/allowed_tools/tools"];
         fields.put_unread("tool_choice", choice, &read);
     }
     known
@@ -249,7 +284,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
 
 fn read_allowed(allowed: Option<&Value>) -> Option<ToolChoice> {
     let allowed = allowed?;
-    let name = |tool: &Value| Some(tool.pointer("/function/name")?.as_str()?.to_owned());
+    let name = |tool: &Value| {
+        Some(tool.pointer("/function/name").or_else(|| tool.pointer("/custom/name"))?.as_str()?.to_owned())
+    };
     let names = allowed.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>()?;
     match allowed.get("mode")?.as_str()? {
         "auto" => Some(ToolChoice::AnyOf(names)),

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::OWN;
 use super::shapes::{
-    Allowed, AllowedTool, Body, CallFunction, CallShape, Choice, Content, File, Format, FormatSchema, FunctionShape,
-    ImageUrl, InputAudio, KnownPart, Named, Part, StreamOptions, ToolShape, Turn,
+    Allowed, Body, CallFunction, CallShape, Choice, Content, CustomCall, File, Format, FormatSchema, FunctionShape,
+    ImageUrl, InputAudio, KnownPart, Named, NamedTool, Part, StreamOptions, ToolShape, Turn,
 };
 use crate::history;
 use crate::neutral::{
     Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
-    ToolChoice,
+    ToolChoice, ToolOrigin,
 };
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::surface::Quirk;
@@ -73,21 +73,33 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         match tool {
             Tool::Function(function) => {
                 ctx.no_cache(&at, function.cache.as_ref());
-                shapes.push(ToolShape::Function {
-                    r#type: "function",
-                    function: FunctionShape {
-                        name: &function.name,
-                        description: function.description.as_deref(),
-                        parameters: function.schema(),
-                        strict: strict(ctx, &at, function.strict, mixed),
-                        extra: ctx.extra(&at, &function.extra),
-                    },
+                let custom = is_custom(ctx, &at, function.origin.as_ref());
+                let function = FunctionShape {
+                    name: &function.name,
+                    description: function.description.as_deref(),
+                    parameters: function.schema().filter(|_| !custom),
+                    strict: if custom { None } else { strict(ctx, &at, function.strict, mixed) },
+                    extra: ctx.extra(&at, &function.extra),
+                };
+                shapes.push(if custom {
+                    ToolShape::Custom { r#type: "custom", custom: function }
+                } else {
+                    ToolShape::Function { r#type: "function", function }
                 });
             }
             Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
         }
     }
     shapes
+}
+
+/// Whether a tool or a call is written as a custom one. A member of a namespace is a function or a custom tool by itself.
+pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&ToolOrigin>) -> bool {
+    let native = ctx.origin(origin).is_some_and(|origin| origin.custom);
+    let unsaid = origin.filter(|origin| !native || origin.namespace.is_some());
+    let unsaid = unsaid.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
+    ctx.as_function(at, unsaid.as_ref());
+    native
 }
 
 fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool) -> Option<bool> {
@@ -111,8 +123,22 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
     let required = if ctx.has(Quirk::RequiredIsAny) { "any" } else { "required" };
+    let mut functions = request.tools.iter().filter_map(Tool::as_function);
+    let custom: Vec<&str> = if functions.clone().any(|function| function.origin.is_some()) {
+        let native = |origin: Option<&ToolOrigin>| ctx.origin(origin).is_some_and(|origin| origin.custom);
+        functions.by_ref().filter(|function| native(function.origin.as_ref())).map(|one| one.name.as_str()).collect()
+    } else {
+        Vec::new()
+    };
+    let tool = |name: &'r String| {
+        let (kind, named) = (custom.contains(&name.as_str()), Some(Named { name }));
+        if kind {
+            NamedTool { r#type: "custom", function: None, custom: named }
+        } else {
+            NamedTool { r#type: "function", function: named, custom: None }
+        }
+    };
     let allowed = |mode, names: &'r [String]| {
-        let tool = |name: &'r String| AllowedTool { r#type: "function", function: Named { name } };
         let allowed_tools = Allowed { mode, tools: names.iter().map(tool).collect() };
         Choice::Allowed { r#type: "allowed_tools", allowed_tools }
     };
@@ -125,7 +151,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode(required),
-        ToolChoice::Tool(name) => Choice::Function { r#type: "function", function: Named { name } },
+        ToolChoice::Tool(name) => Choice::Tool(tool(name)),
         ToolChoice::AnyOf(names) => allowed("auto", names),
         ToolChoice::OneOf(names) => allowed("required", names),
     })
@@ -463,6 +489,10 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
     ctx.no_cache(at, call.cache.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
+    if is_custom(ctx, at, call.origin.as_ref()) {
+        let (custom, extra) = (CustomCall { name: &call.name, input: call.custom_input() }, ctx.extra(at, &call.extra));
+        return CallShape::Custom { id: &call.id, r#type: "custom", custom, extra };
+    }
     CallShape::Function {
         id: &call.id,
         r#type: "function",

@@ -1,6 +1,7 @@
 //! Items of `openai-responses`, written: turns of a request and the output of an answer are the same list.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,9 @@ use super::shapes::{
 use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
 use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
 use crate::surface::Quirk;
+
+/// How ids of calls of custom tools begin.
+pub(super) const CUSTOM_ID: &str = "ctc";
 
 /// How closely an image is looked at when nobody says; the field is required.
 pub(super) const DETAIL: &str = "auto";
@@ -141,12 +145,19 @@ fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: S
     ctx.no_cache(at, call.cache.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
     let extra = item_extra(ctx, at, &call.extra, side);
+    let origin = ctx.origin(call.origin.as_ref());
+    if origin.is_none() {
+        ctx.as_function(at, call.origin.as_ref());
+    }
+    let custom = origin.is_some_and(|origin| origin.custom);
     CallItem {
-        r#type: "function_call",
-        id: side.id("fc", &extra),
+        r#type: if custom { "custom_tool_call" } else { "function_call" },
+        id: side.id(if custom { CUSTOM_ID } else { "fc" }, &extra),
         call_id: &call.id,
-        name: &call.name,
-        arguments: &call.arguments,
+        name: origin.and_then(|origin| origin.member.as_deref()).unwrap_or(&call.name),
+        namespace: origin.and_then(|origin| origin.namespace.as_deref()),
+        arguments: (!custom).then_some(call.arguments.as_str()),
+        input: custom.then(|| call.custom_input()),
         status: side.status(),
         extra,
     }
@@ -249,16 +260,26 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
 }
 
 /// The results of a turn.
-pub(super) fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], items: &mut Vec<Item<'r>>) {
+pub(super) fn results<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    blocks: &'r [Block],
+    custom: &HashSet<&str>,
+    items: &mut Vec<Item<'r>>,
+) {
+    let kind = |id: &str| if custom.contains(id) { "custom_tool_call_output" } else { "function_call_output" };
     let at = at.field("content");
     for (index, block) in blocks.iter().enumerate() {
         let at = at.entry(index);
         match block {
-            Block::ToolResult(result) => items.push(Item::Output(output(ctx, &at, result))),
+            Block::ToolResult(result) => {
+                let kind = kind(&result.call_id);
+                items.push(Item::Output(OutputItem { r#type: kind, ..output(ctx, &at, result) }));
+            }
             Block::ToolResultReference(reference) => {
                 ctx.reference(&at);
                 items.push(Item::Output(OutputItem {
-                    r#type: "function_call_output",
+                    r#type: kind(&reference.call_id),
                     call_id: &reference.call_id,
                     output: Content::Text(Cow::Owned(reference.note())),
                     extra: ctx.extra(&at, &reference.extra),

@@ -1,18 +1,17 @@
 //! Requests of `openai-responses`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use super::items::{Side, content, results, said};
-use super::shapes::{
-    Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape, ToolShape,
-};
-use super::{OWN, read};
+use super::shapes::{Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape};
+use super::{OWN, read, tools};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{
-    Effort, Extra, Function, Message, Other, Output, Reasoning, Request, Role, Text, Tool, ToolChoice,
+    Effort, Extra, Message, Output, Reasoning, Request, Role, Text, Tool, ToolChoice, ToolOrigin, flat_name,
 };
 use crate::protocol::context::{ADDED, At, Context, MERGED, REWRITTEN, UNNOTED, UNSAID};
 use crate::protocol::format;
@@ -22,7 +21,7 @@ use crate::surface::Quirk;
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let limit = ctx.limit(request);
     let (extra, mut inner) = ctx.split_extra(&request.extra, &["text", "reasoning"]);
-    let tools = tools(ctx, request);
+    let tools = tools::write(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let stateless = ctx.has(Quirk::Stateless) && !extra.contains_key("store");
@@ -77,6 +76,7 @@ fn instructions<'r>(ctx: &mut Context<'_>, system: &'r [Text]) -> Option<Cow<'r,
 fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
     let messages = At::ROOT.field("messages");
     let mut items = Vec::with_capacity(request.messages.len());
+    let custom = custom_calls(ctx, request);
     let mut before: Option<Role> = None;
     for (index, message) in request.messages.iter().enumerate() {
         let at = messages.entry(index);
@@ -102,7 +102,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                     ctx.record("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
                 }
                 if message.role == Role::Tool {
-                    results(ctx, &at, &message.content, &mut items);
+                    results(ctx, &at, &message.content, &custom, &mut items);
                 } else {
                     assistant(ctx, &at, message, &mut items);
                 }
@@ -115,6 +115,13 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
         before = Some(message.role);
     }
     items
+}
+
+/// The ids of calls that are written as calls of custom tools.
+fn custom_calls<'r>(ctx: &Context<'_>, request: &'r Request) -> HashSet<&'r str> {
+    let calls = request.messages.iter().flat_map(Message::calls);
+    let custom = calls.filter(|call| ctx.origin(call.origin.as_ref()).is_some_and(|origin| origin.custom));
+    custom.map(|call| call.id.as_str()).collect()
 }
 
 /// What the model said; texts that follow each other are one message, unless one has fields of its own message.
@@ -134,40 +141,21 @@ fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, items
     }
 }
 
-fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
-    let tools = At::ROOT.field("tools");
-    let mut shapes = Vec::with_capacity(request.tools.len());
-    for (index, tool) in request.tools.iter().enumerate() {
-        let at = tools.entry(index);
-        match tool {
-            Tool::Function(function) => {
-                ctx.no_cache(&at, function.cache.as_ref());
-                // A tool without the field would be made strict by the server.
-                if function.strict == Some(false) {
-                    ctx.record("strict-off", &at.field("strict"), REWRITTEN, "a tool is strict or it is not");
-                }
-                let strict = function.strict == Some(true);
-                let refused = strict && ctx.has(Quirk::NoStrict);
-                if refused {
-                    ctx.record("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
-                }
-                shapes.push(ToolShape::Function {
-                    r#type: "function",
-                    name: &function.name,
-                    description: function.description.as_deref(),
-                    parameters: function.schema(),
-                    strict: strict && !refused,
-                    extra: ctx.extra(&at, &function.extra),
-                });
-            }
-            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
-        }
-    }
-    shapes
-}
-
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
-    let function = |name: &'r String| Named { r#type: "function", name };
+    let origins = |name: &str| {
+        let function = request.tools.iter().filter_map(Tool::as_function).find(|function| function.name == name);
+        function.and_then(|function| function.origin.as_ref())
+    };
+    let origins = Some(origins).filter(|_| ctx.origin(Some(&ToolOrigin::default())).is_some());
+    let function = |name: &'r String| {
+        let origin = origins.as_ref().and_then(|origins| origins(name));
+        let custom = origin.is_some_and(|origin| origin.custom);
+        Named {
+            r#type: if custom { "custom" } else { "function" },
+            name: origin.and_then(|origin| origin.member.as_deref()).unwrap_or(name),
+            namespace: origin.and_then(|origin| origin.namespace.as_deref()),
+        }
+    };
     let allowed = |mode, names: &'r [String]| Choice::Allowed {
         r#type: "allowed_tools",
         mode,
@@ -235,19 +223,29 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
     request.system = fields.text("instructions").map(|text| Text { text, ..Text::default() }).into_iter().collect();
+    let mut additional = Vec::new();
     match fields.take("input") {
         Some(Value::String(text)) => request.messages.push(Message::user(text)),
         Some(Value::Array(items)) => {
-            for (index, item) in items.into_iter().enumerate() {
+            for (index, mut item) in items.into_iter().enumerate() {
+                if let Some(more) = additional_tools(&mut item) {
+                    let at = format!("/input/{index}");
+                    let detail = "the tools of an `additional_tools` item are declared with the others";
+                    changes.push("additional-tools", at.clone(), (Action::Moved, Effect::Same), detail);
+                    additional.push((more, format!("{at}/tools")));
+                    continue;
+                }
                 read::turn(item, &mut request.messages).within(index).within("input")?;
             }
         }
         None => {}
         Some(_) => return Err(DecodeError::shape("a text or a list").within("input")),
     }
-    for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
-        request.tools.push(read_tool(tool, index, changes));
+    tools::read(fields.list("tools").unwrap_or_default(), "/tools", &mut request.tools, changes);
+    for (more, at) in additional {
+        tools::read(more, &at, &mut request.tools, changes);
     }
+    tools::name_members(&mut request, changes);
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
     if let Some(mut text) = fields.object("text") {
@@ -274,44 +272,28 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-fn read_tool(value: Value, index: usize, changes: &mut Changes) -> Tool {
-    let named = value.get("name").is_some_and(Value::is_string);
-    if !named || value.get("type").and_then(Value::as_str) != Some("function") {
-        return Tool::Other(Other { protocol: OWN, value });
+/// The tools of an item that declares tools in the middle of the conversation, as Codex sends it.
+fn additional_tools(item: &mut Value) -> Option<Vec<Value>> {
+    if item.get("type").and_then(Value::as_str) != Some("additional_tools") {
+        return None;
     }
-    let Ok(mut tool) = Fields::of(value) else { return Tool::Function(Function::default()) };
-    tool.take("type");
-    let strict = tool.flag("strict");
-    if strict.is_none() {
-        let what = (Action::Rewritten, Effect::Wider);
-        changes.push(
-            "strict-left-open",
-            format!("/tools/{index}/strict"),
-            what,
-            "strict where possible is read as not strict",
-        );
-    }
-    Tool::Function(Function {
-        name: tool.text("name").unwrap_or_default(),
-        description: tool.text("description"),
-        parameters: tool.take("parameters"),
-        written: None,
-        strict: strict.filter(|strict| *strict),
-        cache: None,
-        extra: Extra::of(OWN, tool.rest()),
-    })
+    if let Some(Value::Array(tools)) = item.get_mut("tools").map(Value::take) { Some(tools) } else { None }
 }
 
 fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     let choice = fields.take("tool_choice")?;
-    let name = |tool: &Value| Some(tool.get("name")?.as_str()?.to_owned());
+    let name = |tool: &Value| {
+        let name = tool.get("name")?.as_str()?;
+        let namespace = tool.get("namespace").and_then(Value::as_str);
+        Some(namespace.map_or_else(|| name.to_owned(), |namespace| flat_name(namespace, name)))
+    };
     let names = || choice.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>();
     let word = |field: &str| choice.get(field).and_then(Value::as_str);
     let known = match (choice.as_str(), word("type"), word("mode")) {
         (Some("auto"), ..) => Some(ToolChoice::Auto),
         (Some("none"), ..) => Some(ToolChoice::None),
         (Some("required"), ..) => Some(ToolChoice::Required),
-        (_, Some("function"), _) => name(&choice).map(ToolChoice::Tool),
+        (_, Some("function" | "custom"), _) => name(&choice).map(ToolChoice::Tool),
         (_, Some("allowed_tools"), Some("auto")) => names().map(ToolChoice::AnyOf),
         (_, Some("allowed_tools"), Some("required")) => names().map(ToolChoice::OneOf),
         _ => None,
@@ -319,7 +301,7 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     if known.is_none() {
         fields.put("tool_choice", choice);
     } else if choice.is_object() {
-        fields.put_unread("tool_choice", choice, &["/type", "/name", "/mode", "/tools"]);
+        fields.put_unread("tool_choice", choice, &["/type", "/name", "/namespace", "/mode", "/tools"]);
     }
     known
 }
