@@ -104,6 +104,14 @@ impl Request {
         }
     }
 
+    /// Whether the caller of a Chat stream wants the usage in it (`stream_options.include_usage`). A Chat stream without that
+    /// wish has no usage; every other protocol tells it anyway.
+    pub fn wants_stream_usage(&self) -> bool {
+        let chat = crate::protocol::Protocol::OpenAiChat;
+        let options = self.extra.field(chat, "stream_options");
+        options.and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(true)
+    }
+
     /// A request of some messages to a model.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self { model: model.into(), messages, ..Self::default() }

@@ -44,6 +44,10 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         // Whether the stream tells the usage: we ask for it unless somebody says no.
         match fields.take("stream_options") {
             Some(options) if options == json!({"include_usage": true}) => {}
+            Some(Value::Object(mut options)) => {
+                options.entry("include_usage").or_insert(json!(false));
+                fields.put("stream_options", Value::Object(options));
+            }
             options => fields.put("stream_options", options.unwrap_or_else(|| json!({"include_usage": false}))),
         }
     }
