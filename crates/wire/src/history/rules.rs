@@ -186,10 +186,10 @@ impl Rules {
         if surface.has(Quirk::SignedCalls) {
             rules.signed = SignedCalls::Needed;
         }
-        if surface.has(Quirk::Stateless) && rules.thoughts == Thoughts::SignedOrKept {
+        if surface.is_stateless() && rules.thoughts == Thoughts::SignedOrKept {
             rules.thoughts = Thoughts::Signed;
         }
-        if surface.has(Quirk::NoReasoningInput) {
+        if surface.refuses_thoughts() {
             rules.thoughts = Thoughts::None;
         }
         rules

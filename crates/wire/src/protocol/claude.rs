@@ -11,7 +11,6 @@ use super::format;
 use crate::fields::Fields;
 use crate::neutral::{Effort, Output, Reasoning, Request, ThinkingMode};
 use crate::report::Changes;
-use crate::surface::Quirk;
 
 /// When to think.
 #[derive(Serialize)]
@@ -101,7 +100,7 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
         ctx.record("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
         return None;
     }
-    Some(match ctx.wish("reasoning", Some(effort), Quirk::NoEffort)? {
+    Some(match ctx.parameter("reasoning", Some(effort))? {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     })

@@ -12,7 +12,7 @@ use crate::neutral::{
     ToolChoice, ToolOrigin, ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
-use crate::surface::{Budgets, Quirk, Surface};
+use crate::surface::{Budgets, Medium, Quirk, Surface};
 
 /// A place in the value that is encoded. It costs nothing until it is printed.
 #[derive(Clone, Copy, Debug)]
@@ -114,8 +114,8 @@ impl<'a> Context<'a> {
     }
 
     /// A wish that the surface may refuse.
-    pub(super) fn wish<T>(&mut self, field: &'static str, value: Option<T>, refusal: Quirk) -> Option<T> {
-        if value.is_some() && self.has(refusal) {
+    pub(super) fn parameter<T>(&mut self, field: &'static str, value: Option<T>) -> Option<T> {
+        if value.is_some() && self.surface.refuses_parameter(field) {
             self.record("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
             return None;
         }
@@ -196,12 +196,38 @@ impl<'a> Context<'a> {
     }
 
     /// A medium that the surface may refuse.
-    pub(super) fn takes(&mut self, at: &At<'_>, kind: &'static str, refusal: Quirk) -> bool {
-        let refused = self.has(refusal);
+    pub(super) fn takes(&mut self, at: &At<'_>, medium: Medium) -> bool {
+        let refused = self.surface.refuses_medium(medium);
         if refused {
-            self.record("refused-here", at, DROPPED, format!("this surface takes no {kind}"));
+            self.record("refused-here", at, DROPPED, format!("this provider does not accept {}", medium.plural()));
         }
         !refused
+    }
+
+    /// Whether calls of a tool are held to its schema, where the surface has a word for it.
+    pub(super) fn strict(&mut self, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
+        let wanted = strict?;
+        if self.has(Quirk::NoStrict) {
+            let effect = if wanted { UNSAID } else { UNNOTED };
+            self.record(
+                "no-strict",
+                &at.field("strict"),
+                effect,
+                "`strict` dropped: this provider has no strict tools",
+            );
+            return None;
+        }
+        Some(wanted)
+    }
+
+    /// Whether free JSON is asked for by the schema of any object.
+    pub(super) fn no_free_json(&mut self) -> bool {
+        let refused = self.has(Quirk::NoFreeJson);
+        if refused {
+            let detail = "JSON mode is asked for by the schema of any object: this provider has no `json_object`";
+            self.record("no-free-json", &At::ROOT.field("output"), REWRITTEN, detail);
+        }
+        refused
     }
 
     /// Bytes that are somewhere the protocol cannot name.
@@ -371,6 +397,13 @@ impl<'a> Context<'a> {
         {
             self.record("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
         }
+        if matches!(output, Output::Schema(_)) && self.has(Quirk::NoSchemaFormat) {
+            let free = has_free_json(self.protocol);
+            let instead = if free { "; JSON mode is used" } else { "" };
+            let detail = format!("the schema of the answer is dropped: this provider does not accept one{instead}");
+            self.record("no-schema-format", &at, UNSAID, detail);
+            return free.then_some(&FREE_JSON);
+        }
         Some(output)
     }
 
@@ -498,6 +531,16 @@ pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> O
         return Some(("foreign-signature", format!("a signature of {} means nothing to {own}", signature.from)));
     }
     (!thought).then(|| ("no-signature", format!("{own} has no signatures here")))
+}
+
+static FREE_JSON: Output = Output::Json;
+
+/// Whether a protocol has a mode for JSON without a schema.
+fn has_free_json(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => false,
+    }
 }
 
 /// Efforts from none to most.

@@ -499,8 +499,8 @@ fn custom_tools_and_namespaces_travel_as_functions_and_come_back() {
             ["custom_tool_call", "shop", "note", "b", null],
         ]);
         assert_eq!(items.as_array().unwrap().iter().map(said).collect::<Value>(), expected, "{to}");
-        let mut encoder = own.stream_encoder(&Surface::default());
-        let bytes: Vec<u8> = events_of(&back, 2).iter().flat_map(|event| encoder.push(event)).collect();
+        let mut writer = own.stream_encoder(&Surface::default());
+        let bytes: Vec<u8> = events_of(&back, 2).iter().flat_map(|event| writer.push(event)).collect();
         let text = String::from_utf8(bytes.clone()).unwrap();
         assert_eq!(text.matches("event: response.custom_tool_call_input.done").count(), 2, "{text}");
         let mut decoder = own.stream_decoder(Framing::Sse);
@@ -511,5 +511,51 @@ fn custom_tools_and_namespaces_travel_as_functions_and_come_back() {
             response.calls().map(|call| (call.origin.clone(), call.arguments.clone())).collect()
         };
         assert_eq!(calls(&streamed), calls(&back), "{to}");
+    }
+}
+
+/// Chat streams carry usage only where the caller asked for it, so the wish must be readable.
+#[test]
+fn whether_a_chat_stream_carries_usage_is_kept() {
+    let wants = |options: Value| {
+        let body = json!({"messages": [{"role": "user", "content": "go"}], "stream": true, "stream_options": options});
+        let request = Protocol::OpenAiChat.decode_request(body).unwrap().value;
+        let again = Protocol::OpenAiChat.decode_request(chat(&request)).unwrap().value;
+        assert_eq!(again, request);
+        request.wants_stream_usage()
+    };
+    assert!(wants(json!({"include_usage": true})));
+    assert!(!wants(json!({"include_usage": false})));
+    assert!(!wants(json!({"include_obfuscation": false})));
+    assert!(!wants(Value::Null));
+}
+
+/// A quirk is read in one place, so that what it does can be found.
+#[test]
+fn every_quirk_is_read_in_one_place() {
+    fn sources(folder: &std::path::Path, out: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, out);
+            } else {
+                out.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut text = String::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut text);
+    let (_, variants) = text.split_once("pub enum Quirk {").unwrap();
+    let variants = variants.split_once("\n}").unwrap().0.lines().map(str::trim);
+    let name = |line: &str| line.strip_suffix(',').filter(|name| !name.starts_with("///")).map(str::to_owned);
+    // These two are read where a request is planned.
+    let planned = ["OneSampling", "NoInstructions"];
+    for quirk in variants.filter_map(name) {
+        let read = format!("Quirk::{quirk}");
+        let reads = text.match_indices(&read);
+        let whole = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric());
+        let count = reads.filter(|(at, found)| whole(&text[at + found.len()..])).count();
+        let expected = usize::from(!planned.contains(&quirk.as_str()));
+        assert_eq!(count, expected, "`{quirk}` is read in {count} places");
     }
 }

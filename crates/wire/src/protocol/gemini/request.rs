@@ -18,6 +18,7 @@ use crate::neutral::{
 use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
+pub(super) use crate::surface::Medium;
 use crate::surface::{Envelope, Quirk};
 
 /// Fields of the request that only an envelope knows.
@@ -46,7 +47,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tool_config: (calling.is_some() || !config.is_empty())
             .then_some(ToolConfig { function_calling_config: calling, extra: config }),
         generation_config,
-        labels: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        labels: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
         extra,
     };
     if !enveloped(ctx.surface) {
@@ -75,7 +76,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         let part = text_part(ctx, &at, text);
         system.extend(known::part(ctx, &at, part));
     }
-    if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
+    if !ctx.surface.has_call_ids() && request.messages.iter().any(|message| message.calls().next().is_some()) {
         ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
     }
     let mut calls = Calls::default();
@@ -172,14 +173,14 @@ pub(super) fn part<'r>(
         Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
         Block::Image(image) => image_part(ctx, at, image),
         Block::Audio(audio) => {
-            if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+            if !ctx.takes(at, Medium::Audio) {
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
             Some(Part::known(KnownPart { extra: kept(ctx, at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
-            if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+            if !ctx.takes(at, Medium::Document) {
                 return None;
             }
             ctx.no_cache(at, document.cache.as_ref());
@@ -219,7 +220,7 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
     ctx.as_function(at, call.origin.as_ref());
     // An id that reading would make up anyway was never the provider's.
     let made_up = call.id == made_up_call_id(turn, number);
-    let id = Some(call.id.as_str()).filter(|_| !made_up && !ctx.has(Quirk::NoCallIds));
+    let id = Some(call.id.as_str()).filter(|_| !made_up && ctx.surface.has_call_ids());
     Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
@@ -229,7 +230,7 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
 }
 
 pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -238,14 +239,6 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
     Some(Part::known(KnownPart { extra: kept(ctx, at, &image.extra), ..part }))
-}
-
-/// What a medium is by its kind, where nothing says it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Medium {
-    Image,
-    Audio,
-    Document,
 }
 
 impl Medium {
@@ -313,7 +306,7 @@ pub(super) fn media<'r>(
 
 fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
     let tools = At::ROOT.field("tools");
-    let open_api = ctx.has(Quirk::OpenApiSlots);
+    let open_api = ctx.surface.has_open_api_slots();
     let (mut functions, mut others) = (Vec::new(), Vec::new());
     for (index, tool) in request.tools.iter().enumerate() {
         let at = tools.entry(index);
@@ -374,14 +367,14 @@ fn generation<'r>(
 ) -> Option<GenerationConfig<'r>> {
     let limit = ctx.limit(request);
     let config = GenerationConfig {
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
-        top_k: ctx.wish("top_k", request.top_k, Quirk::NoSampling),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
+        top_k: ctx.parameter("top_k", request.top_k),
         max_output_tokens: limit,
-        stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
-        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
-        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
-        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
+        stop_sequences: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
+        frequency_penalty: ctx.parameter("frequency_penalty", request.frequency_penalty),
+        presence_penalty: ctx.parameter("presence_penalty", request.presence_penalty),
+        seed: ctx.parameter("seed", request.seed),
         format: format(ctx, request),
         thinking_config: thinking(ctx, request, limit),
         extra,
@@ -405,15 +398,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
     let Some(output) = ctx.output(request) else { return FormatShape::default() };
     let schema = match output {
         Output::Json => None,
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            None
-        }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
                 ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
@@ -428,7 +412,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         let text = FormatText { mime_type: "APPLICATION_JSON", schema };
         return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
     }
-    let open_api = ctx.has(Quirk::OpenApiSlots);
+    let open_api = ctx.surface.has_open_api_slots();
     FormatShape {
         mime_type: Some("application/json"),
         json_schema: schema.filter(|_| !open_api),
@@ -455,7 +439,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
             ctx.record("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
-        (Some(effort), ..) if ctx.has(Quirk::ThinkingBudget) => {
+        (Some(effort), ..) if ctx.surface.has_thinking_budget() => {
             only_effort(ctx);
             let tokens = ctx.budgets().nearest(budget_of_effort(effort), below).unwrap_or(0);
             let what = (Action::Rewritten, Effect::Wider);

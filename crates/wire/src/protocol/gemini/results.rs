@@ -53,7 +53,7 @@ pub(super) fn result_part<'r>(
         ctx.record("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
         call_id
     });
-    let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
+    let send_id = called.is_none_or(|called| !called.made_up) && ctx.surface.has_call_ids();
     let mut parts = Vec::new();
     let response = if let Block::ToolResultReference(reference) = block {
         ctx.reference(at);

@@ -15,7 +15,7 @@ use crate::neutral::{
     ToolChoice, ToolOrigin,
 };
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
-use crate::surface::Quirk;
+use crate::surface::{Medium, Quirk};
 
 /// What stands before images and documents that a tool's result cannot hold.
 const MEDIA_MARKER: &str = "Attachments of the tool result above:";
@@ -34,21 +34,21 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         messages: turns(ctx, request),
         tools,
         tool_choice: choice(ctx, request, has_tools),
-        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        parallel_tool_calls: ctx.parameter("parallel_tool_calls", parallel),
         response_format: format(ctx, request),
         max_completion_tokens: limit.filter(|_| !legacy),
         max_tokens: limit.filter(|_| legacy),
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
-        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
-        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
-        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
-        stop: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
+        frequency_penalty: ctx.parameter("frequency_penalty", request.frequency_penalty),
+        presence_penalty: ctx.parameter("presence_penalty", request.presence_penalty),
+        seed: ctx.parameter("seed", request.seed),
+        stop: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
         reasoning_effort: effort(ctx, request),
         stream: request.stream,
         stream_options: options.then_some(StreamOptions { include_usage: true }),
-        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
-        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
+        user: ctx.parameter("user", request.user.as_deref()),
         extra,
     };
     super::super::json(&body)
@@ -57,7 +57,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
     ctx.no_visible(request);
     let effort = ctx.effort_alone(request);
-    ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+    ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     })
@@ -103,12 +103,7 @@ pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&Tool
 }
 
 fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool) -> Option<bool> {
-    let wanted = strict?;
-    if ctx.has(Quirk::NoStrict) {
-        let effect = if wanted { UNSAID } else { UNNOTED };
-        ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
-        return None;
-    }
+    let wanted = ctx.strict(at, strict)?;
     if wanted && mixed {
         ctx.record(
             "uniform-strict",
@@ -160,8 +155,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+        Output::Json if ctx.no_free_json() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
         }
@@ -169,15 +163,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
         Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
             ctx.record("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
             Format::JsonObject { schema: Some(format.schema()) }
-        }
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            Format::JsonObject { schema: None }
         }
         Output::Schema(format) => {
             let (schema, strict) = (Cow::Borrowed(format.schema()), format.is_strict());
@@ -189,7 +174,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
 
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(request.messages.len() + 1);
-    let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+    let system = ctx.surface.system_role();
     if !request.system.is_empty() {
         let at = At::ROOT.field("system");
         let content = texts(ctx, &at, &request.system);
@@ -319,7 +304,7 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -339,7 +324,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+    if !ctx.takes(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -362,7 +347,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     ctx.no_cache(at, document.cache.as_ref());
@@ -474,7 +459,7 @@ fn is_call(value: &Value) -> bool {
 }
 
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
-    if side == Side::Request && ctx.has(Quirk::NoReasoningInput) {
+    if side == Side::Request && ctx.surface.refuses_thoughts() {
         ctx.record("refused-here", at, DROPPED, "this surface takes no thoughts back");
         return None;
     }

@@ -11,7 +11,7 @@ use super::shapes::{
 };
 use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
 use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
-use crate::surface::Quirk;
+use crate::surface::Medium;
 
 /// How ids of calls of custom tools begin.
 pub(super) const CUSTOM_ID: &str = "ctc";
@@ -49,7 +49,7 @@ pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
 /// Fields of an item, without the id where the endpoint keeps no items.
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
-    if side == Side::Request && ctx.has(Quirk::Stateless) && fields.shift_remove("id").is_some() {
+    if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
         ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
     fields
@@ -111,7 +111,7 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
     part.shift_remove("item");
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
-    let stateless = side == Side::Request && ctx.has(Quirk::Stateless);
+    let stateless = side == Side::Request && ctx.surface.is_stateless();
     if stateless && item.is_some() {
         ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
@@ -200,7 +200,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -221,7 +221,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+    if !ctx.takes(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -237,7 +237,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     ctx.no_cache(at, document.cache.as_ref());

@@ -13,10 +13,9 @@ use crate::fields::Fields;
 use crate::neutral::{
     Effort, Extra, Message, Output, Reasoning, Request, Role, Text, Tool, ToolChoice, ToolOrigin, flat_name,
 };
-use crate::protocol::context::{ADDED, At, Context, MERGED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, MERGED, UNNOTED};
 use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
-use crate::surface::Quirk;
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let limit = ctx.limit(request);
@@ -24,7 +23,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let tools = tools::write(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
-    let stateless = ctx.has(Quirk::Stateless) && !extra.contains_key("store");
+    let stateless = ctx.surface.is_stateless() && !extra.contains_key("store");
     if stateless {
         ctx.record("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
     }
@@ -41,16 +40,16 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         input: items(ctx, request),
         tools,
         tool_choice: choice(ctx, request, has_tools),
-        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        parallel_tool_calls: ctx.parameter("parallel_tool_calls", parallel),
         text: (format.is_some() || !text.is_empty()).then_some(TextShape { format, extra: text }),
         reasoning: reasoning(ctx, request, object(inner.shift_remove("reasoning"))),
         max_output_tokens: limit,
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
         stream: request.stream,
         store: stateless.then_some(false),
-        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
-        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
+        user: ctx.parameter("user", request.user.as_deref()),
         extra,
     };
     super::super::json(&body)
@@ -83,7 +82,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
         let length = items.len();
         match message.role {
             Role::System | Role::User => {
-                let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+                let system = ctx.surface.system_role();
                 let role = if message.role == Role::User { "user" } else { system };
                 let extra = ctx.extra(&at, &message.extra);
                 let content = content(ctx, &at, &message.content, "this turn");
@@ -177,23 +176,12 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 }
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape<'r>> {
-    let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+        Output::Json if ctx.no_free_json() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             FormatShape::JsonSchema { name: "json", description: None, schema, strict: false }
         }
         Output::Json => FormatShape::JsonObject,
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            FormatShape::JsonObject
-        }
         Output::Schema(format) => FormatShape::JsonSchema {
             name: format.name(),
             description: format.description(),
@@ -205,7 +193,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
 
 fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String, Value>) -> Option<ReasoningShape<'r>> {
     let effort = ctx.effort_alone(request);
-    let effort = ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+    let effort = ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     });

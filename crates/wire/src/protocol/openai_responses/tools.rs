@@ -10,7 +10,7 @@ use super::OWN;
 use super::shapes::ToolShape;
 use crate::fields::Fields;
 use crate::neutral::{Block, Extra, Function, Other, Request, Tool, ToolOrigin, flat_name};
-use crate::protocol::context::{At, Context, REWRITTEN, UNSAID};
+use crate::protocol::context::{At, Context, REWRITTEN};
 use crate::report::{Action, Changes, Effect};
 
 /// The field of a member that keeps the fields of its namespace.
@@ -187,12 +187,7 @@ fn shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, function: &'r Function) -> (Too
     if function.strict == Some(false) {
         ctx.record("strict-off", &at.field("strict"), REWRITTEN, "`strict: false` is the default of the neutral form");
     }
-    let strict = function.strict == Some(true);
-    let refused = strict && ctx.has(crate::surface::Quirk::NoStrict);
-    if refused {
-        ctx.record("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
-    }
+    let strict = ctx.strict(at, function.strict.filter(|strict| *strict)).is_some();
     let parameters = function.schema();
-    let strict = strict && !refused;
     (ToolShape::Function { r#type: "function", name, description, parameters, strict, extra }, fields)
 }
