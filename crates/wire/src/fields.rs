@@ -65,6 +65,20 @@ impl Fields {
         self.take_if(name, |value| if let Value::Object(map) = value { Ok(Self(map)) } else { Err(value) })
     }
 
+    /// Takes a list, or one object that stands for a list of it: `ProtoJSON` readers of Google take both.
+    pub(crate) fn list_or_one(&mut self, name: &str) -> Option<Vec<Value>> {
+        self.take_if(name, |value| match value {
+            Value::Array(list) => Ok(list),
+            Value::Object(_) => Ok(vec![value]),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(value),
+        })
+    }
+
+    /// A text under a name or its `snake_case` form.
+    pub(crate) fn peek_proto(&self, name: &str) -> Option<&str> {
+        self.peek(name).or_else(|| self.peek(&snake(name)))
+    }
+
     /// Takes a list of texts; a list of anything else stays.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let texts = self.0.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().all(Value::is_string));
@@ -150,6 +164,11 @@ impl Fields {
         self.0.is_empty()
     }
 
+    /// What nobody took.
+    pub(crate) fn rest_with_nulls(self) -> Map<String, Value> {
+        self.0
+    }
+
     /// What nobody took, without nulls.
     pub(crate) fn rest(mut self) -> Map<String, Value> {
         self.0.retain(|_, value| !value.is_null());
@@ -173,6 +192,11 @@ pub(crate) fn each<T>(
 ) -> Result<Vec<T>, DecodeError> {
     let entries = list.into_iter().enumerate();
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
+}
+
+/// Whether a name is one of these or the `snake_case` form of one.
+pub(crate) fn is_proto_name(name: &str, names: &[&str]) -> bool {
+    names.contains(&name) || (name.contains('_') && names.iter().any(|known| snake(known) == name))
 }
 
 fn snake(camel: &str) -> String {

@@ -43,8 +43,8 @@ pub use frame::{Frame, Framer, Framing, LONGEST_FRAME};
 pub use neutral::{
     Audio, Block, Cache, Delta, Document, Effort, Event, Extra, Function, Image, Message, Other, Output, OutputError,
     OutputFormat, RawSchema, Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source,
-    StopReason, Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference,
-    Usage,
+    StopReason, Strategy, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult,
+    ToolResultReference, Usage,
 };
 pub use output_tool::OUTPUT_TOOL;
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};

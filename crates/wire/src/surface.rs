@@ -33,6 +33,61 @@ impl Surface {
         self.quirks.contains(&quirk)
     }
 
+    /// Whether the endpoint keeps no items: ids of items mean nothing and thoughts travel sealed.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.has(Quirk::Stateless)
+    }
+
+    /// Whether thoughts are refused in a request.
+    pub(crate) fn refuses_thoughts(&self) -> bool {
+        self.has(Quirk::NoReasoningInput)
+    }
+
+    /// Whether calls and results carry ids.
+    pub(crate) fn has_call_ids(&self) -> bool {
+        !self.has(Quirk::NoCallIds)
+    }
+
+    /// Whether schemas stand in the `OpenAPI` slots.
+    pub(crate) fn has_open_api_slots(&self) -> bool {
+        self.has(Quirk::OpenApiSlots)
+    }
+
+    /// Whether thinking has a budget, not an effort.
+    pub(crate) fn has_thinking_budget(&self) -> bool {
+        self.has(Quirk::ThinkingBudget)
+    }
+
+    /// The role of instructions.
+    pub(crate) fn system_role(&self) -> &'static str {
+        if self.has(Quirk::DeveloperRole) { "developer" } else { "system" }
+    }
+
+    /// Whether a parameter of the request is refused.
+    pub(crate) fn refuses_parameter(&self, field: &str) -> bool {
+        let quirk = match field {
+            "temperature" | "top_p" | "top_k" => Quirk::NoSampling,
+            "frequency_penalty" | "presence_penalty" => Quirk::NoPenalties,
+            "stop" => Quirk::NoStop,
+            "seed" => Quirk::NoSeed,
+            "parallel_tool_calls" => Quirk::NoParallelFlag,
+            "metadata" => Quirk::NoMetadata,
+            "user" => Quirk::NoUser,
+            "reasoning" => Quirk::NoEffort,
+            _ => return false,
+        };
+        self.has(quirk)
+    }
+
+    /// Whether a kind of content is refused.
+    pub(crate) fn refuses_medium(&self, medium: Medium) -> bool {
+        self.has(match medium {
+            Medium::Image => Quirk::NoImages,
+            Medium::Audio => Quirk::NoAudio,
+            Medium::Document => Quirk::NoDocuments,
+        })
+    }
+
     /// The same with one more departure.
     #[must_use]
     pub fn with(mut self, quirk: Quirk) -> Self {
@@ -54,6 +109,25 @@ impl Surface {
     pub fn with_version(mut self, version: &str) -> Self {
         self.version = Some(version.to_owned());
         self
+    }
+}
+
+/// Content beside text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    Image,
+    Audio,
+    Document,
+}
+
+impl Medium {
+    /// What there are several of.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::Image => "images",
+            Self::Audio => "audio",
+            Self::Document => "documents",
+        }
     }
 }
 
@@ -108,6 +182,8 @@ pub enum Quirk {
     LegacyMaxTokens,
     /// Instructions have the role `developer`.
     DeveloperRole,
+    /// Tools are functions alone: there are no custom tools and no namespaces.
+    FunctionsOnly,
     /// Tools have no `strict`.
     NoStrict,
     /// Either all tools are strict or none.
@@ -164,6 +240,10 @@ pub enum Quirk {
     SystemMessages,
     /// User and assistant must take turns.
     Alternate,
+    /// A user message may not follow a tool message: the assistant speaks between them.
+    NoUserAfterTool,
+    /// `content` of an assistant message is a text or a list, never `null`.
+    NoNullContent,
     /// The last turn may not be the assistant's.
     NoPrefill,
     /// Thinking has a budget, not an effort.

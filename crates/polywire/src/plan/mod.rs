@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use polywire_schema::{FitCache, Lens};
-use polywire_wire::{Protocol, Request, Strategy, Surface, Tool};
+use polywire_wire::{Protocol, Request, Strategy, Surface, Tool, ToolOrigin};
 use serde::{Deserialize, Serialize};
 
 pub use body::Body;
@@ -64,6 +64,9 @@ pub struct PlannedTool {
     /// The caller's tools that share this entry, where the provider takes fewer tools than there are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_by: Vec<String>,
+    /// What the tool is to the caller, where that is more than a function; its calls come back as calls of that kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ToolOrigin>,
     /// Whether the provider holds the model to the schema.
     pub strict: bool,
     /// The way between the caller's arguments and those on the wire; none where they travel as they are.

@@ -162,8 +162,10 @@ fn take_tools<'f>(
             };
             draft.changes.push(change(Kind::Tools, "not-enforced", &at, ("dropped", Effect::Wider), detail));
         }
-        planned.push(planned_tool(fitted, origin));
-        let sent = Function { cache: function.cache.clone(), extra: function.extra.clone(), ..written(fitted, flag) };
+        let kind = function.origin.clone();
+        planned.push(PlannedTool { origin: kind.clone(), ..planned_tool(fitted, origin) });
+        let (cache, extra) = (function.cache.clone(), function.extra.clone());
+        let sent = Function { cache, extra, origin: kind, ..written(fitted, flag) };
         draft.request.tools.push(Tool::Function(sent));
     }
 }
@@ -173,6 +175,7 @@ fn planned_tool(fitted: &FittedTool, origin: &Origin) -> PlannedTool {
         name: fitted.original_name.clone(),
         wire_name: fitted.name.clone(),
         shared_by: origin.members(),
+        origin: None,
         strict: fitted.strict,
         lens: fitted.shared_lens().filter(|lens| !lens.is_identity()),
     }

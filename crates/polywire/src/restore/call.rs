@@ -16,6 +16,7 @@ const LISTED: usize = 20;
 pub(super) fn restore_call(call: &mut ToolCall, contract: Contract<'_>, index: usize, changes: &mut Vec<Change>) {
     let Some(tool) = contract.plan.tool(&call.name) else { return };
     tool.name.clone_into(&mut call.name);
+    call.origin = tool.origin.clone().or(call.origin.take());
     let at = format!("/content/{index}/arguments");
     let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
     // Tools that share an entry are told apart by what is decoded.

@@ -118,6 +118,7 @@ impl RestoreEvents {
         }
         if let Some(tool) = contract.plan.tool(&call.name) {
             tool.name.clone_into(&mut call.name);
+            call.origin = tool.origin.clone().or(call.origin.take());
         }
         if contract.parameters(&call.name).is_some() {
             self.passed.insert(index, call.clone());

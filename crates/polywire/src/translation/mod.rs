@@ -80,7 +80,7 @@ impl Translation {
         request.stream = options.stream.unwrap_or(request.stream);
         let is_same = from == model.protocol();
         let model = if is_same { model.for_own_protocol() } else { Cow::Borrowed(model) };
-        let hides_usage = request.hides_stream_usage();
+        let hides_usage = !request.wants_stream_usage();
         if !is_same {
             request.forget_stream_options();
         }

@@ -15,6 +15,9 @@ pub(super) struct Rules {
     pub(super) last: Last,
     pub(super) tools: Declared,
     pub(super) signed: SignedCalls,
+    pub(super) server_tools: ServerTools,
+    pub(super) items: Items,
+    pub(super) after_results: AfterResults,
 }
 
 /// What an id of a call may be.
@@ -93,6 +96,27 @@ pub(super) enum SignedCalls {
     Needed,
 }
 
+/// Whether calls of the provider's own tools need their results, and results their calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServerTools {
+    Free,
+    Paired,
+}
+
+/// Whether items that the API gave an id belong to the reasoning item before them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Items {
+    Free,
+    Linked,
+}
+
+/// Who may speak after results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterResults {
+    Anyone,
+    Assistant,
+}
+
 /// Rules as the owners of the protocols serve them.
 fn own(protocol: Protocol) -> Rules {
     let free = Rules {
@@ -106,14 +130,19 @@ fn own(protocol: Protocol) -> Rules {
         last: Last::Anyone,
         tools: Declared::Free,
         signed: SignedCalls::Free,
+        server_tools: ServerTools::Free,
+        items: Items::Free,
+        after_results: AfterResults::Anyone,
     };
     match protocol {
         Protocol::OpenAiChat => Rules { ids: IdRule { marks: "_-.:", longest: 40, exact: None }, ..free },
         Protocol::OpenAiResponses => {
-            Rules { ids: IdRule { marks: "_-.:", ..free.ids }, thoughts: Thoughts::SignedOrKept, ..free }
+            let ids = IdRule { marks: "_-.:", ..free.ids };
+            Rules { ids, thoughts: Thoughts::SignedOrKept, items: Items::Linked, ..free }
         }
         Protocol::AnthropicMessages => {
-            Rules { blank: Blank::Whitespace, thoughts: Thoughts::Signed, last: Last::Trimmed, ..free }
+            let server_tools = ServerTools::Paired;
+            Rules { blank: Blank::Whitespace, thoughts: Thoughts::Signed, last: Last::Trimmed, server_tools, ..free }
         }
         Protocol::Gemini => Rules {
             ids: IdRule { marks: "_-.:/+=", longest: 256, exact: None },
@@ -151,13 +180,16 @@ impl Rules {
         if surface.has(Quirk::NoPrefill) {
             rules.last = Last::User;
         }
+        if surface.has(Quirk::NoUserAfterTool) {
+            rules.after_results = AfterResults::Assistant;
+        }
         if surface.has(Quirk::SignedCalls) {
             rules.signed = SignedCalls::Needed;
         }
-        if surface.has(Quirk::Stateless) && rules.thoughts == Thoughts::SignedOrKept {
+        if surface.is_stateless() && rules.thoughts == Thoughts::SignedOrKept {
             rules.thoughts = Thoughts::Signed;
         }
-        if surface.has(Quirk::NoReasoningInput) {
+        if surface.refuses_thoughts() {
             rules.thoughts = Thoughts::None;
         }
         rules

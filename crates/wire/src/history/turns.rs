@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::rules::{Declared, First, Last, Rules, Turns};
+use super::rules::{AfterResults, Declared, First, Last, Rules, Turns};
 use crate::neutral::{Block, Function, Message, Request, Role, Tool};
 use crate::report::{Action, Changes, Effect};
 
@@ -12,11 +12,16 @@ const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 /// What the user says where the user must speak.
 const GO_ON: &str = "Please continue.";
+/// What the assistant says between results and the user.
+pub(super) const BRIDGE: &str = "(The tool results were read.)";
 const BEGIN: &str = "(The conversation begins here.)";
 
 pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     if rules.turns == Turns::Alternate {
         merge(&mut request.messages, changes);
+    }
+    if rules.after_results == AfterResults::Assistant {
+        bridge(&mut request.messages, changes);
     }
     if request.messages.is_empty() {
         if rules.first == First::User || rules.last != Last::Anyone {
@@ -65,6 +70,20 @@ fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
         }
     }
     *messages = merged;
+}
+
+/// Puts a turn of the assistant between results and the user.
+fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
+    let mut bridged: Vec<Message> = Vec::with_capacity(messages.len());
+    for (turn, message) in messages.drain(..).enumerate() {
+        if message.role == Role::User && bridged.last().is_some_and(|before| before.role == Role::Tool) {
+            let detail = "assistant message added: a user message may not follow a tool message";
+            changes.push("user-after-tool", format!("/messages/{turn}"), ADDED, detail);
+            bridged.push(Message::assistant(BRIDGE));
+        }
+        bridged.push(message);
+    }
+    *messages = bridged;
 }
 
 /// The assistant spoke last.

@@ -117,8 +117,9 @@ impl Extra {
         }
     }
 
-    /// The protocols other than this one that something is kept for.
-    pub(crate) fn foreign(&self, protocol: Protocol) -> impl Iterator<Item = Protocol> {
-        self.0.keys().copied().filter(move |kept| *kept != protocol)
+    /// The fields that are kept for other protocols than this one.
+    pub(crate) fn foreign(&self, protocol: Protocol) -> impl Iterator<Item = (Protocol, &str)> {
+        let foreign = self.0.iter().filter(move |(kept, _)| **kept != protocol);
+        foreign.flat_map(|(kept, fields)| fields.keys().map(|name| (*kept, name.as_str())))
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::extra::join_object;
-use super::{Extra, is_default};
+use super::{Extra, ToolOrigin, is_default};
 use crate::protocol::Protocol;
 
 /// One turn.
@@ -339,6 +339,9 @@ block! {
         name: String,
         /// The arguments as JSON text, as the model wrote them; not necessarily valid.
         arguments: String,
+        /// What its tool is in the protocol that it came by, where that is more than a function.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<ToolOrigin>,
         /// What the provider wants to see again beside this call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Signature>,

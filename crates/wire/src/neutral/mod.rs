@@ -3,6 +3,7 @@
 mod event;
 mod extra;
 mod message;
+mod origin;
 mod output;
 mod request;
 mod response;
@@ -14,6 +15,8 @@ pub use message::{
     Audio, Block, Cache, Document, Image, Message, Other, RedactedThinking, ResultBlock, Role, Signature, Source, Text,
     Thinking, ToolCall, ToolResult, ToolResultReference,
 };
+pub use origin::ToolOrigin;
+pub(crate) use origin::{CUSTOM_CLOSE, CUSTOM_OPEN, escaped, flat_name};
 pub use output::{Output, OutputError, OutputFormat, Strategy};
 pub(crate) use request::SchemaRef;
 pub use request::{Effort, Function, RawSchema, Reasoning, Request, ThinkingMode, Tool, ToolChoice};

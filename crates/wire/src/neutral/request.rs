@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::protocol::Protocol;
 
-use super::{Cache, Extra, Message, Other, Output, Text, is_default, open_words};
+use super::{Cache, Extra, Message, Other, Output, Text, ToolOrigin, is_default, open_words};
 
 /// The field of Chat requests that says whether a stream has its usage.
 const STREAM_OPTIONS: &str = "stream_options";
@@ -109,10 +109,11 @@ impl Request {
         }
     }
 
-    /// Whether the caller's protocol leaves the usage out of streams that do not ask for it, and this one does not.
-    pub fn hides_stream_usage(&self) -> bool {
+    /// Whether the caller wants the usage in a stream. A Chat stream has it only on request (`stream_options.include_usage`); every
+    /// other protocol has it always.
+    pub fn wants_stream_usage(&self) -> bool {
         let options = self.extra.field(Protocol::OpenAiChat, STREAM_OPTIONS);
-        options.is_some_and(|options| options.get("include_usage") != Some(&Value::Bool(true)))
+        options.and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(true)
     }
 
     /// Forgets how its own protocol streams, for a request that goes elsewhere.
@@ -166,6 +167,9 @@ pub struct Function {
     /// A hint that everything up to here is worth remembering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
+    /// What it is in the protocol that it came by, where that is more than a function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ToolOrigin>,
     /// What has no neutral name.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,

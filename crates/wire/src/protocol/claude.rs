@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::context::{ADDED, At, Context, REWRITTEN, UNNOTED, UNSAID};
+use super::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use super::format;
 use crate::fields::Fields;
-use crate::neutral::{Effort, Output, OutputFormat, Reasoning, Request, ThinkingMode};
-use crate::protocol::FORMAT_NAME;
-use crate::surface::Quirk;
+use crate::neutral::{Effort, Output, Reasoning, Request, ThinkingMode};
+use crate::report::Changes;
 
 /// When to think.
 #[derive(Serialize)]
@@ -100,14 +100,14 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
         ctx.record("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
         return None;
     }
-    Some(match ctx.wish("reasoning", Some(effort), Quirk::NoEffort)? {
+    Some(match ctx.parameter("reasoning", Some(effort))? {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     })
 }
 
-/// Takes `thinking` and `output_config` into a request.
-pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request) {
+/// Takes `thinking`, `output_config` and the older `output_format` into a request. The fields stand at `at`.
+pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request, at: &str, changes: &mut Changes) {
     let mut reasoning = Reasoning::default();
     if let Some(mut thinking) = fields.object("thinking") {
         reasoning.mode = thinking.text("type").map(ThinkingMode::from);
@@ -124,16 +124,15 @@ pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request) {
     }
     if let Some(mut config) = fields.object("output_config") {
         reasoning.effort = config.text("effort").map(Effort::from);
-        if let Some(mut format) = config.object("format") {
-            let schema = format.take("schema").filter(|_| format.peek("type") == Some("json_schema"));
-            let made = schema.and_then(|schema| OutputFormat::strict(FORMAT_NAME, schema).ok());
-            if made.is_some() {
-                format.take("type");
-            }
-            request.output = made.map(Output::Schema);
-            config.put_rest("format", format);
-        }
+        request.output = format::take_unnamed(&mut config, "format").map(Output::Schema);
         fields.put_rest("output_config", config);
+    }
+    // The beta `structured-outputs-2025-11-13` had the format at the top. LiteLLM sends it, seen 2026-11.
+    let older = request.output.is_none().then(|| format::take_unnamed(fields, "output_format")).flatten();
+    if let Some(format) = older {
+        let detail = "`output_format` of the older beta is read as `output_config.format`";
+        changes.push("output-format", format!("{at}/output_format"), MOVED, detail);
+        request.output = Some(Output::Schema(format));
     }
     request.reasoning = Some(reasoning).filter(|reasoning| *reasoning != Reasoning::default());
 }

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::{Encoded, Protocol, merge};
 use crate::neutral::{
     Effort, Extra, Other, Output, Reasoning, Request, ResultBlock, Signature, Source, Strategy, ThinkingMode, ToolCall,
-    ToolChoice, ToolResult,
+    ToolChoice, ToolOrigin, ToolResult,
 };
 use crate::report::{Action, Changes, Effect};
-use crate::surface::{Budgets, Quirk, Surface};
+use crate::surface::{Budgets, Medium, Quirk, Surface};
 
 /// A place in the value that is encoded. It costs nothing until it is printed.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,20 @@ impl<'a> Context<'a> {
         self.changes.push(code, at.to_string(), what, detail);
     }
 
+    /// Records what happened to one field without a neutral name, at its own place.
+    pub(super) fn record_field(
+        &mut self,
+        code: &'static str,
+        at: &At<'_>,
+        protocol: Protocol,
+        name: &str,
+        what: (Action, Effect),
+        detail: String,
+    ) {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        self.changes.push(code, format!("{at}/extra/{protocol}/{name}"), what, detail);
+    }
+
     /// A wish that the protocol has no word for.
     pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
@@ -100,8 +114,8 @@ impl<'a> Context<'a> {
     }
 
     /// A wish that the surface may refuse.
-    pub(super) fn wish<T>(&mut self, field: &'static str, value: Option<T>, refusal: Quirk) -> Option<T> {
-        if value.is_some() && self.has(refusal) {
+    pub(super) fn parameter<T>(&mut self, field: &'static str, value: Option<T>) -> Option<T> {
+        if value.is_some() && self.surface.refuses_parameter(field) {
             self.record("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
             return None;
         }
@@ -110,9 +124,9 @@ impl<'a> Context<'a> {
 
     /// The fields for this protocol. Fields for other protocols are not said.
     pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
-        for foreign in extra.foreign(self.protocol) {
-            let detail = format!("fields of {foreign} are not said to {}", self.protocol);
-            self.record("foreign-fields", &at.field("extra").field(foreign.name()), DROPPED, detail);
+        for (foreign, name) in extra.foreign(self.protocol) {
+            let detail = format!("`{name}` dropped: {} has no counterpart of this {foreign} field", self.protocol);
+            self.record_field("foreign-fields", at, foreign, name, DROPPED, detail);
         }
         let own = extra.get(self.protocol)?;
         self.halves |= own.values().any(Value::is_object);
@@ -132,8 +146,10 @@ impl<'a> Context<'a> {
 
     /// Fields that cannot be said where they stand, not even to their own protocol.
     pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
-        if self.extra(at, extra).is_some() {
-            self.record("no-place", &at.field("extra"), DROPPED, format!("{} takes no fields here", self.protocol));
+        let own = self.protocol;
+        for name in self.extra(at, extra).into_iter().flat_map(Map::keys) {
+            let detail = format!("`{name}` dropped: {own} has no place for it here");
+            self.record_field("no-place", at, own, name, DROPPED, detail);
         }
     }
 
@@ -180,12 +196,38 @@ impl<'a> Context<'a> {
     }
 
     /// A medium that the surface may refuse.
-    pub(super) fn takes(&mut self, at: &At<'_>, kind: &'static str, refusal: Quirk) -> bool {
-        let refused = self.has(refusal);
+    pub(super) fn takes(&mut self, at: &At<'_>, medium: Medium) -> bool {
+        let refused = self.surface.refuses_medium(medium);
         if refused {
-            self.record("refused-here", at, DROPPED, format!("this surface takes no {kind}"));
+            self.record("refused-here", at, DROPPED, format!("this provider does not accept {}", medium.plural()));
         }
         !refused
+    }
+
+    /// Whether calls of a tool are held to its schema, where the surface has a word for it.
+    pub(super) fn strict(&mut self, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
+        let wanted = strict?;
+        if self.has(Quirk::NoStrict) {
+            let effect = if wanted { UNSAID } else { UNNOTED };
+            self.record(
+                "no-strict",
+                &at.field("strict"),
+                effect,
+                "`strict` dropped: this provider has no strict tools",
+            );
+            return None;
+        }
+        Some(wanted)
+    }
+
+    /// Whether free JSON is asked for by the schema of any object.
+    pub(super) fn no_free_json(&mut self) -> bool {
+        let refused = self.has(Quirk::NoFreeJson);
+        if refused {
+            let detail = "JSON mode is asked for by the schema of any object: this provider has no `json_object`";
+            self.record("no-free-json", &At::ROOT.field("output"), REWRITTEN, detail);
+        }
+        refused
     }
 
     /// Bytes that are somewhere the protocol cannot name.
@@ -319,6 +361,24 @@ impl<'a> Context<'a> {
         Cow::Owned(wider)
     }
 
+    /// The origin of a tool or a call, where the surface has such tools.
+    pub(super) fn origin<'o>(&self, origin: Option<&'o ToolOrigin>) -> Option<&'o ToolOrigin> {
+        origin.filter(|_| !self.has(Quirk::FunctionsOnly))
+    }
+
+    /// A custom tool or a member of a namespace, or a call of one, that is sent as a function.
+    pub(super) fn as_function(&mut self, at: &At<'_>, origin: Option<&ToolOrigin>) {
+        let Some(origin) = origin else { return };
+        let mut what = Vec::new();
+        if origin.custom {
+            what.push("the custom tool is sent as a function with the string argument `input`".to_owned());
+        }
+        if let Some(namespace) = &origin.namespace {
+            what.push(format!("the tool of namespace `{namespace}` is sent as a function of its own"));
+        }
+        self.record("tool-origin", &at.field("origin"), REWRITTEN, what.join("; "));
+    }
+
     /// The format of the answer, as far as the surface takes it.
     pub(super) fn output<'r>(&mut self, request: &'r Request) -> Option<&'r Output> {
         let output = request.output.as_ref()?;
@@ -336,6 +396,13 @@ impl<'a> Context<'a> {
             && matches!(format.strategy(), Strategy::Tool | Strategy::Prompted)
         {
             self.record("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
+        }
+        if matches!(output, Output::Schema(_)) && self.has(Quirk::NoSchemaFormat) {
+            let free = has_free_json(self.protocol);
+            let instead = if free { "; JSON mode is used" } else { "" };
+            let detail = format!("the schema of the answer is dropped: this provider does not accept one{instead}");
+            self.record("no-schema-format", &at, UNSAID, detail);
+            return free.then_some(&FREE_JSON);
         }
         Some(output)
     }
@@ -464,6 +531,16 @@ pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> O
         return Some(("foreign-signature", format!("a signature of {} means nothing to {own}", signature.from)));
     }
     (!thought).then(|| ("no-signature", format!("{own} has no signatures here")))
+}
+
+static FREE_JSON: Output = Output::Json;
+
+/// Whether a protocol has a mode for JSON without a schema.
+fn has_free_json(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
+        Protocol::AnthropicMessages | Protocol::BedrockConverse => false,
+    }
 }
 
 /// Efforts from none to most.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::Protocol;
-use super::context::{At, Context};
+use super::context::{At, Context, DROPPED};
 use crate::neutral::{Block, Event, Extra, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -123,6 +123,18 @@ pub(super) fn own_fields(
     };
     changes.append(ctx.changes);
     fields.cloned()
+}
+
+/// Records every field of a block that the streams of a protocol have no place for.
+pub(super) fn unstreamed(own: Protocol, index: usize, fields: &Map<String, Value>, changes: &mut Changes) {
+    let surface = Surface::default();
+    let mut ctx = Context::new(own, &surface);
+    let content = At::ROOT.field("content");
+    for name in fields.keys() {
+        let detail = format!("`{name}` dropped: {own} streams have no place for fields of a text");
+        ctx.record_field("no-place", &content.entry(index), own, name, DROPPED, detail);
+    }
+    changes.append(ctx.changes);
 }
 
 /// Keeps a refusal, a usage or why the answer stops; gives whether it does.

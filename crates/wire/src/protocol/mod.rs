@@ -6,6 +6,7 @@ mod bedrock_converse;
 mod claude;
 mod context;
 mod ending;
+mod format;
 mod gemini;
 mod merge;
 mod openai_chat;
@@ -28,9 +29,7 @@ use crate::surface::Surface;
 use crate::tap::StreamTap;
 
 use self::context::Context;
-
-/// The name of an output format that came without one.
-pub(crate) const FORMAT_NAME: &str = "output";
+use self::format::FORMAT_NAME;
 
 /// A wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

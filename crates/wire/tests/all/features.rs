@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use polywire_wire::{Protocol, Request, Response};
+use polywire_wire::Protocol;
+#[cfg(feature = "schemars")]
+use polywire_wire::{Request, Response};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

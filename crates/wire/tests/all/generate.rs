@@ -114,7 +114,15 @@ fn call(protocol: Protocol) -> impl Strategy<Value = ToolCall> {
         1 => json_value().prop_map(|value| value.to_string()),
     ];
     (id(), name(), arguments, signature(protocol), cache(), own_fields(protocol)).prop_map(
-        |(id, name, arguments, signature, cache, extra)| ToolCall { id, name, arguments, signature, cache, extra },
+        |(id, name, arguments, signature, cache, extra)| ToolCall {
+            id,
+            name,
+            arguments,
+            signature,
+            cache,
+            extra,
+            origin: None,
+        },
     )
 }
 

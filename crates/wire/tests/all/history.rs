@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use polywire_wire::{Block, Message, Protocol, Quirk, Request, Role, Surface, ToolCall, ToolResult};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::corpus::{Kind, of_kind};
 use crate::generate::{plain_request, wild_request};
@@ -88,7 +88,11 @@ fn chat_rules(surface: &Surface, body: &Value) -> Vec<String> {
             if !fits || !seen.insert(id.to_owned()) {
                 broken.push(format!("{index}: id {id}"));
             }
-            if !serde_json::from_str::<Value>(text(call, "/function/arguments")).is_ok_and(|value| value.is_object()) {
+            let custom = text(call, "/type") == "custom" && call.pointer("/custom/input").is_some_and(Value::is_string);
+            if !custom
+                && !serde_json::from_str::<Value>(text(call, "/function/arguments"))
+                    .is_ok_and(|value| value.is_object())
+            {
                 broken.push(format!("{index}: arguments"));
             }
             open.push(id.to_owned());
@@ -110,13 +114,13 @@ fn responses_rules(body: &Value) -> Vec<String> {
     for (index, item) in list(body, "input").iter().enumerate() {
         let id = text(item, "/call_id");
         match text(item, "/type") {
-            "function_call" => {
+            "function_call" | "custom_tool_call" => {
                 open.push(id);
                 if !(1..=64).contains(&id.len()) {
                     broken.push(format!("{index}: id {id}"));
                 }
             }
-            "function_call_output" => match open.iter().position(|one| *one == id) {
+            "function_call_output" | "custom_tool_call_output" => match open.iter().position(|one| *one == id) {
                 Some(at) => drop(open.remove(at)),
                 None => broken.push(format!("{index}: a result without a call")),
             },
@@ -372,6 +376,103 @@ fn any_history_is_accepted_after_repair() {
     }
 }
 
+/// The texts of the results after repair, with the ids of the calls that they answer.
+fn results(protocol: Protocol, body: Value) -> (Vec<(String, String)>, Vec<String>) {
+    let mut request = protocol.decode_request(body).unwrap().value;
+    let changes = protocol.repair_history(&mut request, &Surface::default());
+    let blocks = request.messages.iter().flat_map(|message| &message.content).filter_map(Block::as_result);
+    let called = |id: &str| {
+        let mut calls = request.messages.iter().flat_map(Message::calls);
+        calls.find(|call| call.id == id).map_or_else(String::new, |call| call.name.clone())
+    };
+    let said = blocks.map(|result| (called(&result.call_id), json!(result.content[0])["text"].to_string()));
+    (said.collect(), changes.iter().map(|change| change.code.to_string()).collect())
+}
+
+/// A result without a name or with an id that no call has is the result of the call that waits for one.
+#[test]
+fn results_that_name_no_call_are_paired_by_name_and_position() {
+    let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
+    let answer = |fields: Value| {
+        let mut response = json!({"response": {"output": "12"}});
+        response.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"functionResponse": response})
+    };
+    let gemini = |calls: Vec<Value>, answers: Vec<Value>| {
+        json!({"contents": [
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": calls},
+            {"role": "user", "parts": answers},
+        ]})
+    };
+    let expected = |names: &[&str]| -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "\"12\"".to_owned())).collect()
+    };
+    let cases = [
+        (gemini(vec![call("a")], vec![answer(json!({}))]), expected(&["a"])),
+        (gemini(vec![call("a")], vec![answer(json!({"name": "", "id": ""}))]), expected(&["a"])),
+        (gemini(vec![call("a")], vec![answer(json!({"name": "a", "id": "made-up"}))]), expected(&["a"])),
+        (gemini(vec![call("a"), call("b")], vec![answer(json!({})), answer(json!({}))]), expected(&["a", "b"])),
+        (
+            gemini(vec![call("a"), call("b")], vec![answer(json!({})), answer(json!({"name": "a"}))]),
+            expected(&["a", "b"]),
+        ),
+    ];
+    for (body, expected) in cases {
+        let (found, changes) = results(Protocol::Gemini, body.clone());
+        assert_eq!(found, expected, "{body}");
+        assert_eq!(changes[0], "unnamed-result", "{body}");
+    }
+    let (found, changes) = results(Protocol::Gemini, gemini(vec![call("a"), call("b")], vec![answer(json!({}))]));
+    assert!(
+        found.iter().all(|(_, text)| text.contains("No result")),
+        "one result of two calls is ambiguous: {found:?}"
+    );
+    assert!(changes.contains(&"orphan-result".to_owned()));
+}
+
+#[test]
+fn results_without_a_usable_id_are_paired_in_every_protocol() {
+    let chat = json!({"messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "a", "arguments": "{}"}},
+            {"id": "c2", "type": "function", "function": {"name": "b", "arguments": "{}"}},
+        ]},
+        {"role": "tool", "name": "b", "content": "12"},
+        {"role": "tool", "tool_call_id": "other", "content": "11"},
+    ]});
+    let responses = json!({"input": [
+        {"role": "user", "content": "go"},
+        {"type": "function_call", "call_id": "c1", "name": "a", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "", "output": "11"},
+    ]});
+    let anthropic = json!({"messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "a", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "11"}]},
+    ]});
+    let bedrock = json!({"messages": [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "a", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "x", "content": [{"text": "11"}]}}]},
+    ]});
+    let pair = |name: &str, text: &str| (name.to_owned(), format!("{text:?}"));
+    let one = vec![pair("a", "11")];
+    let both = vec![pair("b", "12"), pair("a", "11")];
+    for (protocol, body, expected) in [
+        (Protocol::OpenAiChat, chat, both),
+        (Protocol::OpenAiResponses, responses, one.clone()),
+        (Protocol::AnthropicMessages, anthropic, one.clone()),
+        (Protocol::BedrockConverse, bedrock, one),
+    ] {
+        let (found, changes) = results(protocol, body);
+        assert_eq!(found, expected, "{protocol}");
+        assert_eq!(changes.first().map(String::as_str), Some("unnamed-result"), "{protocol}: {changes:?}");
+        assert!(!changes.iter().any(|code| code == "missing-result"), "{protocol}: {changes:?}");
+    }
+}
+
 #[test]
 fn ids_are_replaced_the_same_way_on_both_sides() {
     let call = Block::ToolCall(ToolCall::new("call_PTLP8xhu3uwZk4l3", "grep", "{}"));
@@ -388,4 +489,133 @@ fn ids_are_replaced_the_same_way_on_both_sides() {
     assert_eq!(first, second, "stable");
     let id = first.messages[1].calls().next().unwrap().id.clone();
     assert_eq!((id.len(), first.messages[2].content[0].answers()), (9, Some(id.as_str())));
+}
+
+/// The body after repair and the codes of all changes, those of the encoder too.
+fn mended(protocol: Protocol, surface: &Surface, body: Value) -> (Value, Vec<String>) {
+    let mut request = protocol.decode_request(body).unwrap().value;
+    let mut changes = protocol.repair_history(&mut request, surface);
+    let mut again = request.clone();
+    assert_eq!(protocol.repair_history(&mut again, surface), [], "a second repair finds nothing");
+    let encoded = protocol.encode_request(&request, surface);
+    changes.extend(encoded.changes.clone());
+    (encoded.value(), changes.iter().map(|change| change.code.to_string()).collect())
+}
+
+#[test]
+fn a_server_tool_result_without_its_call_is_dropped_on_record() {
+    let search = |id: &str| json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "x"}});
+    let found = |id: &str| json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let body = json!({"max_tokens": 9, "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [found("srvtoolu_1"), search("srvtoolu_2"), found("srvtoolu_2"), text("a")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [search("srvtoolu_3"), text("b")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [found("srvtoolu_9")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [text("c"), search("srvtoolu_4")]},
+    ]});
+    let (body, codes) = mended(Protocol::AnthropicMessages, &Surface::default(), body);
+    let expected = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [search("srvtoolu_2"), found("srvtoolu_2"), text("a")]},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "more"},
+        {"role": "user", "content": "more"},
+        {"role": "assistant", "content": [text("c"), search("srvtoolu_4")]},
+    ]);
+    assert_eq!(body["messages"], expected);
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    let dropped = ["orphan-server-result", "server-call-without-result", "orphan-server-result", "empty-turn"];
+    assert_eq!(codes, dropped);
+}
+
+#[test]
+fn an_item_id_without_its_reasoning_item_is_dropped_on_record() {
+    let call = |id: Option<&str>| {
+        let mut call = json!({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"});
+        if let Some(id) = id {
+            call["id"] = json!(id);
+        }
+        call
+    };
+    let answer = json!({"type": "function_call_output", "call_id": "c1", "output": "1"});
+    let user = json!({"type": "message", "role": "user", "content": "go"});
+    let thought = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"});
+    let surface = Surface::default();
+    let own = Protocol::OpenAiResponses;
+    let (body, codes) = mended(own, &surface, json!({"input": [user, call(Some("fc_1")), answer]}));
+    assert_eq!((body["input"][1].clone(), codes), (call(None), vec!["item-id".to_owned()]));
+
+    let whole = json!([user, thought, call(Some("fc_1")), answer]);
+    let (body, codes) = mended(own, &surface, json!({"input": whole}));
+    assert_eq!((&body["input"], codes.len()), (&whole, 0), "with its reasoning item nothing changes");
+
+    for empty in [json!(""), json!([])] {
+        let empty = json!({"type": "message", "role": "assistant", "content": empty});
+        let (body, codes) = mended(own, &surface, json!({"input": [user, thought, empty, call(Some("fc_1")), answer]}));
+        assert_eq!((&body["input"], codes), (&whole, vec!["blank-text".to_owned()]), "{empty}");
+    }
+
+    let (body, codes) = mended(own, &surface, json!({"input": [user, thought, user]}));
+    assert_eq!((body["input"].clone(), codes), (json!([user, user]), vec!["lone-thinking".to_owned()]));
+}
+
+#[test]
+fn surfaces_that_want_an_assistant_between_results_and_the_user_get_one() {
+    let surface = Surface::default().with(Quirk::NoUserAfterTool).with(Quirk::NoNullContent);
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+    ]});
+    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "1"});
+    let user = json!({"role": "user", "content": "go"});
+    let (body, codes) = mended(Protocol::OpenAiChat, &surface, json!({"messages": [user, call, result, user]}));
+    let roles: Vec<&str> = list(&body, "messages").iter().map(|message| text(message, "/role")).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(body["messages"][1]["content"], json!(""), "no `null`");
+    assert_eq!(codes, ["user-after-tool", "null-content"]);
+
+    // An image of a result follows in a user message of its own.
+    let mut image = Request::new(
+        "m",
+        vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, vec![Block::ToolCall(ToolCall::new("c1", "f", "{}"))]),
+            Message::tool([ToolResult {
+                content: vec![polywire_wire::ResultBlock::Image(polywire_wire::Image {
+                    source: polywire_wire::Source::url("https://x.test/a.png"),
+                    ..polywire_wire::Image::default()
+                })],
+                ..ToolResult::text("c1", "")
+            }]),
+        ],
+    );
+    Protocol::OpenAiChat.repair_history(&mut image, &surface);
+    let body = Protocol::OpenAiChat.encode_request(&image, &surface).value();
+    let roles: Vec<&str> = list(&body, "messages").iter().map(|message| text(message, "/role")).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+}
+
+/// ANT-REQ-09: a system message is passed on where the surface and its place allow it, and moved on record elsewhere.
+#[test]
+fn system_messages_inside_of_anthropic_messages_are_passed_on_or_moved_on_record() {
+    let (user, system) = (json!({"role": "user", "content": "go"}), json!({"role": "system", "content": "be brief"}));
+    let assistant = json!({"role": "assistant", "content": "ok"});
+    let body = |messages: Vec<&Value>| json!({"max_tokens": 9, "messages": messages});
+    let newer = Surface::default().with(Quirk::SystemMessages);
+    let own = Protocol::AnthropicMessages;
+    let placed = body(vec![&user, &system, &assistant, &user, &system]);
+    let (written, codes) = mended(own, &newer, placed.clone());
+    assert_eq!((&written["messages"], codes), (&placed["messages"], vec![]));
+    let (written, codes) = mended(own, &Surface::default(), placed);
+    assert_eq!(written["messages"][1], json!({"role": "user", "content": "<system>be brief</system>"}));
+    assert_eq!(codes, ["instruction-as-user", "instruction-as-user"]);
+    let (written, codes) = mended(own, &newer, body(vec![&user, &system, &user]));
+    assert_eq!(written["messages"][1]["role"], "user", "a user message may not follow");
+    assert_eq!(codes, ["instruction-as-user"]);
+    let (written, codes) = mended(own, &newer, body(vec![&system, &user]));
+    assert_eq!((&written["system"], codes), (&json!("be brief"), vec!["leading-instruction".to_owned()]));
 }

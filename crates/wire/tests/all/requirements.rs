@@ -345,3 +345,217 @@ fn features_go_to_the_header_without_an_envelope() {
     let refused = own.encode_request(&request, &Surface::default());
     assert_eq!((refused.headers.len(), refused.changes[0].action), (0, Action::Dropped));
 }
+
+/// A format without a name reaches every protocol, and the name that was made up is on record.
+#[test]
+fn a_format_without_a_name_is_kept_and_named_on_record() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let messages = json!([{"role": "user", "content": "go"}]);
+    let cases = [
+        (
+            Protocol::OpenAiChat,
+            json!({"messages": messages, "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}}),
+            ("format-name", "/response_format/json_schema/name"),
+        ),
+        (
+            Protocol::OpenAiResponses,
+            json!({"input": "go", "text": {"format": {"type": "json_schema", "name": "", "schema": schema}}}),
+            ("format-name", "/text/format/name"),
+        ),
+        (
+            Protocol::AnthropicMessages,
+            json!({"messages": messages, "output_format": {"type": "json_schema", "schema": schema}}),
+            ("output-format", "/output_format"),
+        ),
+        (
+            Protocol::BedrockConverse,
+            json!({"messages": [{"role": "user", "content": [{"text": "go"}]}], "outputConfig": {"textFormat":
+                {"type": "json_schema", "structure": {"jsonSchema": {"name": "", "schema": schema.to_string()}}}}}),
+            ("format-name", "/outputConfig/textFormat/structure/jsonSchema/name"),
+        ),
+        (
+            Protocol::Gemini,
+            json!({"contents": [{"parts": [{"text": "go"}]}], "generationConfig": {"responseSchema": schema}}),
+            ("response-mime-type", "/generationConfig/responseMimeType"),
+        ),
+    ];
+    for (from, body, expected) in cases {
+        let decoded = from.decode_request(body).unwrap();
+        let found: Vec<_> = decoded.changes.iter().map(|change| (&*change.code, change.at.as_str())).collect();
+        assert_eq!(found, [expected], "{from}");
+        for to in Protocol::ALL {
+            let body = to.encode_request(&decoded.value, &Surface::default()).value();
+            let there = to.decode_request(body).unwrap().value;
+            let Some(Output::Schema(format)) = there.output else { panic!("{from} to {to}: the format is lost") };
+            assert_eq!(format.schema(), &schema, "{from} to {to}");
+        }
+    }
+}
+
+/// Google refuses unknown names: they do not reach it, and each one is on record by its name and place.
+#[test]
+fn unknown_fields_inside_gemini_parts_are_dropped_one_by_one_on_record() {
+    let body = json!({
+        "contents": [
+            {"role": "user", "id": "t1", "parts": [{"text": "go", "cache": true, "videoMetadata": {"fps": 1}}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}, "call_id": "c"}, "index": 0}]},
+            {"role": "user", "parts": [{
+                "functionResponse": {"name": "f", "call_id": "c", "response": {"output": "1"}, "scheduling": "SILENT"},
+                "thoughtSignature": "s", "note": "n",
+            }]},
+            {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "AA==", "name": "x"}}]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "f", "strict": true}]}],
+    });
+    let request = Protocol::Gemini.decode_request(body).unwrap().value;
+    let encoded = Protocol::Gemini.encode_request(&request, &Surface::default());
+    let dropped = encoded.changes.iter().filter(|change| change.code == "unknown-field");
+    let dropped: Vec<&str> = dropped.map(|change| change.at.as_str()).collect();
+    let expected = [
+        "/tools/0/extra/gemini/strict",
+        "/messages/0/extra/gemini/id",
+        "/messages/0/content/0/extra/gemini/cache",
+        "/messages/1/content/0/extra/gemini/index",
+        "/messages/1/content/0/extra/gemini/call_id",
+        "/messages/2/content/0/extra/gemini/call_id",
+        "/messages/2/content/0/extra/gemini/note",
+        "/messages/3/content/0/extra/gemini/name",
+    ];
+    assert_eq!(dropped, expected);
+    assert!(encoded.changes.iter().all(|change| change.detail.starts_with('`')), "{:?}", encoded.changes);
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "go", "videoMetadata": {"fps": 1}}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{
+            "functionResponse": {"name": "f", "response": {"output": "1"}, "scheduling": "SILENT"},
+            "thoughtSignature": "s",
+        }]},
+        {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]},
+    ]);
+    assert_eq!(encoded.value()["contents"], expected);
+    assert_eq!(encoded.value()["tools"], json!([{"functionDeclarations": [{"name": "f"}]}]));
+}
+
+/// A field that another protocol has no counterpart for is named, never counted.
+#[test]
+fn fields_for_another_protocol_are_dropped_by_name() {
+    let body = json!({"messages": [{"role": "user", "content": "go", "name": "ann"}], "logit_bias": {}, "n": 2});
+    let request = Protocol::OpenAiChat.decode_request(body).unwrap().value;
+    let changes = Protocol::AnthropicMessages.encode_request(&request, &Surface::default()).changes;
+    let named: Vec<_> = changes.iter().filter(|change| change.code == "foreign-fields").collect();
+    let places: Vec<&str> = named.iter().map(|change| change.at.as_str()).collect();
+    assert_eq!(places, ["/extra/openai-chat/logit_bias", "/extra/openai-chat/n", "/messages/0/extra/openai-chat/name"]);
+    assert!(named.iter().zip(["`logit_bias`", "`n`", "`name`"]).all(|(change, name)| change.detail.contains(name)));
+}
+
+/// Codex to anybody and back: custom tools and namespaces travel as functions, and their calls come back as what they were.
+#[test]
+fn custom_tools_and_namespaces_travel_as_functions_and_come_back() {
+    let own = Protocol::OpenAiResponses;
+    let body = json!({"input": "go", "tools": [
+        {"type": "custom", "name": "patch", "format": {"type": "text"}},
+        {"type": "namespace", "name": "shop", "description": "A shop.", "tools": [
+            {"type": "function", "name": "order", "parameters": {"type": "object"}, "strict": false},
+            {"type": "custom", "name": "note"},
+        ]},
+        {"type": "function", "name": "shop__order", "parameters": {"type": "object"}, "strict": false},
+    ], "tool_choice": {"type": "function", "namespace": "shop", "name": "note"}});
+    let request = own.decode_request(body.clone()).unwrap().value;
+    let names: Vec<&str> = request.tools.iter().filter_map(Tool::as_function).map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["patch", "shop__order_2", "shop__note", "shop__order"], "legal and unique");
+    assert_eq!(own.encode_request(&request, &Surface::default()).value()["tools"], body["tools"], "the same protocol");
+
+    let functions = Surface::default().with(Quirk::FunctionsOnly);
+    for (to, surface) in
+        Protocol::ALL.into_iter().zip([&functions, &functions].into_iter().chain([&Surface::default(); 3]))
+    {
+        let encoded = to.encode_request(&request, surface);
+        let moved = encoded.changes.iter().filter(|change| change.code == "tool-origin").count();
+        assert_eq!(moved, 3, "{to}: {:?}", encoded.changes);
+        let there = to.decode_request(encoded.value()).unwrap().value;
+        let found: Vec<_> = there.tools.iter().filter_map(Tool::as_function).map(|one| one.name.as_str()).collect();
+        assert_eq!(found, names, "{to}");
+
+        // The provider calls functions; the caller gets its own kinds of calls, whole and streamed.
+        let call = |name: &str, arguments: &str| Block::ToolCall(ToolCall::new("c1", name, arguments));
+        let blocks = vec![
+            call("patch", "{\"input\":\"a\\n\"}"),
+            call("shop__order_2", "{}"),
+            call("shop__note", "{\"input\":\"b\"}"),
+        ];
+        let answer = Response { content: blocks, stop: polywire_wire::StopReason::ToolUse, ..Response::default() };
+        let mut back = to.decode_response(to.encode_response(&answer, surface).value()).unwrap().value;
+        for block in &mut back.content {
+            if let Block::ToolCall(call) = block {
+                call.restore_origin(&request.tools);
+            }
+        }
+        let items = own.encode_response(&back, &Surface::default()).value()["output"].clone();
+        let said =
+            |item: &Value| json!([item["type"], item["namespace"], item["name"], item["input"], item["arguments"]]);
+        let expected = json!([
+            ["custom_tool_call", null, "patch", "a\n", null],
+            ["function_call", "shop", "order", null, "{}"],
+            ["custom_tool_call", "shop", "note", "b", null],
+        ]);
+        assert_eq!(items.as_array().unwrap().iter().map(said).collect::<Value>(), expected, "{to}");
+        let mut writer = own.stream_encoder(&Surface::default());
+        let bytes: Vec<u8> = events_of(&back, 2).iter().flat_map(|event| writer.push(event)).collect();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert_eq!(text.matches("event: response.custom_tool_call_input.done").count(), 2, "{text}");
+        let mut decoder = own.stream_decoder(Framing::Sse);
+        let mut assembler = Assembler::default();
+        decoder.push(&bytes).unwrap().into_iter().for_each(|event| assembler.push(event));
+        let streamed = assembler.finish().unwrap();
+        let calls = |response: &Response| -> Vec<_> {
+            response.calls().map(|call| (call.origin.clone(), call.arguments.clone())).collect()
+        };
+        assert_eq!(calls(&streamed), calls(&back), "{to}");
+    }
+}
+
+/// Chat streams carry usage only where the caller asked for it, so the wish must be readable.
+#[test]
+fn whether_a_chat_stream_carries_usage_is_kept() {
+    let wants = |options: Value| {
+        let body = json!({"messages": [{"role": "user", "content": "go"}], "stream": true, "stream_options": options});
+        let request = Protocol::OpenAiChat.decode_request(body).unwrap().value;
+        let again = Protocol::OpenAiChat.decode_request(chat(&request)).unwrap().value;
+        assert_eq!(again, request);
+        request.wants_stream_usage()
+    };
+    assert!(wants(json!({"include_usage": true})));
+    assert!(!wants(json!({"include_usage": false})));
+    assert!(!wants(json!({"include_obfuscation": false})));
+    assert!(!wants(Value::Null));
+}
+
+/// A quirk is read in one place, so that what it does can be found.
+#[test]
+fn every_quirk_is_read_in_one_place() {
+    fn sources(folder: &std::path::Path, out: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, out);
+            } else {
+                out.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut text = String::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut text);
+    let (_, variants) = text.split_once("pub enum Quirk {").unwrap();
+    let variants = variants.split_once("\n}").unwrap().0.lines().map(str::trim);
+    let name = |line: &str| line.strip_suffix(',').filter(|name| !name.starts_with("///")).map(str::to_owned);
+    // These two are read where a request is planned.
+    let planned = ["OneSampling", "NoInstructions"];
+    for quirk in variants.filter_map(name) {
+        let read = format!("Quirk::{quirk}");
+        let reads = text.match_indices(&read);
+        let whole = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric());
+        let count = reads.filter(|(at, found)| whole(&text[at + found.len()..])).count();
+        let expected = usize::from(!planned.contains(&quirk.as_str()));
+        assert_eq!(count, expected, "`{quirk}` is read in {count} places");
+    }
+}

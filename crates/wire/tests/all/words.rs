@@ -81,11 +81,25 @@ impl Dice {
     }
 
     fn fields(&self) -> Extra {
-        Extra::of(self.protocol, Map::from_iter([("x_own".to_owned(), self.object.clone())]))
+        // Google refuses names that it does not know, so they are not sent.
+        self.field(if self.protocol == G { "partMetadata" } else { "x_own" })
+    }
+
+    fn tool_fields(&self) -> Extra {
+        self.field(if self.protocol == G { "response" } else { "x_own" })
+    }
+
+    fn field(&self, name: &str) -> Extra {
+        Extra::of(self.protocol, Map::from_iter([(name.to_owned(), self.object.clone())]))
     }
 
     fn other(&self) -> Other {
-        Other { protocol: self.protocol, value: json!({"type": "made_up", "made": self.text}) }
+        let value = if self.protocol == G {
+            json!({"executableCode": {"language": "PYTHON", "code": self.text}})
+        } else {
+            json!({"type": "made_up", "made": self.text})
+        };
+        Other { protocol: self.protocol, value }
     }
 
     fn text(&self) -> Text {
@@ -234,11 +248,11 @@ words! { REQUEST_WORDS: Request {
     "a strict tool" [C R A B] |r, d| tool(r, |tool| tool.strict = Some(true), d);
     "a loose tool" [C A B] |r, d| tool(r, |tool| tool.strict = Some(false), d);
     "a remembered tool" [A B] |r, d| tool(r, |tool| tool.cache = Some(d.cache()), d);
-    "fields of a tool" [C R A G B] |r, d| tool(r, |tool| tool.extra = d.fields(), d);
+    "fields of a tool" [C R A G B] |r, d| tool(r, |tool| tool.extra = d.tool_fields(), d);
     "another tool" [C R A G B] |r, d| r.tools.push(Tool::Other(d.other()));
     "two instructions" [A G B] |r, d| r.system = vec![d.text(), Text { text: d.other_text.clone(), ..Text::default() }];
     "a remembered instruction" [A B] |r, d| r.system = vec![Text { cache: Some(d.cache()), ..d.text() }];
-    "fields of a turn" [C R A G B] |r, d| r.messages.last_mut().unwrap().extra = d.fields();
+    "fields of a turn" [C R A B] |r, d| r.messages.last_mut().unwrap().extra = d.fields();
     "a remembered text" [A B] |r, d| ask(r, Block::Text(Text { cache: Some(d.cache()), ..d.text() }));
     "fields of a text" [C R A G] |r, d| ask(r, Block::Text(Text { extra: d.fields(), ..d.text() }));
     "an image" [C R A G B] |r, d| ask(r, Block::Image(d.image()));

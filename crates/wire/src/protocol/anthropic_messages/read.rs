@@ -10,8 +10,9 @@ use crate::neutral::{
     Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
 };
 use crate::protocol::claude;
+use crate::report::Changes;
 
-pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
     request.system = match fields.take("system") {
@@ -30,7 +31,7 @@ pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
         request.tools = tools.into_iter().map(read_tool).collect();
     }
     read_choice(&mut fields, &mut request);
-    claude::read_thinking(&mut fields, &mut request);
+    claude::read_thinking(&mut fields, &mut request, "", changes);
     request.max_tokens = fields.count("max_tokens");
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
@@ -125,9 +126,9 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
             id: fields.text("id").unwrap_or_default(),
             name: fields.text("name").unwrap_or_default(),
             arguments: fields.take("input").map_or_else(String::new, plain),
-            signature: None,
             cache,
             extra: Extra::of(OWN, fields.rest()),
+            ..ToolCall::default()
         }),
         _ => Block::ToolResult(read_result(fields, cache)?),
     })
@@ -215,6 +216,7 @@ fn read_tool(value: Value) -> Tool {
         description: tool.text("description"),
         parameters: tool.take("input_schema"),
         written: None,
+        origin: None,
         strict: tool.flag("strict"),
         cache,
         extra: Extra::of(OWN, tool.rest()),

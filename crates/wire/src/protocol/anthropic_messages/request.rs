@@ -16,7 +16,7 @@ use crate::protocol::FORMAT_NAME;
 use crate::protocol::claude::{self, ThinkingShape};
 use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
-use crate::surface::{Envelope, Quirk};
+use crate::surface::{Envelope, Medium, Quirk};
 
 /// The limit of tokens for a request that has none, because the protocol asks for one.
 const LIMIT: u64 = 4096;
@@ -56,7 +56,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     ctx.no_word("seed", request.seed.as_ref());
     ctx.no_word("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
     let mut metadata = object(inner.shift_remove("metadata"));
-    if let Some(user) = ctx.wish("user", request.user.as_ref(), Quirk::NoUser) {
+    if let Some(user) = ctx.parameter("user", request.user.as_ref()) {
         metadata.insert("user_id".to_owned(), json!(user));
     }
     let enveloped = surface.envelope != Envelope::Plain;
@@ -78,7 +78,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         temperature: sampling(ctx, "temperature", request.temperature),
         top_p: sampling(ctx, "top_p", request.top_p),
         top_k: sampling(ctx, "top_k", request.top_k),
-        stop_sequences: ctx.wish("stop", stops, Quirk::NoStop).unwrap_or_default(),
+        stop_sequences: ctx.parameter("stop", stops).unwrap_or_default(),
         stream: request.stream && surface.envelope != Envelope::Invoke,
         metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
         extra,
@@ -115,7 +115,7 @@ fn since_2026_10(ctx: &Context<'_>) -> bool {
 }
 
 fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> Option<T> {
-    let value = ctx.wish(field, value, Quirk::NoSampling)?;
+    let value = ctx.parameter(field, value)?;
     if since_2026_10(ctx) {
         let detail = format!("this version of the API has no `{field}`");
         ctx.record("refused-here", &At::ROOT.field(field), UNSAID, detail);
@@ -131,6 +131,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
+                ctx.as_function(&at, function.origin.as_ref());
                 let input_schema = function.schema().unwrap_or_else(|| {
                     ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
                     SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
@@ -139,7 +140,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     name: &function.name,
                     description: function.description.as_deref(),
                     input_schema,
-                    strict: strict(ctx, &at, function.strict),
+                    strict: ctx.strict(&at, function.strict),
                     cache_control: CacheShape::of(function.cache.as_ref()),
                     extra: ctx.extra(&at, &function.extra),
                 });
@@ -148,16 +149,6 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         }
     }
     shapes
-}
-
-fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
-    let wanted = strict?;
-    if ctx.has(Quirk::NoStrict) {
-        let effect = if wanted { UNSAID } else { UNNOTED };
-        ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
-        return None;
-    }
-    Some(wanted)
 }
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
@@ -201,10 +192,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
             ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
             None
         }
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
-            None
-        }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
                 ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
@@ -227,7 +214,7 @@ fn thinking<'r>(
     let Some(reasoning) = &request.reasoning else { return (None, None) };
     let at = At::ROOT.field("reasoning");
     let effort = claude::effort(ctx, request);
-    let budgeted = ctx.has(Quirk::ThinkingBudget);
+    let budgeted = ctx.surface.has_thinking_budget();
     let unsaid = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
     let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
     let effort = effort.filter(|_| {
@@ -274,7 +261,11 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
                 continue;
             }
-            Role::System => turns.push(Turn { extra, ..instruction(ctx, &at, message) }),
+            Role::System => {
+                let next = request.messages.get(index + 1).map(|next| next.role);
+                let placed = follows_input(before) && matches!(next, None | Some(Role::Assistant));
+                turns.push(Turn { extra, ..instruction(ctx, &at, message, placed) });
+            }
             Role::Assistant => {
                 let blocks = blocks(ctx, &at, &message.content, Side::Assistant);
                 turns.push(Turn { role: "assistant", content: Content::of(blocks), extra });
@@ -304,9 +295,22 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
     ((!system.is_empty()).then(|| Content::of(system)), turns)
 }
 
-/// An instruction in the middle, in the user's words where there are no others.
-fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message) -> Turn<'r> {
-    if ctx.has(Quirk::SystemMessages) {
+/// Whether a system message may follow this one: a user's turn, results, or a turn that ends in a result of a server tool.
+/// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>, read 2026-11 (ANT-REQ-09).
+fn follows_input(before: Option<&Message>) -> bool {
+    before.is_some_and(|before| match before.role {
+        Role::User | Role::Tool => true,
+        Role::System => false,
+        Role::Assistant => before.content.last().is_some_and(|last| {
+            let Block::Other(other) = last else { return false };
+            other.value.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_tool_result"))
+        }),
+    })
+}
+
+/// An instruction in the middle, in the user's words where the surface or its place allows no others.
+fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, placed: bool) -> Turn<'r> {
+    if placed && ctx.has(Quirk::SystemMessages) {
         let blocks = blocks(ctx, at, &message.content, Side::User);
         return Turn { role: "system", content: Content::of(blocks), extra: None };
     }
@@ -407,7 +411,7 @@ fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, plain: boo
 }
 
 fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Piece<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
@@ -419,7 +423,7 @@ fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
 }
 
 fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Piece<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     let source = source(ctx, at, &document.source, true)?;
@@ -442,6 +446,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 }
 
 fn call_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Piece<'r> {
+    ctx.as_function(at, call.origin.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
     Piece::Known(BlockShape::ToolUse {
         id: &call.id,

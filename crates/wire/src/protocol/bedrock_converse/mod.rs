@@ -28,8 +28,8 @@ impl Codec for BedrockConverse {
         request::encode(ctx, request)
     }
 
-    fn decode_request(&self, body: Value, _changes: &mut Changes) -> Result<Request, DecodeError> {
-        read::decode(body)
+    fn decode_request(&self, body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
+        read::decode(body, changes)
     }
 
     fn encode_response(&self, ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {

@@ -11,9 +11,10 @@ use crate::neutral::{
     RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice,
     ToolResult,
 };
-use crate::protocol::{FORMAT_NAME, claude};
+use crate::protocol::{claude, format};
+use crate::report::Changes;
 
-pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
+pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("modelId").unwrap_or_default(), ..Request::default() };
     for block in blocks("system", fields.list("system").unwrap_or_default())? {
@@ -41,7 +42,7 @@ pub(super) fn decode(body: Value) -> Result<Request, DecodeError> {
         request.stop = config.texts("stopSequences").unwrap_or_default();
         fields.put_rest("inferenceConfig", config);
     }
-    read_thinking(&mut fields, &mut request);
+    read_thinking(&mut fields, &mut request, changes);
     if let Some(labels) = fields.object("requestMetadata") {
         let plain = |value| if let Value::String(text) = value { text } else { value.to_string() };
         request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
@@ -234,6 +235,7 @@ fn read_tool(value: Value, tools: &mut Vec<Tool>) {
         description: spec.text("description"),
         parameters,
         written: None,
+        origin: None,
         strict: spec.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, spec.rest()),
@@ -258,10 +260,10 @@ fn read_choice(config: &mut Fields) -> Option<ToolChoice> {
     known
 }
 
-fn read_thinking(fields: &mut Fields, request: &mut Request) {
+fn read_thinking(fields: &mut Fields, request: &mut Request, changes: &mut Changes) {
     if let Some(mut model) = fields.object("additionalModelRequestFields") {
         request.top_k = model.count("top_k");
-        claude::read_thinking(&mut model, request);
+        claude::read_thinking(&mut model, request, "/additionalModelRequestFields", changes);
         fields.put_rest("additionalModelRequestFields", model);
     }
     let Some(mut config) = fields.object("outputConfig") else { return };
@@ -269,7 +271,7 @@ fn read_thinking(fields: &mut Fields, request: &mut Request) {
         request.reasoning.get_or_insert_default().effort = Some(Effort::from(effort));
     }
     if let Some(format) = config.take("textFormat") {
-        match read_format(&format) {
+        match read_format(&format, changes) {
             Some(made) => {
                 request.output = Some(Output::Schema(made));
                 let inner = ["schema", "name", "description"].map(|name| format!("/structure/jsonSchema/{name}"));
@@ -282,10 +284,13 @@ fn read_thinking(fields: &mut Fields, request: &mut Request) {
     fields.put_rest("outputConfig", config);
 }
 
-fn read_format(format: &Value) -> Option<OutputFormat> {
+fn read_format(format: &Value, changes: &mut Changes) -> Option<OutputFormat> {
     let inner = format.pointer("/structure/jsonSchema")?;
-    let schema = serde_json::from_str(inner.get("schema")?.as_str()?).ok()?;
-    let name = inner.get("name").and_then(Value::as_str).unwrap_or(FORMAT_NAME);
+    let schema: Value = serde_json::from_str(inner.get("schema")?.as_str()?).ok()?;
+    if !schema.is_object() {
+        return None;
+    }
+    let name = format::name(inner, "/outputConfig/textFormat/structure/jsonSchema", changes);
     let description = inner.get("description").and_then(Value::as_str).map(str::to_owned);
     OutputFormat::strict(name, schema).ok().map(|made| made.with_description(description))
 }

@@ -17,7 +17,7 @@ use crate::neutral::{
 use crate::protocol::claude;
 use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
-use crate::surface::Quirk;
+use crate::surface::Medium;
 
 /// The formats of media and their types.
 pub(super) const FORMATS: &[(&str, &str)] = &[
@@ -53,7 +53,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         ctx.no_word(field, said.then_some(&()));
     }
     let mut model_fields = inner("additionalModelRequestFields");
-    if let Some(top_k) = ctx.wish("top_k", request.top_k, Quirk::NoSampling) {
+    if let Some(top_k) = ctx.parameter("top_k", request.top_k) {
         model_fields.insert("top_k".to_owned(), json!(top_k));
     }
     let effort = thinking(ctx, request, &mut model_fields);
@@ -61,9 +61,9 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let said = text_format.is_some() || effort.is_some() || !output.is_empty();
     let inference = InferenceConfig {
         max_tokens: ctx.limit(request),
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
-        stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
+        stop_sequences: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
         extra: inner("inferenceConfig"),
     };
     let inferred = inference.max_tokens.is_some()
@@ -82,11 +82,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools, tool_choice, extra: tool_extra }),
         output_config: said.then_some(OutputConfig { text_format, effort, extra: output }),
         additional_model_request_fields: model_fields,
-        request_metadata: ctx.wish(
-            "metadata",
-            Some(&request.metadata).filter(|map| !map.is_empty()),
-            Quirk::NoMetadata,
-        ),
+        request_metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
         extra,
     })
 }
@@ -116,10 +112,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<
             ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
             None
         }
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record("no-schema-format", &at, UNSAID, "schemas of answers are not taken here");
-            None
-        }
         Output::Schema(format) => {
             if !format.is_strict() {
                 ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
@@ -147,20 +139,14 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
+        ctx.as_function(&at, function.origin.as_ref());
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
                 ctx.record("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
             }
             !text.is_empty()
         });
-        let strict = function.strict.filter(|strict| {
-            let refused = ctx.has(Quirk::NoStrict);
-            if refused {
-                let effect = if *strict { UNSAID } else { UNNOTED };
-                ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
-            }
-            !refused
-        });
+        let strict = ctx.strict(&at, function.strict);
         let extra = ctx.extra(&at, &function.extra);
         let spec = ToolSpec { name: &function.name, description, input_schema: InputSchema { json }, strict, extra };
         shapes.push(ToolShape::Known(KnownTool::ToolSpec(spec)));
@@ -295,7 +281,7 @@ pub(super) fn piece<'r>(
             remember(image.cache.as_ref().filter(|_| said), pieces);
         }
         neutral::Block::Audio(audio) => {
-            if ctx.takes(at, "recordings", Quirk::NoAudio) {
+            if ctx.takes(at, Medium::Audio) {
                 let media = media(ctx, at, &audio.source, None, &audio.extra);
                 pieces.extend(media.map(|media| Piece::Known(Block::Audio(media))));
             }
@@ -318,6 +304,7 @@ pub(super) fn piece<'r>(
         }
         neutral::Block::ToolCall(call) => {
             ctx.no_signature(at, call.signature.as_ref());
+            ctx.as_function(at, call.origin.as_ref());
             let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
             let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
             pieces.push(Piece::Known(Block::ToolUse(shape)));
@@ -341,7 +328,7 @@ pub(super) fn piece<'r>(
 }
 
 fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Media<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
@@ -351,7 +338,7 @@ fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
 }
 
 fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Media<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     let name = document.name.as_deref().unwrap_or_else(|| {

@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, WriterState, own_fields};
+use crate::protocol::ending::{Kind, WriterState, own_fields, unstreamed};
 use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
@@ -190,8 +190,8 @@ impl Writer {
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &self.0.surface, Some(index), extra, changes));
-        if own.is_some() && block.as_call().is_none() {
-            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
+            unstreamed(OWN, index, own, changes);
         }
         let (name, data) = match block {
             Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),

@@ -1,6 +1,7 @@
 //! `gemini`: `:generateContent` and `:streamGenerateContent` of AI Studio and Vertex, and the envelopes of Cloud Code Assist.
 
 mod error;
+mod known;
 mod read;
 mod request;
 mod response;

@@ -52,11 +52,11 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     let mut fields = fields.proto(REQUEST);
     read_system(&mut fields, &mut request)?;
     let mut open = OpenCalls::default();
-    for (index, content) in fields.needed_list("contents")?.into_iter().enumerate() {
+    for (index, content) in contents(&mut fields)?.into_iter().enumerate() {
         let content = Fields::of(content).and_then(|content| turn(content, &mut request.messages, &mut open));
         content.within(index).within("contents")?;
     }
-    for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
+    for (index, tool) in fields.list_or_one("tools").unwrap_or_default().into_iter().enumerate() {
         read_tool(tool, index, &mut request.tools, changes);
     }
     if let Some(mut config) = fields.object("toolConfig").map(|config| config.proto(TOOL_CONFIG)) {
@@ -64,7 +64,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         fields.put_rest("toolConfig", config);
     }
     if let Some(mut config) = fields.object("generationConfig").map(|config| config.proto(GENERATION)) {
-        read_generation(&mut config, &mut request);
+        read_generation(&mut config, &mut request, changes);
         fields.put_rest("generationConfig", config);
     }
     if let Some(labels) = fields.object("labels") {
@@ -76,10 +76,15 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
+/// The turns. Google's own examples write one entry without its list.
+fn contents(fields: &mut Fields) -> Result<Vec<Value>, DecodeError> {
+    fields.list_or_one("contents").map_or_else(|| fields.needed_list("contents"), Ok)
+}
+
 fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeError> {
     let Some(mut system) = fields.object("systemInstruction") else { return Ok(()) };
     system.text("role");
-    let parts = system.list("parts").unwrap_or_default();
+    let parts = system.list_or_one("parts").unwrap_or_default();
     let blocks = each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
     for block in blocks {
         if let Block::Text(text) = block {
@@ -139,7 +144,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
         Some("user" | "function" | "tool" | "") | None => Role::User,
         Some(_) => return Err(DecodeError::shape("a role of this protocol").within("role")),
     };
-    let parts = content.list("parts").unwrap_or_default();
+    let parts = content.list_or_one("parts").unwrap_or_default();
     let start = messages.len();
     let mut calls = 0;
     for (index, value) in parts.into_iter().enumerate() {
@@ -187,7 +192,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
         Some(id) => id,
         None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
     };
-    if !open.answer(&call_id, &name) {
+    if !open.answer(&call_id, &name) && !name.is_empty() {
         fields.put("name", json!(name));
     }
     let (is_error, answer) = unwrapped(fields.take("response"));
@@ -245,7 +250,8 @@ fn part_of(mut fields: Fields) -> Block {
     let (id, name) = (call.text("id").unwrap_or_default(), call.text("name").unwrap_or_default());
     let arguments = call.take("args").map_or_else(|| "{}".to_owned(), |args| args.to_string());
     fields.put_rest("functionCall", call);
-    Block::ToolCall(ToolCall { id, name, arguments, signature, cache: None, extra: Extra::of(OWN, fields.rest()) })
+    let extra = Extra::of(OWN, fields.rest());
+    Block::ToolCall(ToolCall { id, name, arguments, signature, extra, ..ToolCall::default() })
 }
 
 fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Block {
@@ -288,7 +294,7 @@ fn media(mut fields: Fields, signature: Option<Signature>, thought: bool) -> Blo
 fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Changes) {
     let Ok(entry) = Fields::of(value) else { return };
     let mut entry = entry.proto(TOOL);
-    for (number, declaration) in entry.list("functionDeclarations").unwrap_or_default().into_iter().enumerate() {
+    for (number, declaration) in entry.list_or_one("functionDeclarations").unwrap_or_default().into_iter().enumerate() {
         let Ok(function) = Fields::of(declaration) else { continue };
         let mut function = function.proto(DECLARATION);
         let schema = function.take("parametersJsonSchema");
@@ -304,6 +310,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             description: function.text("description"),
             parameters,
             written: None,
+            origin: None,
             strict: None,
             cache: None,
             extra: Extra::of(OWN, function.rest()),
@@ -341,7 +348,7 @@ fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice>
     })
 }
 
-fn read_generation(config: &mut Fields, request: &mut Request) {
+fn read_generation(config: &mut Fields, request: &mut Request, changes: &mut Changes) {
     request.temperature = config.number("temperature");
     request.top_p = config.number("topP");
     // Some clients send whole numbers as `40.0`.
@@ -351,7 +358,7 @@ fn read_generation(config: &mut Fields, request: &mut Request) {
     request.frequency_penalty = config.number("frequencyPenalty");
     request.presence_penalty = config.number("presencePenalty");
     request.seed = config.integer("seed");
-    request.output = read_format(config);
+    request.output = read_format(config, changes);
     let Some(mut thinking) = config.object("thinkingConfig").map(|thinking| thinking.proto(THINKING)) else { return };
     let mut reasoning = Reasoning { visible: thinking.flag("includeThoughts"), ..Reasoning::default() };
     reasoning.effort = thinking.text("thinkingLevel").map(|level| Effort::from(level.to_ascii_lowercase()));
@@ -377,26 +384,40 @@ fn whole(config: &mut Fields, name: &str) -> Option<u64> {
     whole
 }
 
-fn read_format(config: &mut Fields) -> Option<Output> {
-    if let Some(mut list) = config.list("responseFormat") {
-        let one = list.len() == 1
-            && list.iter().all(|entry| entry.pointer("/text/mimeType") == Some(&json!("APPLICATION_JSON")));
-        if one
-            && let Some(mut text) =
-                list.pop().and_then(|entry| Fields::of(entry).ok()).and_then(|mut entry| entry.object("text"))
+fn read_format(config: &mut Fields, changes: &mut Changes) -> Option<Output> {
+    if let Some(list) = config.list("responseFormat") {
+        if let [entry] = list.as_slice()
+            && let Some(mut text) = Fields::of(entry.clone()).ok().and_then(|mut entry| entry.object("text"))
+            && text.peek_proto("mimeType") == Some("APPLICATION_JSON")
         {
-            return Some(text.take("schema").and_then(made).map_or(Output::Json, Output::Schema));
+            return Some(take_schema(&mut text, &["schema"]).map_or(Output::Json, Output::Schema));
         }
         config.put("responseFormat", Value::Array(list));
     }
-    if config.peek("responseMimeType") != Some("application/json") {
+    let kind = config.peek("responseMimeType");
+    if kind.is_some_and(|kind| kind != JSON) {
         return None;
     }
-    config.take("responseMimeType");
-    let schema = config.take("responseJsonSchema").or_else(|| config.take("responseSchema"));
-    Some(schema.and_then(made).map_or(Output::Json, Output::Schema))
+    let named = kind.is_some();
+    let schema = take_schema(config, &SCHEMA_SLOTS);
+    if named {
+        config.take("responseMimeType");
+    } else if schema.is_some() {
+        let detail = format!("a response schema without `responseMimeType` is read as one for `{JSON}`");
+        let at = "/generationConfig/responseMimeType";
+        changes.push("response-mime-type", at, (Action::Added, Effect::Same), detail);
+    }
+    schema.map(Output::Schema).or_else(|| named.then_some(Output::Json))
 }
 
-fn made(schema: Value) -> Option<OutputFormat> {
-    OutputFormat::strict(FORMAT_NAME, schema).ok()
+/// The media type of a structured answer.
+const JSON: &str = "application/json";
+
+/// Where the schema of an answer stands. The last one is how the API called it first; some clients still do.
+const SCHEMA_SLOTS: [&str; 3] = ["responseJsonSchema", "responseSchema", "_responseJsonSchema"];
+
+/// Takes the first schema out of the slots; what is no schema stays.
+fn take_schema(fields: &mut Fields, slots: &[&str]) -> Option<OutputFormat> {
+    let schema = slots.iter().find_map(|slot| fields.object(slot))?.rest_with_nulls();
+    OutputFormat::strict(FORMAT_NAME, Value::Object(schema)).ok()
 }

@@ -7,17 +7,18 @@ use serde_json::{Map, Value};
 use super::results::{Calls, result_part};
 use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
-    GenerationConfig, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
+    GenerationConfig, Kept, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, enveloped};
+use super::{ENVELOPE, enveloped, known};
 use crate::history::made_up_call_id;
 use crate::neutral::{
-    Block, Effort, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
+    Block, Effort, Extra, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
 use crate::protocol::FORMAT_NAME;
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
 use crate::report::{Action, Effect};
+pub(super) use crate::surface::Medium;
 use crate::surface::{Envelope, Quirk};
 
 /// Fields of the request that only an envelope knows.
@@ -46,7 +47,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tool_config: (calling.is_some() || !config.is_empty())
             .then_some(ToolConfig { function_calling_config: calling, extra: config }),
         generation_config,
-        labels: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
+        labels: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
         extra,
     };
     if !enveloped(ctx.surface) {
@@ -58,6 +59,11 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     super::super::json(&Enveloped { model: &request.model, request: body, fields })
 }
 
+/// Fields of a part, as they are.
+fn kept<'e>(ctx: &mut Context<'_>, at: &At<'_>, extra: &'e Extra) -> Kept<'e> {
+    ctx.extra(at, extra).map(Cow::Borrowed)
+}
+
 fn object(value: Option<Value>) -> Map<String, Value> {
     if let Some(Value::Object(map)) = value { map } else { Map::new() }
 }
@@ -66,9 +72,11 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     let at = At::ROOT.field("system");
     let mut system: Vec<Part<'r>> = Vec::new();
     for (index, text) in request.system.iter().enumerate() {
-        system.push(text_part(ctx, &at.entry(index), text));
+        let at = at.entry(index);
+        let part = text_part(ctx, &at, text);
+        system.extend(known::part(ctx, &at, part));
     }
-    if ctx.has(Quirk::NoCallIds) && request.messages.iter().any(|message| message.calls().next().is_some()) {
+    if !ctx.surface.has_call_ids() && request.messages.iter().any(|message| message.calls().next().is_some()) {
         ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
     }
     let mut calls = Calls::default();
@@ -78,6 +86,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         let at = messages.entry(index);
         calls.hear(index, message);
         let extra = ctx.extra(&at, &message.extra);
+        let extra = known::of_content(ctx, &at, extra);
         match message.role {
             Role::System if contents.is_empty() => {
                 let detail = "an instruction that stands first is what everything begins with";
@@ -139,13 +148,14 @@ fn parts<'r>(
             ctx.no_place(&at, block.kind(), "this turn");
             continue;
         }
-        if block.answers().is_some() {
-            parts.extend(result_part(ctx, &at, block, calls, after));
-            continue;
-        }
-        let place = (turn, number);
-        number += usize::from(block.as_call().is_some());
-        parts.extend(part(ctx, &at, block, place));
+        let written = if block.answers().is_some() {
+            result_part(ctx, &at, block, calls, after)
+        } else {
+            let place = (turn, number);
+            number += usize::from(block.as_call().is_some());
+            part(ctx, &at, block, place)
+        };
+        parts.extend(written.and_then(|part| known::part(ctx, &at, part)));
     }
     parts
 }
@@ -163,21 +173,21 @@ pub(super) fn part<'r>(
         Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
         Block::Image(image) => image_part(ctx, at, image),
         Block::Audio(audio) => {
-            if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+            if !ctx.takes(at, Medium::Audio) {
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
-            Some(Part::known(KnownPart { extra: ctx.extra(at, &audio.extra), ..part }))
+            Some(Part::known(KnownPart { extra: kept(ctx, at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
-            if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+            if !ctx.takes(at, Medium::Document) {
                 return None;
             }
             ctx.no_cache(at, document.cache.as_ref());
             let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
-            Some(Part::known(KnownPart { extra: ctx.extra(at, &document.extra), ..part }))
+            Some(Part::known(KnownPart { extra: kept(ctx, at, &document.extra), ..part }))
         }
-        Block::Other(other) => ctx.other(at, other).map(Part::Other),
+        Block::Other(other) => ctx.other(at, other).map(|value| Part::Other(Cow::Borrowed(value))),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
             ctx.no_place(at, block.kind(), "this turn");
             None
@@ -190,7 +200,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&text.text)),
         thought_signature: ctx.signature(at, text.signature.as_ref()),
-        extra: ctx.extra(at, &text.extra),
+        extra: kept(ctx, at, &text.extra),
         ..KnownPart::default()
     })
 }
@@ -200,26 +210,27 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
         text: Some(Cow::Borrowed(&thinking.text)),
         thought: true,
         thought_signature: ctx.signature(at, thinking.signature.as_ref()),
-        extra: ctx.extra(at, &thinking.extra),
+        extra: kept(ctx, at, &thinking.extra),
         ..KnownPart::default()
     })
 }
 
 fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
     ctx.no_cache(at, call.cache.as_ref());
+    ctx.as_function(at, call.origin.as_ref());
     // An id that reading would make up anyway was never the provider's.
     let made_up = call.id == made_up_call_id(turn, number);
-    let id = Some(call.id.as_str()).filter(|_| !made_up && !ctx.has(Quirk::NoCallIds));
+    let id = Some(call.id.as_str()).filter(|_| !made_up && ctx.surface.has_call_ids());
     Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
-        extra: ctx.extra(at, &call.extra),
+        extra: kept(ctx, at, &call.extra),
         ..KnownPart::default()
     })
 }
 
 pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -227,15 +238,7 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
         ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
-    Some(Part::known(KnownPart { extra: ctx.extra(at, &image.extra), ..part }))
-}
-
-/// What a medium is by its kind, where nothing says it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Medium {
-    Image,
-    Audio,
-    Document,
+    Some(Part::known(KnownPart { extra: kept(ctx, at, &image.extra), ..part }))
 }
 
 impl Medium {
@@ -303,7 +306,7 @@ pub(super) fn media<'r>(
 
 fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
     let tools = At::ROOT.field("tools");
-    let open_api = ctx.has(Quirk::OpenApiSlots);
+    let open_api = ctx.surface.has_open_api_slots();
     let (mut functions, mut others) = (Vec::new(), Vec::new());
     for (index, tool) in request.tools.iter().enumerate() {
         let at = tools.entry(index);
@@ -313,17 +316,20 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                     ctx.record("order", &at, MOVED, "functions stand before other tools");
                 }
                 ctx.no_cache(&at, function.cache.as_ref());
+                ctx.as_function(&at, function.origin.as_ref());
                 if let Some(strict) = function.strict {
                     let effect = if strict { UNSAID } else { UNNOTED };
                     ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");
                 }
                 let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
+                let extra = ctx.extra(&at, &function.extra);
+                let extra = known::of_function(ctx, &at, extra);
                 functions.push(Declaration {
                     name: &function.name,
                     description: function.description.as_deref(),
                     parameters_json_schema: json,
                     parameters: open,
-                    extra: ctx.extra(&at, &function.extra),
+                    extra,
                 });
             }
             Tool::Other(other) => others.extend(ctx.other(&at, other).map(ToolShape::Other)),
@@ -361,14 +367,14 @@ fn generation<'r>(
 ) -> Option<GenerationConfig<'r>> {
     let limit = ctx.limit(request);
     let config = GenerationConfig {
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
-        top_k: ctx.wish("top_k", request.top_k, Quirk::NoSampling),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
+        top_k: ctx.parameter("top_k", request.top_k),
         max_output_tokens: limit,
-        stop_sequences: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
-        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
-        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
-        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
+        stop_sequences: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
+        frequency_penalty: ctx.parameter("frequency_penalty", request.frequency_penalty),
+        presence_penalty: ctx.parameter("presence_penalty", request.presence_penalty),
+        seed: ctx.parameter("seed", request.seed),
         format: format(ctx, request),
         thinking_config: thinking(ctx, request, limit),
         extra,
@@ -392,15 +398,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
     let Some(output) = ctx.output(request) else { return FormatShape::default() };
     let schema = match output {
         Output::Json => None,
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            None
-        }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
                 ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
@@ -415,7 +412,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         let text = FormatText { mime_type: "APPLICATION_JSON", schema };
         return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
     }
-    let open_api = ctx.has(Quirk::OpenApiSlots);
+    let open_api = ctx.surface.has_open_api_slots();
     FormatShape {
         mime_type: Some("application/json"),
         json_schema: schema.filter(|_| !open_api),
@@ -442,7 +439,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
             ctx.record("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
-        (Some(effort), ..) if ctx.has(Quirk::ThinkingBudget) => {
+        (Some(effort), ..) if ctx.surface.has_thinking_budget() => {
             only_effort(ctx);
             let tokens = ctx.budgets().nearest(budget_of_effort(effort), below).unwrap_or(0);
             let what = (Action::Rewritten, Effect::Wider);

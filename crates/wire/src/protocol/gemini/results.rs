@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::known;
 use super::request::{Medium, image_part, media};
 use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
 use crate::history::made_up_call_id;
@@ -52,7 +53,7 @@ pub(super) fn result_part<'r>(
         ctx.record("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
         call_id
     });
-    let send_id = called.is_none_or(|called| !called.made_up) && !ctx.has(Quirk::NoCallIds);
+    let send_id = called.is_none_or(|called| !called.made_up) && ctx.surface.has_call_ids();
     let mut parts = Vec::new();
     let response = if let Block::ToolResultReference(reference) = block {
         ctx.reference(at);
@@ -96,7 +97,7 @@ fn answered<'r>(
             }
             ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => None,
         };
-        let Some(part) = part else { continue };
+        let Some(part) = part.and_then(|part| known::part(ctx, at, part)) else { continue };
         if inside {
             parts.push(part);
             continue;

@@ -12,6 +12,9 @@ use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
 
+/// The same where some of them may be left out.
+pub(super) type Kept<'a> = Option<Cow<'a, Map<String, Value>>>;
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body<'a> {
@@ -44,14 +47,14 @@ pub(super) struct Content<'a> {
     pub(super) role: Option<&'static str>,
     pub(super) parts: Vec<Part<'a>>,
     #[serde(flatten)]
-    pub(super) extra: Rest<'a>,
+    pub(super) extra: Kept<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Part<'a> {
     Known(Box<KnownPart<'a>>),
-    Other(&'a Value),
+    Other(Cow<'a, Value>),
 }
 
 impl<'a> Part<'a> {
@@ -78,7 +81,7 @@ pub(super) struct KnownPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<&'a str>,
     #[serde(flatten)]
-    pub(super) extra: Rest<'a>,
+    pub(super) extra: Kept<'a>,
 }
 
 #[derive(Serialize)]
@@ -158,7 +161,7 @@ pub(super) struct Declaration<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parameters: Option<SchemaRef<'a>>,
     #[serde(flatten)]
-    pub(super) extra: Rest<'a>,
+    pub(super) extra: Kept<'a>,
 }
 
 #[derive(Serialize)]

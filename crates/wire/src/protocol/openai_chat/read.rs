@@ -6,9 +6,10 @@ use super::OWN;
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
 use crate::neutral::{
-    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
-    ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
+    Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, Reasoning, Request, ResultBlock,
+    Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult,
 };
+use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
 
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
@@ -23,7 +24,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     }
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
-    request.output = read_format(&mut fields);
+    request.output = read_format(&mut fields, changes);
     request.max_tokens = fields.count("max_completion_tokens").or_else(|| fields.count("max_tokens"));
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
@@ -43,6 +44,10 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         // Whether the stream tells the usage: we ask for it unless somebody says no.
         match fields.take("stream_options") {
             Some(options) if options == json!({"include_usage": true}) => {}
+            Some(Value::Object(mut options)) => {
+                options.entry("include_usage").or_insert(json!(false));
+                fields.put("stream_options", Value::Object(options));
+            }
             options => fields.put("stream_options", options.unwrap_or_else(|| json!({"include_usage": false}))),
         }
     }
@@ -172,6 +177,9 @@ pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeErro
 }
 
 fn read_call(value: Value) -> Result<Block, DecodeError> {
+    if value.pointer("/custom/name").is_some_and(Value::is_string) {
+        return Ok(Block::ToolCall(read_custom_call(Fields::of(value)?)));
+    }
     if !value.get("function").is_some_and(Value::is_object) {
         return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a call")) };
     }
@@ -185,6 +193,19 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
     let arguments = function.take("arguments").map(plain).unwrap_or_default();
     call.put_rest("function", function);
     Ok(Block::ToolCall(ToolCall { id, name, arguments, extra: Extra::of(OWN, call.rest()), ..ToolCall::default() }))
+}
+
+/// A call of a custom tool: free text is its only argument.
+fn read_custom_call(mut call: Fields) -> ToolCall {
+    call.take("type");
+    call.count("index");
+    let id = call.text("id").unwrap_or_default();
+    let mut custom = call.object("custom").unwrap_or_default();
+    let name = custom.text("name").unwrap_or_default();
+    let arguments = ToolCall::custom_arguments(&custom.text("input").unwrap_or_default());
+    call.put_rest("custom", custom);
+    let (origin, extra) = (Some(ToolOrigin::custom()), Extra::of(OWN, call.rest()));
+    ToolCall { id, name, arguments, origin, extra, ..ToolCall::default() }
 }
 
 fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
@@ -202,8 +223,12 @@ fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
 }
 
 fn read_tool(value: Value) -> Tool {
-    let outer =
-        value.as_object().is_some_and(|tool| tool.keys().all(|key| matches!(key.as_str(), "type" | "function")));
+    let only = |kind: &str| value.as_object().is_some_and(|tool| tool.keys().all(|key| key == "type" || key == kind));
+    if only("custom") && value.pointer("/custom/name").is_some_and(Value::is_string) {
+        let custom = Fields::of(value).ok().and_then(|mut tool| tool.object("custom"));
+        return Tool::Function(read_custom_tool(custom.unwrap_or_default()));
+    }
+    let outer = only("function");
     let named = value.pointer("/function/name").is_some_and(Value::is_string);
     if !outer || !named {
         return Tool::Other(Other { protocol: OWN, value });
@@ -216,10 +241,22 @@ fn read_tool(value: Value) -> Tool {
         description: function.text("description"),
         parameters: function.take("parameters"),
         written: None,
+        origin: None,
         strict: function.flag("strict"),
         cache: None,
         extra: Extra::of(OWN, function.rest()),
     })
+}
+
+fn read_custom_tool(mut custom: Fields) -> Function {
+    Function {
+        name: custom.text("name").unwrap_or_default(),
+        description: custom.text("description"),
+        parameters: Some(ToolOrigin::custom_parameters()),
+        origin: Some(ToolOrigin::custom()),
+        extra: Extra::of(OWN, custom.rest()),
+        ..Function::default()
+    }
 }
 
 fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
@@ -233,6 +270,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
             Some("function") => {
                 choice.pointer("/function/name").and_then(Value::as_str).map(|name| ToolChoice::Tool(name.to_owned()))
             }
+            Some("custom") => {
+                choice.pointer("/custom/name").and_then(Value::as_str).map(|name| ToolChoice::Tool(name.to_owned()))
+            }
             Some("allowed_tools") => read_allowed(choice.get("allowed_tools")),
             _ => None,
         },
@@ -240,7 +280,7 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     if known.is_none() {
         fields.put("tool_choice", choice);
     } else if choice.is_object() {
-        let read = ["/type", "/function/name", "/allowed_tools/mode", "/allowed_tools/tools"];
+        let read = ["/type", "/function/name", "/custom/name", "/allowed_tools/mode", "/allowed_tools/tools"];
         fields.put_unread("tool_choice", choice, &read);
     }
     known
@@ -248,7 +288,9 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
 
 fn read_allowed(allowed: Option<&Value>) -> Option<ToolChoice> {
     let allowed = allowed?;
-    let name = |tool: &Value| Some(tool.pointer("/function/name")?.as_str()?.to_owned());
+    let name = |tool: &Value| {
+        Some(tool.pointer("/function/name").or_else(|| tool.pointer("/custom/name"))?.as_str()?.to_owned())
+    };
     let names = allowed.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>()?;
     match allowed.get("mode")?.as_str()? {
         "auto" => Some(ToolChoice::AnyOf(names)),
@@ -257,29 +299,28 @@ fn read_allowed(allowed: Option<&Value>) -> Option<ToolChoice> {
     }
 }
 
-fn read_format(fields: &mut Fields) -> Option<Output> {
+fn read_format(fields: &mut Fields, changes: &mut Changes) -> Option<Output> {
     let format = fields.take("response_format")?;
-    let kind = format.get("type").and_then(Value::as_str).unwrap_or_default();
-    let known = match kind {
+    let kind = format.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let known = match kind.as_str() {
         "text" => return None,
         "json_object" if format.as_object().is_some_and(|format| format.len() == 1) => Some(Output::Json),
-        "json_schema" => format.get("json_schema").and_then(read_schema).map(Output::Schema),
+        "json_schema" => {
+            let named = format.get("json_schema");
+            let made = named.and_then(|named| format::read_named(named, "/response_format/json_schema", changes));
+            made.map(Output::Schema)
+        }
+        // Some servers take the schema beside free JSON.
+        "json_object" => format::read_named(&format, "/response_format", changes).map(Output::Schema),
         _ => None,
     };
     if known.is_none() {
         fields.put("response_format", format);
     } else {
         let inner = ["name", "schema", "strict", "description"].map(|name| format!("/json_schema/{name}"));
-        let read: Vec<&str> = inner.iter().map(String::as_str).chain(["/type"]).collect();
+        let outer: &[&str] = if kind == "json_object" { &["/type", "/schema"] } else { &["/type"] };
+        let read: Vec<&str> = inner.iter().map(String::as_str).chain(outer.iter().copied()).collect();
         fields.put_unread("response_format", format, &read);
     }
     known
-}
-
-fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
-    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
-    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
-    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
-    made.ok().map(|made| made.with_description(description))
 }

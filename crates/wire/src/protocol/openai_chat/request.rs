@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 
 use super::OWN;
 use super::shapes::{
-    Allowed, AllowedTool, Body, CallFunction, CallShape, Choice, Content, File, Format, FormatSchema, FunctionShape,
-    ImageUrl, InputAudio, KnownPart, Named, Part, StreamOptions, ToolShape, Turn,
+    Allowed, Body, CallFunction, CallShape, Choice, Content, CustomCall, File, Format, FormatSchema, FunctionShape,
+    ImageUrl, InputAudio, KnownPart, Named, NamedTool, Part, StreamOptions, ToolShape, Turn,
 };
+use crate::history;
 use crate::neutral::{
     Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
-    ToolChoice,
+    ToolChoice, ToolOrigin,
 };
-use crate::protocol::context::{At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
-use crate::surface::Quirk;
+use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::surface::{Medium, Quirk};
 
 /// What stands before images and documents that a tool's result cannot hold.
 const MEDIA_MARKER: &str = "Attachments of the tool result above:";
@@ -33,21 +34,21 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         messages: turns(ctx, request),
         tools,
         tool_choice: choice(ctx, request, has_tools),
-        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        parallel_tool_calls: ctx.parameter("parallel_tool_calls", parallel),
         response_format: format(ctx, request),
         max_completion_tokens: limit.filter(|_| !legacy),
         max_tokens: limit.filter(|_| legacy),
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
-        frequency_penalty: ctx.wish("frequency_penalty", request.frequency_penalty, Quirk::NoPenalties),
-        presence_penalty: ctx.wish("presence_penalty", request.presence_penalty, Quirk::NoPenalties),
-        seed: ctx.wish("seed", request.seed, Quirk::NoSeed),
-        stop: ctx.wish("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()), Quirk::NoStop),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
+        frequency_penalty: ctx.parameter("frequency_penalty", request.frequency_penalty),
+        presence_penalty: ctx.parameter("presence_penalty", request.presence_penalty),
+        seed: ctx.parameter("seed", request.seed),
+        stop: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
         reasoning_effort: effort(ctx, request),
         stream: request.stream,
         stream_options: options.then_some(StreamOptions { include_usage: true }),
-        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
-        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
+        user: ctx.parameter("user", request.user.as_deref()),
         extra,
     };
     super::super::json(&body)
@@ -56,7 +57,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
     ctx.no_visible(request);
     let effort = ctx.effort_alone(request);
-    ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+    ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     })
@@ -72,15 +73,18 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         match tool {
             Tool::Function(function) => {
                 ctx.no_cache(&at, function.cache.as_ref());
-                shapes.push(ToolShape::Function {
-                    r#type: "function",
-                    function: FunctionShape {
-                        name: &function.name,
-                        description: function.description.as_deref(),
-                        parameters: function.schema(),
-                        strict: strict(ctx, &at, function.strict, mixed),
-                        extra: ctx.extra(&at, &function.extra),
-                    },
+                let custom = is_custom(ctx, &at, function.origin.as_ref());
+                let function = FunctionShape {
+                    name: &function.name,
+                    description: function.description.as_deref(),
+                    parameters: function.schema().filter(|_| !custom),
+                    strict: if custom { None } else { strict(ctx, &at, function.strict, mixed) },
+                    extra: ctx.extra(&at, &function.extra),
+                };
+                shapes.push(if custom {
+                    ToolShape::Custom { r#type: "custom", custom: function }
+                } else {
+                    ToolShape::Function { r#type: "function", function }
                 });
             }
             Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
@@ -89,13 +93,17 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
     shapes
 }
 
+/// Whether a tool or a call is written as a custom one. A member of a namespace is a function or a custom tool by itself.
+pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&ToolOrigin>) -> bool {
+    let native = ctx.origin(origin).is_some_and(|origin| origin.custom);
+    let unsaid = origin.filter(|origin| !native || origin.namespace.is_some());
+    let unsaid = unsaid.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
+    ctx.as_function(at, unsaid.as_ref());
+    native
+}
+
 fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool) -> Option<bool> {
-    let wanted = strict?;
-    if ctx.has(Quirk::NoStrict) {
-        let effect = if wanted { UNSAID } else { UNNOTED };
-        ctx.record("no-strict", &at.field("strict"), effect, "tools have no `strict` here");
-        return None;
-    }
+    let wanted = ctx.strict(at, strict)?;
     if wanted && mixed {
         ctx.record(
             "uniform-strict",
@@ -110,8 +118,22 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
     let required = if ctx.has(Quirk::RequiredIsAny) { "any" } else { "required" };
+    let mut functions = request.tools.iter().filter_map(Tool::as_function);
+    let custom: Vec<&str> = if functions.clone().any(|function| function.origin.is_some()) {
+        let native = |origin: Option<&ToolOrigin>| ctx.origin(origin).is_some_and(|origin| origin.custom);
+        functions.by_ref().filter(|function| native(function.origin.as_ref())).map(|one| one.name.as_str()).collect()
+    } else {
+        Vec::new()
+    };
+    let tool = |name: &'r String| {
+        let (kind, named) = (custom.contains(&name.as_str()), Some(Named { name }));
+        if kind {
+            NamedTool { r#type: "custom", function: None, custom: named }
+        } else {
+            NamedTool { r#type: "function", function: named, custom: None }
+        }
+    };
     let allowed = |mode, names: &'r [String]| {
-        let tool = |name: &'r String| AllowedTool { r#type: "function", function: Named { name } };
         let allowed_tools = Allowed { mode, tools: names.iter().map(tool).collect() };
         Choice::Allowed { r#type: "allowed_tools", allowed_tools }
     };
@@ -124,7 +146,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode(required),
-        ToolChoice::Tool(name) => Choice::Function { r#type: "function", function: Named { name } },
+        ToolChoice::Tool(name) => Choice::Tool(tool(name)),
         ToolChoice::AnyOf(names) => allowed("auto", names),
         ToolChoice::OneOf(names) => allowed("required", names),
     })
@@ -133,8 +155,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+        Output::Json if ctx.no_free_json() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
         }
@@ -142,15 +163,6 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
         Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
             ctx.record("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
             Format::JsonObject { schema: Some(format.schema()) }
-        }
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            Format::JsonObject { schema: None }
         }
         Output::Schema(format) => {
             let (schema, strict) = (Cow::Borrowed(format.schema()), format.is_strict());
@@ -162,7 +174,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
 
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(request.messages.len() + 1);
-    let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+    let system = ctx.surface.system_role();
     if !request.system.is_empty() {
         let at = At::ROOT.field("system");
         let content = texts(ctx, &at, &request.system);
@@ -200,8 +212,9 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                 if before == Some(Role::Tool) {
                     ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
                 }
-                if extra.is_some() {
-                    ctx.record("no-place", &at.field("extra"), DROPPED, "a turn of results has no fields of its own");
+                for name in extra.into_iter().flat_map(serde_json::Map::keys) {
+                    let detail = format!("`{name}` dropped: tool results are messages of their own");
+                    ctx.record_field("no-place", &at, OWN, name, DROPPED, detail);
                 }
                 results(ctx, &at, &message.content, &mut turns);
             }
@@ -291,7 +304,7 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -311,7 +324,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+    if !ctx.takes(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -334,7 +347,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     ctx.no_cache(at, document.cache.as_ref());
@@ -424,6 +437,15 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
         (false, _) => parts_or_text(ctx, &at, parts),
         (true, false) => Content::Text(ctx.joined(&at, texts)),
         (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
+        (true, true) if side == Side::Request && ctx.has(Quirk::NoNullContent) => {
+            ctx.record(
+                "null-content",
+                outer,
+                REWRITTEN,
+                "`content` is an empty text: this surface does not accept `null`",
+            );
+            Content::Text(Cow::Borrowed(""))
+        }
         (true, true) => Content::Null,
     };
     let named_otherwise = ctx.has(Quirk::ReasoningField);
@@ -437,7 +459,7 @@ fn is_call(value: &Value) -> bool {
 }
 
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
-    if side == Side::Request && ctx.has(Quirk::NoReasoningInput) {
+    if side == Side::Request && ctx.surface.refuses_thoughts() {
         ctx.record("refused-here", at, DROPPED, "this surface takes no thoughts back");
         return None;
     }
@@ -452,6 +474,10 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
     ctx.no_cache(at, call.cache.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
+    if is_custom(ctx, at, call.origin.as_ref()) {
+        let (custom, extra) = (CustomCall { name: &call.name, input: call.custom_input() }, ctx.extra(at, &call.extra));
+        return CallShape::Custom { id: &call.id, r#type: "custom", custom, extra };
+    }
     CallShape::Function {
         id: &call.id,
         r#type: "function",
@@ -511,5 +537,11 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
         }
     }
     let content = parts_or_text(ctx, &at, parts);
+    if let Some(bridge) = history::bridge(OWN, ctx.surface) {
+        let detail = "assistant message added: a user message may not follow a tool message";
+        ctx.record("user-after-tool", &at, ADDED, detail);
+        let content = Content::Text(Cow::Borrowed(bridge));
+        turns.push(Turn { role: "assistant", content, ..Turn::default() });
+    }
     turns.push(Turn { role: "user", content, ..Turn::default() });
 }

@@ -150,7 +150,20 @@ pub(super) enum CallShape<'a> {
         #[serde(flatten)]
         extra: Rest<'a>,
     },
+    Custom {
+        id: &'a str,
+        r#type: &'static str,
+        custom: CustomCall<'a>,
+        #[serde(flatten)]
+        extra: Rest<'a>,
+    },
     Other(&'a Value),
+}
+
+#[derive(Serialize)]
+pub(super) struct CustomCall<'a> {
+    pub(super) name: &'a str,
+    pub(super) input: Cow<'a, str>,
 }
 
 #[derive(Serialize)]
@@ -163,6 +176,7 @@ pub(super) struct CallFunction<'a> {
 #[serde(untagged)]
 pub(super) enum ToolShape<'a> {
     Function { r#type: &'static str, function: FunctionShape<'a> },
+    Custom { r#type: &'static str, custom: FunctionShape<'a> },
     Other(&'a Value),
 }
 
@@ -183,7 +197,7 @@ pub(super) struct FunctionShape<'a> {
 #[serde(untagged)]
 pub(super) enum Choice<'a> {
     Mode(&'static str),
-    Function { r#type: &'static str, function: Named<'a> },
+    Tool(NamedTool<'a>),
     Allowed { r#type: &'static str, allowed_tools: Allowed<'a> },
 }
 
@@ -195,13 +209,16 @@ pub(super) struct Named<'a> {
 #[derive(Serialize)]
 pub(super) struct Allowed<'a> {
     pub(super) mode: &'static str,
-    pub(super) tools: Vec<AllowedTool<'a>>,
+    pub(super) tools: Vec<NamedTool<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct AllowedTool<'a> {
+pub(super) struct NamedTool<'a> {
     pub(super) r#type: &'static str,
-    pub(super) function: Named<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) function: Option<Named<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) custom: Option<Named<'a>>,
 }
 
 #[derive(Serialize)]

@@ -11,9 +11,12 @@ use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, W
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
-use crate::neutral::{Block, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall};
+use crate::neutral::{
+    Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall, ToolOrigin,
+    escaped,
+};
 use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED};
-use crate::protocol::ending::own_fields;
+use crate::protocol::ending::{own_fields, unstreamed};
 use crate::protocol::stop::Ending;
 use crate::protocol::told::Told;
 use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
@@ -33,6 +36,8 @@ pub(super) struct Reader {
     /// Blocks that are open.
     open: HashSet<usize>,
     calls: Calls,
+    /// Calls of custom tools.
+    custom: HashSet<usize>,
     told: Told,
 }
 
@@ -138,8 +143,8 @@ impl Reader {
         choice.count("index");
         if let Some(mut delta) = choice.object("delta") {
             delta.text("role");
-            let custom = delta.list("tool_calls").unwrap_or_default();
-            let (calls, foreign): (Vec<_>, Vec<_>) = custom.into_iter().partition(|call| call.get("custom").is_none());
+            let calls = delta.list("tool_calls").unwrap_or_default();
+            let (calls, custom): (Vec<_>, Vec<_>) = calls.into_iter().partition(|call| call.get("custom").is_none());
             let read = |call: Value| -> Result<PlainCall<'static>, DecodeError> {
                 let mut call = Fields::of(call)?;
                 let mut function = call.object("function").unwrap_or(Fields::of(json!({}))?);
@@ -160,9 +165,8 @@ impl Reader {
                 calls.into_iter().map(read).collect::<Result<_, _>>()?,
             );
             self.delta(plain, out);
-            if !foreign.is_empty() {
-                let data = json!({"index": 0, "delta": {"tool_calls": foreign}});
-                out.push(Event::Other { protocol: OWN, name: "choice".to_owned(), data });
+            for call in custom {
+                self.custom(Fields::of(call)?, out);
             }
             rest.put_rest("message", delta);
         }
@@ -207,6 +211,31 @@ impl Reader {
         }
     }
 
+    /// A piece of a call of a custom tool. Free text is its only argument.
+    fn custom(&mut self, mut call: Fields, out: &mut Vec<Event>) {
+        call.take("type");
+        let mut custom = call.object("custom").unwrap_or_default();
+        let (name, input) = (custom.text("name"), custom.text("input").unwrap_or_default());
+        let (number, id) = (call.count("index"), call.text("id").unwrap_or_default());
+        call.put_rest("custom", custom);
+        let (place, new) = self.calls.place(number, &id);
+        let index = CALLS + place;
+        let mut start = "";
+        if new {
+            let (origin, extra) = (Some(ToolOrigin::custom()), Extra::of(OWN, call.rest()));
+            let block = ToolCall { id, name: name.unwrap_or_default(), origin, extra, ..ToolCall::default() };
+            self.open(index, || Block::ToolCall(block), out);
+            self.custom.insert(index);
+            start = CUSTOM_OPEN;
+        } else {
+            self.told.record(OWN, Some(index), call.rest(), out);
+        }
+        let text = [start, &escaped(&input)].concat();
+        if !text.is_empty() {
+            out.push(Event::Delta { index, delta: Delta::Arguments(text) });
+        }
+    }
+
     fn open(&mut self, index: usize, block: impl FnOnce() -> Block, out: &mut Vec<Event>) {
         if self.open.insert(index) {
             out.push(Event::Open { index, block: block() });
@@ -225,7 +254,12 @@ impl Reader {
         // A call that the limit of tokens cut off is never complete.
         let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
         open.retain(|index| Some(*index) != last);
-        out.extend(open.into_iter().map(|index| Event::Close { index }));
+        for index in open {
+            if self.custom.contains(&index) {
+                out.push(Event::Delta { index, delta: Delta::Arguments(CUSTOM_CLOSE.to_owned()) });
+            }
+            out.push(Event::Close { index });
+        }
         let told = self.ending == Ending::Refuses || stop::word(STOP_WORDS, &reason) == Some(word);
         let kept = if told { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
         out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
@@ -242,6 +276,8 @@ pub(super) struct Writer {
     /// The number of each call among the calls.
     calls: HashMap<usize, usize>,
     texts: HashMap<usize, Kind>,
+    /// Calls of custom tools, whose text is said when it is complete: until then it is a piece of JSON.
+    custom: HashMap<usize, ToolCall>,
     seen: [usize; 2],
 }
 
@@ -290,17 +326,17 @@ impl Writer {
     /// A piece of a call's fields.
     fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.calls.get(&index) else {
-            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a text are not streamed");
+            unstreamed(OWN, index, &fields, changes);
             return;
         };
         fields.insert("index".to_owned(), json!(place));
-        self.fields(Map::from_iter([("message".to_owned(), json!({"tool_calls": [fields]}))]), out);
+        self.call_piece(&fields, out);
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &Surface::default(), Some(index), extra, changes));
-        if block.as_call().is_none() && own.is_some() {
-            changes.push("no-place", format!("/content/{index}/extra"), DROPPED, "fields of a block are not streamed");
+        if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
+            unstreamed(OWN, index, own, changes);
         }
         if block.signature().is_some() {
             let detail = format!("{OWN} has no signatures");
@@ -347,6 +383,18 @@ impl Writer {
         self.calls.insert(index, place);
         // The end depends on whether there are calls.
         self.said.content = vec![Block::ToolCall(ToolCall::default())];
+        if call.origin.as_ref().is_some_and(|origin| origin.custom) {
+            let mut custom = Map::from_iter([("name".to_owned(), json!(call.name)), ("input".to_owned(), json!(""))]);
+            let mut piece = call.extra.get(OWN).cloned().unwrap_or_default();
+            if let Some(Value::Object(more)) = piece.shift_remove("custom") {
+                custom.extend(more);
+            }
+            let begun = json!({"index": place, "id": call.id, "type": "custom", "custom": custom});
+            piece.extend(begun.as_object().cloned().unwrap_or_default());
+            self.custom.insert(index, call.clone());
+            self.call_piece(&piece, out);
+            return;
+        }
         let function = WriteFunction { name: Some(&call.name), arguments: &call.arguments };
         let extra = call.extra.get(OWN);
         let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function, extra };
@@ -356,7 +404,23 @@ impl Writer {
         out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }
 
-    fn arguments(&self, index: usize, text: &str, out: &mut Vec<u8>) {
+    /// A call of a custom tool that is complete.
+    fn custom_call(&mut self, index: usize, out: &mut Vec<u8>) {
+        let (Some(call), Some(place)) = (self.custom.remove(&index), self.calls.get(&index)) else { return };
+        let piece = json!({"index": place, "custom": {"input": call.custom_input()}});
+        self.call_piece(&piece.as_object().cloned().unwrap_or_default(), out);
+    }
+
+    /// A piece of one call.
+    fn call_piece(&mut self, piece: &Map<String, Value>, out: &mut Vec<u8>) {
+        self.fields(Map::from_iter([("message".to_owned(), json!({"tool_calls": [piece]}))]), out);
+    }
+
+    fn arguments(&mut self, index: usize, text: &str, out: &mut Vec<u8>) {
+        if let Some(call) = self.custom.get_mut(&index) {
+            call.arguments.push_str(text);
+            return;
+        }
         let Some(&place) = self.calls.get(&index) else { return };
         let function = WriteFunction { name: None, arguments: text };
         let shape = WriteCall { index: place, id: None, r#type: None, function, extra: None };
@@ -443,7 +507,7 @@ impl StreamWriter for Writer {
             Event::Other { protocol, .. } => {
                 changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
             }
-            Event::Close { .. } => {}
+            Event::Close { index } => self.custom_call(*index, out),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Items of `openai-responses`, written: turns of a request and the output of an answer are the same list.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,10 @@ use super::shapes::{
 };
 use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
 use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
-use crate::surface::Quirk;
+use crate::surface::Medium;
+
+/// How ids of calls of custom tools begin.
+pub(super) const CUSTOM_ID: &str = "ctc";
 
 /// How closely an image is looked at when nobody says; the field is required.
 pub(super) const DETAIL: &str = "auto";
@@ -45,7 +49,7 @@ pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
 /// Fields of an item, without the id where the endpoint keeps no items.
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
-    if side == Side::Request && ctx.has(Quirk::Stateless) && fields.shift_remove("id").is_some() {
+    if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
         ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
     fields
@@ -107,7 +111,7 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
     part.shift_remove("item");
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
-    let stateless = side == Side::Request && ctx.has(Quirk::Stateless);
+    let stateless = side == Side::Request && ctx.surface.is_stateless();
     if stateless && item.is_some() {
         ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
     }
@@ -141,12 +145,19 @@ fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: S
     ctx.no_cache(at, call.cache.as_ref());
     ctx.no_signature(at, call.signature.as_ref());
     let extra = item_extra(ctx, at, &call.extra, side);
+    let origin = ctx.origin(call.origin.as_ref());
+    if origin.is_none() {
+        ctx.as_function(at, call.origin.as_ref());
+    }
+    let custom = origin.is_some_and(|origin| origin.custom);
     CallItem {
-        r#type: "function_call",
-        id: side.id("fc", &extra),
+        r#type: if custom { "custom_tool_call" } else { "function_call" },
+        id: side.id(if custom { CUSTOM_ID } else { "fc" }, &extra),
         call_id: &call.id,
-        name: &call.name,
-        arguments: &call.arguments,
+        name: origin.and_then(|origin| origin.member.as_deref()).unwrap_or(&call.name),
+        namespace: origin.and_then(|origin| origin.namespace.as_deref()),
+        arguments: (!custom).then_some(call.arguments.as_str()),
+        input: custom.then(|| call.custom_input()),
         status: side.status(),
         extra,
     }
@@ -189,7 +200,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, "images", Quirk::NoImages) {
+    if !ctx.takes(at, Medium::Image) {
         return None;
     }
     ctx.no_cache(at, image.cache.as_ref());
@@ -210,7 +221,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, "recordings", Quirk::NoAudio) {
+    if !ctx.takes(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -226,7 +237,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, "documents", Quirk::NoDocuments) {
+    if !ctx.takes(at, Medium::Document) {
         return None;
     }
     ctx.no_cache(at, document.cache.as_ref());
@@ -249,16 +260,26 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
 }
 
 /// The results of a turn.
-pub(super) fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], items: &mut Vec<Item<'r>>) {
+pub(super) fn results<'r>(
+    ctx: &mut Context<'_>,
+    at: &At<'_>,
+    blocks: &'r [Block],
+    custom: &HashSet<&str>,
+    items: &mut Vec<Item<'r>>,
+) {
+    let kind = |id: &str| if custom.contains(id) { "custom_tool_call_output" } else { "function_call_output" };
     let at = at.field("content");
     for (index, block) in blocks.iter().enumerate() {
         let at = at.entry(index);
         match block {
-            Block::ToolResult(result) => items.push(Item::Output(output(ctx, &at, result))),
+            Block::ToolResult(result) => {
+                let kind = kind(&result.call_id);
+                items.push(Item::Output(OutputItem { r#type: kind, ..output(ctx, &at, result) }));
+            }
             Block::ToolResultReference(reference) => {
                 ctx.reference(&at);
                 items.push(Item::Output(OutputItem {
-                    r#type: "function_call_output",
+                    r#type: kind(&reference.call_id),
                     call_id: &reference.call_id,
                     output: Content::Text(Cow::Owned(reference.note())),
                     extra: ctx.extra(&at, &reference.extra),

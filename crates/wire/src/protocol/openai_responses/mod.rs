@@ -8,6 +8,7 @@ mod request;
 mod response;
 mod shapes;
 mod stream;
+mod tools;
 
 use serde_json::Value;
 

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::{DETAIL, made_up_id};
+use super::items::{CUSTOM_ID, DETAIL, made_up_id};
 use crate::error::DecodeError;
 use crate::fields::{Fields, each};
 use crate::neutral::{
     Audio, Block, Document, Extra, Image, Message, Other, ResultBlock, Role, Signature, Source, Text, Thinking,
-    ToolCall, ToolResult,
+    ToolCall, ToolOrigin, ToolResult, flat_name,
 };
 
 /// Takes an item of a request into the conversation.
@@ -26,7 +26,7 @@ pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), Deco
             messages.push(Message { role, content, extra: Extra::of(OWN, fields.rest()) });
             return Ok(());
         }
-        ("function_call_output", _) => {
+        ("function_call_output" | "custom_tool_call_output", _) => {
             (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default())
         }
         (kind, _) if kind.ends_with("_output") => (Role::Tool, vec![other(value)], Extra::default()),
@@ -51,7 +51,7 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
     let known = match kind.as_str() {
         "message" | "" => assistant,
         "reasoning" => is_plain(value.get("summary")) && is_plain(value.get("content")),
-        "function_call" => value.get("name").is_some_and(Value::is_string),
+        "function_call" | "custom_tool_call" => value.get("name").is_some_and(Value::is_string),
         _ => false,
     };
     if !known {
@@ -59,19 +59,15 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
     }
     Ok(match kind.as_str() {
         "reasoning" => vec![Block::Thinking(thinking(item(value, "rs", place)?))],
-        "function_call" => {
-            let mut fields = item(value, "fc", place)?;
-            vec![Block::ToolCall(ToolCall {
-                id: fields.text("call_id").unwrap_or_default(),
-                name: fields.text("name").unwrap_or_default(),
-                arguments: fields.text("arguments").unwrap_or_default(),
-                extra: Extra::of(OWN, fields.rest()),
-                ..ToolCall::default()
-            })]
-        }
+        "function_call" => vec![Block::ToolCall(call(item(value, "fc", place)?, false))],
+        "custom_tool_call" => vec![Block::ToolCall(call(item(value, CUSTOM_ID, place)?, true))],
         _ => {
             let mut fields = item(value, "msg", place)?;
             let mut blocks = content(&mut fields)?;
+            // In a request, a message without content parts what stands before and after it.
+            if blocks.is_empty() && place.is_none() {
+                blocks.push(Block::text(""));
+            }
             let item = fields.rest();
             if let (Some(Block::Text(first)), false) = (blocks.first_mut(), item.is_empty()) {
                 first.extra.insert(OWN, ITEM, Value::Object(item));
@@ -79,6 +75,24 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
             blocks
         }
     })
+}
+
+/// A call of a function or of a custom tool, in a namespace or not.
+fn call(mut fields: Fields, custom: bool) -> ToolCall {
+    let id = fields.text("call_id").unwrap_or_default();
+    let name = fields.text("name").unwrap_or_default();
+    let arguments = if custom {
+        ToolCall::custom_arguments(&fields.text("input").unwrap_or_default())
+    } else {
+        fields.text("arguments").unwrap_or_default()
+    };
+    let namespace = fields.text("namespace").filter(|namespace| !namespace.is_empty());
+    let origin = match &namespace {
+        Some(namespace) => Some(ToolOrigin { custom, ..ToolOrigin::member(namespace, &name) }),
+        None => custom.then(ToolOrigin::custom),
+    };
+    let name = namespace.map_or_else(|| name.clone(), |namespace| flat_name(&namespace, &name));
+    ToolCall { id, name, arguments, origin, extra: Extra::of(OWN, fields.rest()), ..ToolCall::default() }
 }
 
 /// The field of a message's first text that keeps the fields of the message.

@@ -10,7 +10,7 @@ use super::{OWN, read};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
-use crate::neutral::{Block, Delta, Event, Extra, Signature, Text, Thinking};
+use crate::neutral::{Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Signature, Text, Thinking, escaped};
 use crate::protocol::StreamReader;
 use crate::protocol::stop::Ending;
 use crate::protocol::told::Told;
@@ -21,9 +21,10 @@ fn place(output: usize, part: usize) -> usize {
 }
 
 /// The events that a stream consists of most of the time.
-const DELTAS: [&str; 4] = [
+const DELTAS: [&str; 5] = [
     "response.output_text.delta",
     "response.function_call_arguments.delta",
+    "response.custom_tool_call_input.delta",
     "response.reasoning_summary_text.delta",
     "response.refusal.delta",
 ];
@@ -37,11 +38,13 @@ enum About {
 }
 
 /// Events that add to something or say it again, with the fields that are read or stand elsewhere as well.
-const KNOWN: [(&str, About, &[&str]); 11] = [
+const KNOWN: [(&str, About, &[&str]); 13] = [
     ("response.output_text.delta", About::Part, &["delta", "logprobs"]),
     ("response.output_text.done", About::Part, &["text", "logprobs"]),
     ("response.function_call_arguments.delta", About::Item, &["delta"]),
     ("response.function_call_arguments.done", About::Item, &["arguments", "name"]),
+    ("response.custom_tool_call_input.delta", About::Item, &["delta"]),
+    ("response.custom_tool_call_input.done", About::Item, &["input"]),
     ("response.reasoning_summary_text.delta", About::Item, &["delta"]),
     ("response.reasoning_summary_text.done", About::Item, &["text"]),
     ("response.reasoning_text.delta", About::Item, &["delta"]),
@@ -111,6 +114,12 @@ impl Reader {
         let (index, delta) = match kind {
             "response.output_text.delta" => (place(output, part), Delta::Text(text)),
             "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
+            "response.custom_tool_call_input.delta" => {
+                let index = place(output, 0);
+                // Free text is the only argument of the call.
+                let start = if self.open.get(&index) == Some(&true) { "" } else { CUSTOM_OPEN };
+                (index, Delta::Arguments([start, &escaped(&text)].concat()))
+            }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 (place(output, 0), Delta::Thinking(text))
             }
@@ -239,7 +248,7 @@ impl Reader {
         out: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        if !matches!(kind, "function_call" | "reasoning") {
+        if !matches!(kind, "function_call" | "custom_tool_call" | "reasoning") {
             let mut fields = if kind == "message" {
                 read::item(item, "msg", Some(output))?
             } else {
@@ -331,6 +340,10 @@ impl Reader {
                 continue;
             };
             self.tell_block(output, index, &block, out);
+            let custom = block.as_call().and_then(|call| call.origin.as_ref()).is_some_and(|origin| origin.custom);
+            if came && custom {
+                out.push(Event::Delta { index, delta: Delta::Arguments(CUSTOM_CLOSE.to_owned()) });
+            }
             let (delta, signature) = match block {
                 Block::Text(text) => (Delta::Text(text.text), text.signature),
                 Block::Thinking(thinking) => (Delta::Thinking(thinking.text), thinking.signature),

@@ -1,30 +1,29 @@
 //! Requests of `openai-responses`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use super::items::{Side, content, results, said};
-use super::shapes::{
-    Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape, ToolShape,
-};
-use super::{OWN, read};
+use super::shapes::{Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape};
+use super::{OWN, read, tools};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{
-    Effort, Extra, Function, Message, Other, Output, OutputFormat, Reasoning, Request, Role, Text, Tool, ToolChoice,
+    Effort, Extra, Message, Output, Reasoning, Request, Role, Text, Tool, ToolChoice, ToolOrigin, flat_name,
 };
-use crate::protocol::context::{ADDED, At, Context, MERGED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, MERGED, UNNOTED};
+use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
-use crate::surface::Quirk;
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let limit = ctx.limit(request);
     let (extra, mut inner) = ctx.split_extra(&request.extra, &["text", "reasoning"]);
-    let tools = tools(ctx, request);
+    let tools = tools::write(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
-    let stateless = ctx.has(Quirk::Stateless) && !extra.contains_key("store");
+    let stateless = ctx.surface.is_stateless() && !extra.contains_key("store");
     if stateless {
         ctx.record("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
     }
@@ -41,16 +40,16 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         input: items(ctx, request),
         tools,
         tool_choice: choice(ctx, request, has_tools),
-        parallel_tool_calls: ctx.wish("parallel_tool_calls", parallel, Quirk::NoParallelFlag),
+        parallel_tool_calls: ctx.parameter("parallel_tool_calls", parallel),
         text: (format.is_some() || !text.is_empty()).then_some(TextShape { format, extra: text }),
         reasoning: reasoning(ctx, request, object(inner.shift_remove("reasoning"))),
         max_output_tokens: limit,
-        temperature: ctx.wish("temperature", request.temperature, Quirk::NoSampling),
-        top_p: ctx.wish("top_p", request.top_p, Quirk::NoSampling),
+        temperature: ctx.parameter("temperature", request.temperature),
+        top_p: ctx.parameter("top_p", request.top_p),
         stream: request.stream,
         store: stateless.then_some(false),
-        metadata: ctx.wish("metadata", Some(&request.metadata).filter(|map| !map.is_empty()), Quirk::NoMetadata),
-        user: ctx.wish("user", request.user.as_deref(), Quirk::NoUser),
+        metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
+        user: ctx.parameter("user", request.user.as_deref()),
         extra,
     };
     super::super::json(&body)
@@ -76,13 +75,14 @@ fn instructions<'r>(ctx: &mut Context<'_>, system: &'r [Text]) -> Option<Cow<'r,
 fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
     let messages = At::ROOT.field("messages");
     let mut items = Vec::with_capacity(request.messages.len());
+    let custom = custom_calls(ctx, request);
     let mut before: Option<Role> = None;
     for (index, message) in request.messages.iter().enumerate() {
         let at = messages.entry(index);
         let length = items.len();
         match message.role {
             Role::System | Role::User => {
-                let system = if ctx.has(Quirk::DeveloperRole) { "developer" } else { "system" };
+                let system = ctx.surface.system_role();
                 let role = if message.role == Role::User { "user" } else { system };
                 let extra = ctx.extra(&at, &message.extra);
                 let content = content(ctx, &at, &message.content, "this turn");
@@ -101,7 +101,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                     ctx.record("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
                 }
                 if message.role == Role::Tool {
-                    results(ctx, &at, &message.content, &mut items);
+                    results(ctx, &at, &message.content, &custom, &mut items);
                 } else {
                     assistant(ctx, &at, message, &mut items);
                 }
@@ -114,6 +114,13 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
         before = Some(message.role);
     }
     items
+}
+
+/// The ids of calls that are written as calls of custom tools.
+fn custom_calls<'r>(ctx: &Context<'_>, request: &'r Request) -> HashSet<&'r str> {
+    let calls = request.messages.iter().flat_map(Message::calls);
+    let custom = calls.filter(|call| ctx.origin(call.origin.as_ref()).is_some_and(|origin| origin.custom));
+    custom.map(|call| call.id.as_str()).collect()
 }
 
 /// What the model said; texts that follow each other are one message, unless one has fields of its own message.
@@ -133,40 +140,21 @@ fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, items
     }
 }
 
-fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
-    let tools = At::ROOT.field("tools");
-    let mut shapes = Vec::with_capacity(request.tools.len());
-    for (index, tool) in request.tools.iter().enumerate() {
-        let at = tools.entry(index);
-        match tool {
-            Tool::Function(function) => {
-                ctx.no_cache(&at, function.cache.as_ref());
-                // A tool without the field would be made strict by the server.
-                if function.strict == Some(false) {
-                    ctx.record("strict-off", &at.field("strict"), REWRITTEN, "a tool is strict or it is not");
-                }
-                let strict = function.strict == Some(true);
-                let refused = strict && ctx.has(Quirk::NoStrict);
-                if refused {
-                    ctx.record("no-strict", &at.field("strict"), UNSAID, "tools have no `strict` here");
-                }
-                shapes.push(ToolShape::Function {
-                    r#type: "function",
-                    name: &function.name,
-                    description: function.description.as_deref(),
-                    parameters: function.schema(),
-                    strict: strict && !refused,
-                    extra: ctx.extra(&at, &function.extra),
-                });
-            }
-            Tool::Other(other) => shapes.extend(ctx.other(&at, other).map(ToolShape::Other)),
-        }
-    }
-    shapes
-}
-
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
-    let function = |name: &'r String| Named { r#type: "function", name };
+    let origins = |name: &str| {
+        let function = request.tools.iter().filter_map(Tool::as_function).find(|function| function.name == name);
+        function.and_then(|function| function.origin.as_ref())
+    };
+    let origins = Some(origins).filter(|_| ctx.origin(Some(&ToolOrigin::default())).is_some());
+    let function = |name: &'r String| {
+        let origin = origins.as_ref().and_then(|origins| origins(name));
+        let custom = origin.is_some_and(|origin| origin.custom);
+        Named {
+            r#type: if custom { "custom" } else { "function" },
+            name: origin.and_then(|origin| origin.member.as_deref()).unwrap_or(name),
+            namespace: origin.and_then(|origin| origin.namespace.as_deref()),
+        }
+    };
     let allowed = |mode, names: &'r [String]| Choice::Allowed {
         r#type: "allowed_tools",
         mode,
@@ -188,23 +176,12 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 }
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape<'r>> {
-    let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.has(Quirk::NoFreeJson) => {
-            ctx.record("no-free-json", &at, REWRITTEN, "free JSON is asked for by the schema of any object here");
+        Output::Json if ctx.no_free_json() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             FormatShape::JsonSchema { name: "json", description: None, schema, strict: false }
         }
         Output::Json => FormatShape::JsonObject,
-        Output::Schema(_) if ctx.has(Quirk::NoSchemaFormat) => {
-            ctx.record(
-                "no-schema-format",
-                &at,
-                UNSAID,
-                "schemas of answers are not taken here; free JSON is asked for",
-            );
-            FormatShape::JsonObject
-        }
         Output::Schema(format) => FormatShape::JsonSchema {
             name: format.name(),
             description: format.description(),
@@ -216,7 +193,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
 
 fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String, Value>) -> Option<ReasoningShape<'r>> {
     let effort = ctx.effort_alone(request);
-    let effort = ctx.wish("reasoning", effort, Quirk::NoEffort).map(|effort| match effort {
+    let effort = ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
         Cow::Owned(effort) => Cow::Owned(effort.into()),
     });
@@ -234,23 +211,33 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
     request.system = fields.text("instructions").map(|text| Text { text, ..Text::default() }).into_iter().collect();
+    let mut additional = Vec::new();
     match fields.take("input") {
         Some(Value::String(text)) => request.messages.push(Message::user(text)),
         Some(Value::Array(items)) => {
-            for (index, item) in items.into_iter().enumerate() {
+            for (index, mut item) in items.into_iter().enumerate() {
+                if let Some(more) = additional_tools(&mut item) {
+                    let at = format!("/input/{index}");
+                    let detail = "the tools of an `additional_tools` item are declared with the others";
+                    changes.push("additional-tools", at.clone(), (Action::Moved, Effect::Same), detail);
+                    additional.push((more, format!("{at}/tools")));
+                    continue;
+                }
                 read::turn(item, &mut request.messages).within(index).within("input")?;
             }
         }
         None => {}
         Some(_) => return Err(DecodeError::shape("a text or a list").within("input")),
     }
-    for (index, tool) in fields.list("tools").unwrap_or_default().into_iter().enumerate() {
-        request.tools.push(read_tool(tool, index, changes));
+    tools::read(fields.list("tools").unwrap_or_default(), "/tools", &mut request.tools, changes);
+    for (more, at) in additional {
+        tools::read(more, &at, &mut request.tools, changes);
     }
+    tools::name_members(&mut request, changes);
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
     if let Some(mut text) = fields.object("text") {
-        request.output = read_format(&mut text);
+        request.output = read_format(&mut text, changes);
         fields.put_rest("text", text);
     }
     if let Some(mut shape) = fields.object("reasoning") {
@@ -273,44 +260,28 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-fn read_tool(value: Value, index: usize, changes: &mut Changes) -> Tool {
-    let named = value.get("name").is_some_and(Value::is_string);
-    if !named || value.get("type").and_then(Value::as_str) != Some("function") {
-        return Tool::Other(Other { protocol: OWN, value });
+/// The tools of an item that declares tools in the middle of the conversation, as Codex sends it.
+fn additional_tools(item: &mut Value) -> Option<Vec<Value>> {
+    if item.get("type").and_then(Value::as_str) != Some("additional_tools") {
+        return None;
     }
-    let Ok(mut tool) = Fields::of(value) else { return Tool::Function(Function::default()) };
-    tool.take("type");
-    let strict = tool.flag("strict");
-    if strict.is_none() {
-        let what = (Action::Rewritten, Effect::Wider);
-        changes.push(
-            "strict-left-open",
-            format!("/tools/{index}/strict"),
-            what,
-            "strict where possible is read as not strict",
-        );
-    }
-    Tool::Function(Function {
-        name: tool.text("name").unwrap_or_default(),
-        description: tool.text("description"),
-        parameters: tool.take("parameters"),
-        written: None,
-        strict: strict.filter(|strict| *strict),
-        cache: None,
-        extra: Extra::of(OWN, tool.rest()),
-    })
+    if let Some(Value::Array(tools)) = item.get_mut("tools").map(Value::take) { Some(tools) } else { None }
 }
 
 fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     let choice = fields.take("tool_choice")?;
-    let name = |tool: &Value| Some(tool.get("name")?.as_str()?.to_owned());
+    let name = |tool: &Value| {
+        let name = tool.get("name")?.as_str()?;
+        let namespace = tool.get("namespace").and_then(Value::as_str);
+        Some(namespace.map_or_else(|| name.to_owned(), |namespace| flat_name(namespace, name)))
+    };
     let names = || choice.get("tools")?.as_array()?.iter().map(name).collect::<Option<Vec<_>>>();
     let word = |field: &str| choice.get(field).and_then(Value::as_str);
     let known = match (choice.as_str(), word("type"), word("mode")) {
         (Some("auto"), ..) => Some(ToolChoice::Auto),
         (Some("none"), ..) => Some(ToolChoice::None),
         (Some("required"), ..) => Some(ToolChoice::Required),
-        (_, Some("function"), _) => name(&choice).map(ToolChoice::Tool),
+        (_, Some("function" | "custom"), _) => name(&choice).map(ToolChoice::Tool),
         (_, Some("allowed_tools"), Some("auto")) => names().map(ToolChoice::AnyOf),
         (_, Some("allowed_tools"), Some("required")) => names().map(ToolChoice::OneOf),
         _ => None,
@@ -318,17 +289,17 @@ fn read_choice(fields: &mut Fields) -> Option<ToolChoice> {
     if known.is_none() {
         fields.put("tool_choice", choice);
     } else if choice.is_object() {
-        fields.put_unread("tool_choice", choice, &["/type", "/name", "/mode", "/tools"]);
+        fields.put_unread("tool_choice", choice, &["/type", "/name", "/namespace", "/mode", "/tools"]);
     }
     known
 }
 
-fn read_format(text: &mut Fields) -> Option<Output> {
+fn read_format(text: &mut Fields, changes: &mut Changes) -> Option<Output> {
     let format = text.take("format")?;
     let known = match format.get("type").and_then(Value::as_str) {
         Some("text") => return None,
         Some("json_object") => Some(Output::Json),
-        Some("json_schema") => read_schema(&format).map(Output::Schema),
+        Some("json_schema") => format::read_named(&format, "/text/format", changes).map(Output::Schema),
         _ => None,
     };
     if known.is_none() {
@@ -337,12 +308,4 @@ fn read_format(text: &mut Fields) -> Option<Output> {
         text.put_unread("format", format, &["/type", "/name", "/schema", "/strict", "/description"]);
     }
     known
-}
-
-fn read_schema(format: &Value) -> Option<OutputFormat> {
-    let (name, schema) = (format.get("name")?.as_str()?, format.get("schema")?.clone());
-    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
-    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
-    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
-    made.ok().map(|made| made.with_description(description))
 }

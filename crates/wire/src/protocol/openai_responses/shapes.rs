@@ -157,7 +157,13 @@ pub(super) struct CallItem<'a> {
     pub(super) id: Option<String>,
     pub(super) call_id: &'a str,
     pub(super) name: &'a str,
-    pub(super) arguments: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<&'a str>,
+    /// The free text of a call of a custom tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) input: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<&'static str>,
     #[serde(flatten)]
@@ -184,7 +190,22 @@ pub(super) enum ToolShape<'a> {
         parameters: Option<SchemaRef<'a>>,
         strict: bool,
         #[serde(flatten)]
-        extra: Rest<'a>,
+        extra: Option<Cow<'a, Map<String, Value>>>,
+    },
+    Custom {
+        r#type: &'static str,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        #[serde(flatten)]
+        extra: Option<Cow<'a, Map<String, Value>>>,
+    },
+    Namespace {
+        r#type: &'static str,
+        name: &'a str,
+        tools: Vec<ToolShape<'a>>,
+        #[serde(flatten)]
+        extra: Map<String, Value>,
     },
     Other(&'a Value),
 }
@@ -201,6 +222,8 @@ pub(super) enum Choice<'a> {
 pub(super) struct Named<'a> {
     pub(super) r#type: &'static str,
     pub(super) name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -115,6 +115,10 @@ impl Writer {
             }
             (Block::ToolCall(call), Delta::Arguments(more)) => {
                 call.arguments.push_str(more);
+                // Free text is said when it is complete: until then it is a piece of JSON.
+                if is_custom(&self.surface, call) {
+                    return;
+                }
                 ("response.function_call_arguments.delta", "", more)
             }
             (Block::Thinking(thinking), Delta::Signature(signature)) => {
@@ -139,7 +143,8 @@ impl Writer {
                 Block::Text(Text { text: String::new(), extra: text.extra.clone(), ..Text::default() })
             }
             Some(Block::ToolCall(call)) => {
-                Block::ToolCall(ToolCall { extra: call.extra.clone(), ..ToolCall::default() })
+                let (extra, origin) = (call.extra.clone(), call.origin.clone());
+                Block::ToolCall(ToolCall { origin, extra, ..ToolCall::default() })
             }
             Some(Block::Thinking(thinking)) => {
                 Block::Thinking(Thinking { extra: thinking.extra.clone(), ..Thinking::default() })
@@ -165,6 +170,13 @@ impl Writer {
             Block::Thinking(thinking) => {
                 let at = json!({"item_id": id, "output_index": place, "summary_index": 0, "text": thinking.text});
                 self.emit("response.reasoning_summary_text.done", at, out);
+            }
+            Block::ToolCall(call) if is_custom(&self.surface, call) => {
+                let input = call.custom_input();
+                let at = json!({"item_id": id, "output_index": place, "delta": input});
+                self.emit("response.custom_tool_call_input.delta", at, out);
+                let at = json!({"item_id": id, "output_index": place, "input": input});
+                self.emit("response.custom_tool_call_input.done", at, out);
             }
             Block::ToolCall(call) => {
                 let at = json!({"item_id": id, "output_index": place, "name": call.name, "arguments": call.arguments});
@@ -217,6 +229,11 @@ impl Writer {
         self.emit(kind, json!({"response": response}), out);
         changes.append(ctx.changes);
     }
+}
+
+/// Whether a call is written as one of a custom tool.
+fn is_custom(surface: &Surface, call: &ToolCall) -> bool {
+    Context::new(OWN, surface).origin(call.origin.as_ref()).is_some_and(|origin| origin.custom)
 }
 
 impl StreamWriter for Writer {

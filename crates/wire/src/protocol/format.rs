@@ -1,0 +1,45 @@
+//! Output formats, read in the same way from every protocol.
+
+use serde_json::Value;
+
+use crate::fields::Fields;
+use crate::neutral::OutputFormat;
+use crate::report::{Action, Changes, Effect};
+
+/// The name of an output format that came without one.
+pub(super) const FORMAT_NAME: &str = "output";
+
+/// The format that an object with `schema`, `name`, `strict` and `description` asks for, if it has a schema. Clients leave
+/// out the name or send an empty one; such a format gets a name and the change is on record.
+pub(super) fn read_named(format: &Value, at: &str, changes: &mut Changes) -> Option<OutputFormat> {
+    let schema = format.get("schema").filter(|schema| schema.is_object())?.clone();
+    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
+    let name = name(format, at, changes);
+    let made = if strict { OutputFormat::strict(name, schema) } else { OutputFormat::best_effort(name, schema) };
+    let description = format.get("description").and_then(Value::as_str).map(str::to_owned);
+    made.ok().map(|made| made.with_description(description))
+}
+
+/// The name of a format, made up where there is none.
+pub(super) fn name<'f>(format: &'f Value, at: &str, changes: &mut Changes) -> &'f str {
+    let name = format.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| {
+        let detail = format!("the output format has no name; `{FORMAT_NAME}` is used");
+        changes.push("format-name", format!("{at}/name"), (Action::Added, Effect::Same), detail);
+        FORMAT_NAME
+    })
+}
+
+/// Takes the format of a protocol whose formats have no names: `{"type": "json_schema", "schema": …}`. Anything else stays.
+pub(super) fn take_unnamed(fields: &mut Fields, field: &str) -> Option<OutputFormat> {
+    let mut format = fields.object(field)?;
+    let schema = match format.peek("type") {
+        Some("json_schema") => format.object("schema").map(|schema| Value::Object(schema.rest_with_nulls())),
+        Some(_) | None => None,
+    };
+    if schema.is_some() {
+        format.take("type");
+    }
+    fields.put_rest(field, format);
+    schema.and_then(|schema| OutputFormat::strict(FORMAT_NAME, schema).ok())
+}
