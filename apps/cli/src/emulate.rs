@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use polywire::Provider;
-use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, misbehaviours};
+use polywire_emulator::{EMULATE_HEADER, Emulator, EmulatorOptions, misbehaviours};
 use serde_json::{Map, Value, json};
 
 use crate::Verdict;

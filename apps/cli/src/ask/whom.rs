@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 use polywire::{Catalog, Client, ClientOptions, Model, ModelRow, Secret, SendError};
-use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
+use polywire_emulator::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
 
 use crate::input::Failure;
 use crate::known::Known;

@@ -7,7 +7,7 @@ use polywire::{
     Catalog, Client, ClientOptions, Discovered, How, LookOptions, ModelRow, Network, Origin, Provider, Secret,
     SendError, Store, read_list,
 };
-use polywire_gateway::{EMULATE_HEADER, Emulator};
+use polywire_emulator::{EMULATE_HEADER, Emulator};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -1,6 +1,6 @@
 //! The emulator refuses what the provider refuses, in the provider's words.
 
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
-//! let emulator = polywire_gateway::Emulator::start(0).await?;
+//! let emulator = polywire_emulator::Emulator::start(0).await?;
 //! // Any client of a provider works against its own paths: `{url}/v1` for one that speaks OpenAI's protocols.
 //! println!("listening on {}", emulator.url());
 //! # Ok(())

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 
 use polywire::wire::{Message, Request};
 use polywire::{Client, ClientOptions, Secret, SpanContent};
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Values};
 use tracing::{Event, Metadata, Subscriber};
@@ -86,7 +86,7 @@ async fn told(name: &str, trouble: &str, record: SpanContent) -> (Vec<Fields>, S
     let client = Client::with_options(options).expect("a client");
     let client = client.with_base_url(&provider.id, &emulator.base_url(provider));
     let client = client.with_key(&provider.id, Secret::new("sk-very-secret"));
-    let client = client.with_header(polywire_gateway::EMULATE_HEADER, trouble);
+    let client = client.with_header(polywire_emulator::EMULATE_HEADER, trouble);
     let mut request = Request::new("", vec![Message::user("the words of the user")]);
     request.max_tokens = Some(99);
     // What comes of it is not what this is about.

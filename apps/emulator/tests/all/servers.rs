@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use polywire::schema::sample;
 use polywire::wire::{Block, Function, Message, Request, Response, Role, Tool, ToolCall, ToolResult};
 use polywire::{Catalog, Effect, Model, Plan, plan, restore};
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 use serde_json::Value;
 
 use super::client;

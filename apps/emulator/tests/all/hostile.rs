@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use polywire_gateway::{Emulator, EmulatorOptions};
+use polywire_emulator::{Emulator, EmulatorOptions};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -3,7 +3,7 @@
 use polywire::answer::validate;
 use polywire::wire::{FaultKind, Strategy};
 use polywire::{AskErrorKind, SendError};
-use polywire_gateway::{Emulator, misbehaviours};
+use polywire_emulator::{Emulator, misbehaviours};
 
 use super::{MODELS, ask, order};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use polywire::wire::{Delta, Event, Message, Request};
 use polywire::{Client, ClientOptions, Secret, SendError};
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::sleep;
 

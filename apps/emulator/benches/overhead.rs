@@ -15,7 +15,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use polywire::wire::{Message, Request};
 use polywire::{Catalog, Plan, PlanOptions, Planner, decode, restore};
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 
 #[path = "../../../crates/polywire/benches/tools/mod.rs"]
 mod tools;

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use polywire::wire::{Message, OutputFormat, Request, Strategy};
 use polywire::{AskError, Asked, Catalog, Client, ClientOptions, Model, Secret};
-use polywire_gateway::{EMULATE_HEADER, Emulator};
+use polywire_emulator::{EMULATE_HEADER, Emulator};
 use serde_json::{Value, json};
 
 /// One model a protocol and surface of note.

@@ -3,7 +3,7 @@
 use polywire::answer::validate;
 use polywire::wire::{Block, Function, Message, Request, Role, Strategy, Tool, ToolResult};
 use polywire::{Catalog, Client, SendError};
-use polywire_gateway::Emulator;
+use polywire_emulator::Emulator;
 
 use super::{MODELS, ask, client, model, order};
 

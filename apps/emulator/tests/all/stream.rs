@@ -2,7 +2,7 @@
 
 use polywire::wire::{Assembler, Function, Message, OutputFormat, Request, Strategy, Tool};
 use polywire::{AskErrorKind, Catalog, Client, ClientOptions, Effect, Model, Secret, SendError};
-use polywire_gateway::{EMULATE_HEADER, Emulator};
+use polywire_emulator::{EMULATE_HEADER, Emulator};
 use serde_json::{Value, json};
 
 use super::{MODELS, client, model, order};
