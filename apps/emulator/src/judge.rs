@@ -1,25 +1,84 @@
-//! Whether the provider would take a request: the dialects of its schemas, the rules for its history, what its model can do.
+//! Whether the provider takes a request: its fields, its history, what its model can do, and the dialects of its schemas. Only what
+//! is certain is refused.
 
-use polywire::schema::{Severity, Slot, ToolEntry, ToolList, Violation, check, check_tools, target};
+use std::borrow::Cow;
+
+use polywire::schema::{Dialect, Severity, Slot, ToolEntry, ToolList, Violation, check, check_tools, target};
 use polywire::wire::{
     FaultKind, Function, Output, OutputFormat, Protocol, Quirk, Request, Tool, ToolChoice, WireError,
 };
 use polywire::{Ability, Model};
 use serde_json::{Value, json};
 
-/// The first reason to refuse a request, if there is one.
-pub(crate) fn judge(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
-    if request.messages.is_empty() {
-        return Err(refused("at least one message is required", "messages"));
+use crate::{fields, history};
+
+/// A request, as it came and as it was decoded, and whom it is for.
+pub(crate) struct Judged<'r> {
+    pub(crate) body: &'r Value,
+    pub(crate) request: &'r Request,
+    pub(crate) model: &'r Model,
+    /// Dialects of the configuration.
+    pub(crate) dialects: &'r [Dialect],
+}
+
+impl Judged<'_> {
+    /// The first reason to refuse the request.
+    pub(crate) fn judge(&self) -> Result<(), Box<WireError>> {
+        let (request, model) = (self.request, self.model);
+        fields::judge(self.body, &model.provider().id, model.protocol())?;
+        if request.messages.is_empty() {
+            return Err(refused("messages: at least one message is required", "messages"));
+        }
+        kept(request, model.protocol())?;
+        abilities(request, model)?;
+        self.tools()?;
+        match &request.output {
+            Some(Output::Schema(format)) => self.output(format)?,
+            Some(Output::Json) | None => {}
+        }
+        history::judge(self.body, model)
     }
-    kept(request, model.protocol())?;
-    abilities(request, model)?;
-    tools(request, model)?;
-    match &request.output {
-        Some(Output::Schema(format)) => output(format, model)?,
-        Some(Output::Json) | None => {}
+
+    /// The dialect that a list of ids names. The configuration's own come first.
+    fn dialect(&self, ids: &str) -> Option<Cow<'static, Dialect>> {
+        let own = |id: &str| self.dialects.iter().find(|dialect| dialect.id() == id);
+        let found = ids.split(',').map(str::trim).map(|id| match own(id) {
+            Some(dialect) => Some(Cow::Owned(dialect.clone())),
+            None => target(id).ok(),
+        });
+        Dialect::meet_of(found.collect::<Option<Vec<_>>>()?).ok()
     }
-    history(request, model)
+
+    fn tools(&self) -> Result<(), Box<WireError>> {
+        let functions = self.request.tools.iter().filter_map(Tool::as_function);
+        let dialects = &self.model.surface().dialects;
+        let entry = |function: &Function| {
+            let schema = function.parameters.clone().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+            let mut entry = ToolEntry::new(function.name.clone(), schema);
+            entry.description.clone_from(&function.description);
+            // A surface without a dialect for strict tools ignores the flag.
+            entry.strict = Some(function.strict.unwrap_or(false) && dialects.tool_strict.is_some());
+            entry
+        };
+        let list: ToolList = functions.map(entry).collect();
+        let is_strict = list.tools.iter().any(|tool| tool.strict == Some(true));
+        let dialect = dialects.tool_strict.as_ref().filter(|_| is_strict).or(dialects.tool.as_ref());
+        let Some(dialect) = dialect.and_then(|ids| self.dialect(ids)) else { return Ok(()) };
+        let roots: Vec<&Value> = list.tools.iter().map(|tool| &tool.schema).collect();
+        first(check_tools(&list, &dialect), &roots, "tools")
+    }
+
+    fn output(&self, format: &OutputFormat) -> Result<(), Box<WireError>> {
+        let dialects = &self.model.surface().dialects;
+        let strict = dialects.output_strict.as_ref().filter(|_| format.is_strict());
+        let dialect = strict.or(dialects.output.as_ref()).or(dialects.output_strict.as_ref());
+        let Some(dialect) = dialect.and_then(|ids| self.dialect(ids)) else {
+            return Err(refused("a response schema is not supported here", "response_format"));
+        };
+        let found = check(format.schema(), &dialect, Slot::Output);
+        let found = found.map_err(|error| refused(&error.to_string(), "response_format"))?;
+        first(found, &[format.schema()], "response_format")
+    }
 }
 
 /// A field that refers to what a provider keeps between requests, and how one that has lost it answers.
@@ -58,7 +117,7 @@ fn abilities(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
     let (tools, schema) = (!request.tools.is_empty(), matches!(request.output, Some(Output::Schema(_))));
     let forced = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_)));
     let can = |ability| model.row().can(ability);
-    let wishes = [
+    let unsupported = [
         (tools && !can(Ability::Tools), "tools", "tools are not supported by this model"),
         (schema && !can(Ability::NativeOutput), "response_format", "a response schema is not supported by this model"),
         (
@@ -72,51 +131,19 @@ fn abilities(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
             "this model does not support forcing a tool",
         ),
     ];
-    wishes.into_iter().find(|(broken, ..)| *broken).map_or(Ok(()), |(_, param, says)| Err(refused(says, param)))
+    unsupported.into_iter().find(|(broken, ..)| *broken).map_or(Ok(()), |(_, param, says)| Err(refused(says, param)))
 }
 
-fn tools(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
-    let functions = request.tools.iter().filter_map(Tool::as_function);
-    let dialects = &model.surface().dialects;
-    let entry = |function: &Function| {
-        let schema = function.parameters.clone().unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-        let mut entry = ToolEntry::new(function.name.clone(), schema);
-        entry.description.clone_from(&function.description);
-        // Where nothing is known of strict tools the flag is passed over.
-        entry.strict = Some(function.strict.unwrap_or(false) && dialects.tool_strict.is_some());
-        entry
-    };
-    let list: ToolList = functions.map(entry).collect();
-    let strict = list.tools.iter().any(|tool| tool.strict == Some(true));
-    let dialect = dialects.tool_strict.as_ref().filter(|_| strict).or(dialects.tool.as_ref());
-    let Some(dialect) = dialect.and_then(|ids| target(ids).ok()) else { return Ok(()) };
-    first(check_tools(&list, &dialect), "tools")
-}
+/// A rule that is certain for the root of a schema only. Every recorded rejection (`object schema missing properties`) has the
+/// context `()`, and nested open objects were seen to pass.
+const CERTAIN_AT_ROOT: &str = "OAI-NS-06";
 
-fn output(format: &OutputFormat, model: &Model) -> Result<(), Box<WireError>> {
-    let dialects = &model.surface().dialects;
-    let strict = dialects.output_strict.as_ref().filter(|_| format.is_strict());
-    let dialect = strict.or(dialects.output.as_ref()).or(dialects.output_strict.as_ref());
-    let Some(dialect) = dialect.and_then(|ids| target(ids).ok()) else {
-        return Err(refused("a response schema is not supported here", "response_format"));
-    };
-    let found = check(format.schema(), &dialect, Slot::Output);
-    let found = found.map_err(|error| refused(&error.to_string(), "response_format"))?;
-    first(found, "response_format")
-}
-
-/// A conversation that would have to be repaired is refused.
-fn history(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
-    let mut repaired = request.clone();
-    let repairs = model.protocol().repair_history(&mut repaired, &model.wire());
-    match repairs.first() {
-        Some(repair) => Err(refused(&repair.detail, repair.at.trim_start_matches('/'))),
-        None => Ok(()),
-    }
-}
-
-fn first(violations: Vec<Violation>, param: &str) -> Result<(), Box<WireError>> {
-    let refusal = violations.into_iter().find(|violation| violation.severity == Severity::Rejected);
+/// The first violation that is certain to be refused.
+fn first(violations: Vec<Violation>, roots: &[&Value], param: &str) -> Result<(), Box<WireError>> {
+    let has_open_root = roots.iter().any(|schema| schema.get("properties").is_none());
+    let is_certain = |violation: &Violation| violation.code != CERTAIN_AT_ROOT || has_open_root;
+    let mut refusals = violations.into_iter().filter(|violation| violation.severity == Severity::Rejected);
+    let refusal = refusals.find(is_certain);
     let Some(violation) = refusal else { return Ok(()) };
     let error = refused(&violation.says, param);
     Err(Box::new(WireError { details: Some(details(&violation)), ..*error }))
@@ -126,6 +153,6 @@ fn details(violation: &Violation) -> Value {
     json!({"rule": violation.code, "at": violation.at})
 }
 
-fn refused(says: &str, param: &str) -> Box<WireError> {
+pub(crate) fn refused(says: &str, param: &str) -> Box<WireError> {
     Box::new(WireError { param: Some(param.to_owned()), ..WireError::new(FaultKind::InvalidRequest, says) })
 }

@@ -1,4 +1,4 @@
-//! HTTP servers of polywire. Today: the emulator, which speaks the protocol of every provider on loopback and needs no key.
+//! An emulator of LLM providers: it speaks the protocol of each on loopback and needs no key.
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
@@ -9,21 +9,31 @@
 //! # }
 //! ```
 //!
-//! A request is read by the wire crate and judged by the rows of the provider: the dialects of its schemas, the rules for its
-//! history, what its model can do. A violation is answered with the provider's status and error body, anything else with made-up
-//! values that conform to the schemas that were sent. The same request gets the same answer. [`misbehaviours`] lists what goes wrong
-//! on demand.
+//! A request goes through these files, in this order: `route` finds the provider and the surface, `receive` reads the body,
+//! `accept` decodes it, `judge` (with `fields` and `history`) refuses what the provider refuses, in the provider's words, `decide`
+//! chooses between a tool call, a value and words (`script` lets the prompt choose), `reply` makes them up (`values`), and `body`
+//! sends the bytes. The same request gets the same answer. [`misbehaviours`] lists what goes wrong on demand.
 
+mod accept;
 mod body;
+mod decide;
+mod endpoints;
+mod fields;
+mod history;
 mod judge;
 mod list;
 mod misbehave;
-mod obey;
 mod receive;
 mod reply;
+mod respond;
 mod route;
+mod script;
+mod seed;
 mod server;
+mod tokens;
+mod values;
 
 pub use misbehave::{Misbehaviour, misbehaviours};
 pub use receive::EmulatorOptions;
-pub use server::{EMULATE_HEADER, Emulator};
+pub use respond::EMULATE_HEADER;
+pub use server::Emulator;

@@ -88,7 +88,12 @@ impl Listed<'_> {
             }
             ListStyle::Ollama => json!({"models": entries}),
             ListStyle::Openai | ListStyle::Lmstudio | ListStyle::Openrouter | _ => {
-                json!({"object": "list", "data": entries})
+                let mut body = json!({"object": "list", "data": entries});
+                // Codex says its version and reads `models`; an empty list leaves it with the models that it knows.
+                if let (Some(_), Some(members)) = (said("client_version"), body.as_object_mut()) {
+                    members.insert("models".to_owned(), json!([]));
+                }
+                body
             }
         })
     }

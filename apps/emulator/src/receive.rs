@@ -9,6 +9,7 @@ use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_TYPE;
 use polywire::Catalog;
+use polywire::schema::Dialect;
 use polywire::wire::{FaultKind, WireError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -19,6 +20,8 @@ use tokio::time::{Instant, timeout_at};
 pub struct EmulatorOptions {
     /// The providers that it emulates and their models; by default those that come with polywire.
     pub catalog: Arc<Catalog>,
+    /// Dialects beside the built-in ones, which surfaces of the catalog may name; by default none.
+    pub dialects: Arc<[Dialect]>,
     /// The most bytes of one request.
     pub max_request_bytes: usize,
     /// The most bytes of all requests that are being read.
@@ -31,6 +34,7 @@ impl Default for EmulatorOptions {
     fn default() -> Self {
         Self {
             catalog: Arc::new(Catalog::built_in().clone()),
+            dialects: Arc::default(),
             max_request_bytes: 32 << 20,
             most_bytes_at_once: 256 << 20,
             read_time: Duration::from_secs(30),
@@ -43,6 +47,13 @@ impl EmulatorOptions {
     #[must_use]
     pub fn with_catalog(mut self, catalog: Catalog) -> Self {
         self.catalog = Arc::new(catalog);
+        self
+    }
+
+    /// The same with the dialects of a configuration, by which requests are judged as by built-in ones.
+    #[must_use]
+    pub fn with_dialects(mut self, dialects: &[Dialect]) -> Self {
+        self.dialects = dialects.into();
         self
     }
 

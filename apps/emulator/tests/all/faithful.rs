@@ -2,23 +2,8 @@
 
 use polywire_emulator::Emulator;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
-/// Sends a body as it is; gives status and body.
-async fn post(emulator: &Emulator, path: &str, body: &Value) -> (u16, Value) {
-    let body = body.to_string();
-    let host = emulator.url().replace("http://", "");
-    let mut stream = TcpStream::connect(&host).await.expect("a connection");
-    let head =
-        format!("POST {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
-    stream.write_all(format!("{head}{body}").as_bytes()).await.expect("a request");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-    let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).expect("a status");
-    (status, serde_json::from_str(body).unwrap_or(Value::Null))
-}
+use super::http::post;
 
 #[tokio::test]
 async fn a_strict_schema_that_is_open_is_refused() {
