@@ -51,10 +51,12 @@ impl Emulate {
             }
             return Ok(Verdict::Fine);
         }
-        let catalog = Known::load()?.catalog_for([]);
+        let known = Known::load()?;
+        let catalog = known.catalog_for([]);
         let providers: Vec<Provider> = catalog.providers().cloned().collect();
         block_on(async {
-            let started = Emulator::start_with(self.port, EmulatorOptions::default().with_catalog(catalog)).await;
+            let options = EmulatorOptions::default().with_catalog(catalog).with_dialects(known.config.dialects());
+            let started = Emulator::start_with(self.port, options).await;
             let place = format!("port {}", self.port);
             let next = "give another --port, or none for any that is free";
             let emulator = started.map_err(|error| Failure::new(error, &place, next))?;

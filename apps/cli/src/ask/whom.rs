@@ -38,7 +38,8 @@ struct Named {
 impl Whom {
     pub(crate) async fn of(names: &[String], options: ClientOptions) -> Result<Self> {
         let mut client = Client::with_options(options)?;
-        let catalog = Known::load()?.catalog_for(names.iter().map(|name| {
+        let known = Known::load()?;
+        let catalog = known.catalog_for(names.iter().map(|name| {
             let name = name.strip_prefix(EMULATOR).unwrap_or(name);
             name.split_once('+').map_or(name, |(name, _)| name)
         }));
@@ -47,7 +48,8 @@ impl Whom {
         let emulator = if emulated.is_empty() {
             None
         } else {
-            Some(Emulator::start_with(0, EmulatorOptions::default().with_catalog(catalog)).await?)
+            let options = EmulatorOptions::default().with_catalog(catalog).with_dialects(known.config.dialects());
+            Some(Emulator::start_with(0, options).await?)
         };
         let models: Vec<Model> = read.into_iter().map(|named| named.model).collect();
         for (provider, trouble) in &emulated {
