@@ -4,13 +4,13 @@ use polywire::Model;
 use polywire::wire::{Event, FaultKind, Protocol, Request, WireError, events_of};
 use serde_json::Value;
 
-use crate::body::Sent;
+use crate::body::ResponseBody;
 use crate::fields::modernize;
 use crate::judge::Judged;
-use crate::misbehave::{Act, Asked, Manner};
+use crate::misbehave::{BodyFault, Injection, Requested};
 use crate::receive::EmulatorOptions;
 use crate::reply::reply;
-use crate::respond::{HttpResponse, answered, demanded, fault};
+use crate::respond::{HttpResponse, error_response, http_response, requested_error};
 use crate::route::Route;
 use crate::tokens::input_tokens;
 
@@ -24,15 +24,14 @@ const NONCONFORMING_HEADER: &str = "x-polywire-nonconforming";
 pub(crate) struct Accepted {
     request: Request,
     model: Model,
-    asked: Vec<Asked>,
+    requested: Vec<Requested>,
     input_tokens: u64,
     usage: StreamUsage,
 }
 
-/// Whether a stream ends with the usage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StreamUsage {
-    Sent,
+    Included,
     Omitted,
 }
 
@@ -70,11 +69,12 @@ fn accept(
     if let Some(model) = &route.model {
         request.model.clone_from(model);
     }
-    request.stream |= route.streams;
+    request.stream |= route.is_stream;
     let (id, suffixes) = request.model.split_once('+').unwrap_or((&request.model, ""));
     let names = suffixes.split('+').chain(misbehave.split(',')).map(str::trim).filter(|name| !name.is_empty());
-    let asked = names.map(|name| Asked::read(name).ok_or_else(|| invalid(&format!("`{name}` is no misbehaviour"))));
-    let asked = asked.collect::<Result<Vec<_>, _>>()?;
+    let requested =
+        names.map(|name| Requested::parse(name).ok_or_else(|| invalid(&format!("`{name}` is no misbehaviour"))));
+    let requested = requested.collect::<Result<Vec<_>, _>>()?;
     let name = format!("{}:{}/{id}", route.provider.id, route.surface.id);
     let model = options.catalog.resolve(&name);
     let model = model.map_err(|error| Box::new(WireError::new(FaultKind::NotFound, error.to_string())))?;
@@ -82,46 +82,48 @@ fn accept(
     // Chat streams have the usage only where the request asks for it.
     let asks_usage = body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true));
     let is_omitted = protocol == Protocol::OpenAiChat && !asks_usage;
-    let usage = if is_omitted { StreamUsage::Omitted } else { StreamUsage::Sent };
-    Ok(Accepted { input_tokens: input_tokens(&body), request, model, asked, usage })
+    let usage = if is_omitted { StreamUsage::Omitted } else { StreamUsage::Included };
+    Ok(Accepted { input_tokens: input_tokens(&body), request, model, requested, usage })
 }
 
 impl Accepted {
     /// The answer: by the seed that was given, else by that of the request or its hash.
     pub(crate) fn answer(&self, seed: Option<u64>, hash: u64, before: usize) -> HttpResponse {
-        let happening = self.asked.iter().filter(|asked| asked.happens(&self.request, before));
-        let acts: Vec<&Act> = happening.map(|asked| &asked.row.act).collect();
+        let applying = self.requested.iter().filter(|requested| requested.applies(&self.request, before));
+        let injections: Vec<&Injection> = applying.map(|requested| &requested.row.injection).collect();
         let (protocol, surface) = (self.model.protocol(), self.model.wire());
-        if let Some(error) = demanded(&acts) {
-            return fault(protocol, &surface, &error);
+        if let Some(error) = requested_error(&injections) {
+            return error_response(protocol, &surface, &error);
         }
-        let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
+        let body_fault = injections
+            .iter()
+            .find_map(|injection| if let Injection::Body(body_fault) = injection { Some(*body_fault) } else { None });
         let seed = seed.or_else(|| self.request.seed.map(i64::cast_unsigned)).unwrap_or(hash);
-        let reply = reply(&self.request, self.input_tokens, seed, &acts);
+        let reply = reply(&self.request, self.input_tokens, seed, &injections);
         let (kind, pieces) = if self.request.stream {
             let mut encoder = protocol.stream_encoder(&surface);
             let events = events_of(&reply.response, PIECE);
             let sent =
-                events.iter().filter(|event| self.usage == StreamUsage::Sent || !matches!(event, Event::Usage(_)));
+                events.iter().filter(|event| self.usage == StreamUsage::Included || !matches!(event, Event::Usage(_)));
             let mut pieces: Vec<Vec<u8>> = sent.map(|event| encoder.push(event)).collect();
             if let Some(first) = pieces.first_mut().filter(|_| protocol == Protocol::AnthropicMessages) {
-                tell_input_tokens(first, self.input_tokens);
+                set_input_tokens(first, self.input_tokens);
             }
             (protocol.framing(&surface).content_type(), pieces)
         } else {
             ("application/json", vec![protocol.encode_response(&reply.response, &surface).body])
         };
-        let kind = if manner == Some(Manner::Page) { "text/html" } else { kind };
+        let kind = if body_fault == Some(BodyFault::Page) { "text/html" } else { kind };
         let mut headers = vec![("content-type", kind.to_owned())];
         if !reply.conforms {
             headers.push((NONCONFORMING_HEADER, "the schema has a keyword that the emulator cannot meet".to_owned()));
         }
-        answered(200, &headers, Sent::new(pieces, manner))
+        http_response(200, &headers, ResponseBody::new(pieces, body_fault))
     }
 }
 
 /// Puts the input tokens into `message_start`, where clients look for them first.
-fn tell_input_tokens(frame: &mut Vec<u8>, count: u64) {
+fn set_input_tokens(frame: &mut Vec<u8>, count: u64) {
     let Some(text) = std::str::from_utf8(frame).ok() else { return };
     let Some((head, rest)) = text.split_once("data: ") else { return };
     let Some((data, tail)) = rest.split_once('\n') else { return };

@@ -1,4 +1,4 @@
-//! Bodies as they are sent: whole, cut off, slow or without end.
+//! Response bodies: whole, cut off, slow or endless.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,21 +12,21 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::misbehave::Manner;
+use crate::misbehave::BodyFault;
 
-/// Pieces in which a slow body is sent, and the time between.
-const DRIPS: usize = 20;
+/// Chunks of a slow body, and the time between two.
+const SLOW_CHUNKS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What an endless body repeats.
 const FILLER: Bytes = Bytes::from_static(&[b' '; 65536]);
 
-/// A body on its way.
-pub(crate) struct Sent {
+/// A response body in pieces.
+pub(crate) struct ResponseBody {
     pieces: VecDeque<Bytes>,
     end: End,
     pause: Option<Pin<Box<Sleep>>>,
-    drips: bool,
+    is_slow: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,33 +54,33 @@ impl From<Infallible> for CutOff {
     }
 }
 
-impl Sent {
-    /// A body in pieces, sent in some manner.
-    pub(crate) fn new(pieces: Vec<Vec<u8>>, manner: Option<Manner>) -> Self {
+impl ResponseBody {
+    /// A body in pieces, with the fault that was requested.
+    pub(crate) fn new(pieces: Vec<Vec<u8>>, body_fault: Option<BodyFault>) -> Self {
         let mut pieces: VecDeque<Bytes> = pieces.into_iter().map(Bytes::from).collect();
         let mut end = End::Clean;
-        match manner {
-            Some(Manner::Cut) => {
+        match body_fault {
+            Some(BodyFault::Cut) => {
                 let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
                 pieces = VecDeque::from([Bytes::copy_from_slice(whole.get(..whole.len() / 2).unwrap_or_default())]);
                 end = End::Cut;
             }
-            Some(Manner::Slow) => {
+            Some(BodyFault::Slow) => {
                 let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
-                pieces = whole.chunks(whole.len().div_ceil(DRIPS).max(1)).map(Bytes::copy_from_slice).collect();
+                pieces = whole.chunks(whole.len().div_ceil(SLOW_CHUNKS).max(1)).map(Bytes::copy_from_slice).collect();
             }
-            Some(Manner::Endless) => end = End::Never,
-            Some(Manner::Garbled) => pieces.push_front(Bytes::from_static(b"\xff\xfe\x80")),
-            Some(Manner::Page) => {
+            Some(BodyFault::Endless) => end = End::Never,
+            Some(BodyFault::Garbled) => pieces.push_front(Bytes::from_static(b"\xff\xfe\x80")),
+            Some(BodyFault::Page) => {
                 pieces = VecDeque::from([Bytes::from_static(b"<html><body>Bad gateway</body></html>")]);
             }
             None => {}
         }
-        Self { pieces, end, pause: None, drips: manner == Some(Manner::Slow) }
+        Self { pieces, end, pause: None, is_slow: body_fault == Some(BodyFault::Slow) }
     }
 }
 
-impl Body for Sent {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = CutOff;
 
@@ -93,7 +93,7 @@ impl Body for Sent {
         }
         if let Some(piece) = self.pieces.pop_front() {
             // What is cut off must have left before the connection is dropped.
-            if self.drips || (self.end == End::Cut && self.pieces.is_empty()) {
+            if self.is_slow || (self.end == End::Cut && self.pieces.is_empty()) {
                 self.pause = Some(Box::pin(sleep(PAUSE)));
             }
             return Poll::Ready(Some(Ok(Frame::data(piece))));

@@ -132,18 +132,22 @@ fn schema_in_prompt(request: &Request) -> Option<Value> {
     request.system.iter().chain(texts).find_map(schema_in)
 }
 
-/// The first schema that starts a line, however far it is indented.
+/// The first schema that starts a line, however far it is indented; in a text that speaks of a schema also one within a line. Prompts
+/// of frameworks have examples within lines before the schema itself.
 fn schema_in(text: &Text) -> Option<Value> {
-    let mut at = 0;
-    let starts = text.text.split_inclusive('\n').filter_map(|line| {
-        let start = at + line.len() - line.trim_start().len();
-        at += line.len();
-        line.trim_start().starts_with('{').then_some(start)
-    });
-    let mut values = starts.take(MOST_PLACES).filter_map(|start| {
-        let rest = text.text.get(start..)?;
-        serde_json::Deserializer::from_str(rest).into_iter::<Value>().next()?.ok()
-    });
+    let text = text.text.as_str();
+    let is_line_start = |at: &usize| {
+        let head = text.get(..*at).unwrap_or_default().trim_end_matches([' ', '\t']);
+        head.is_empty() || head.ends_with(['\n', '\r'])
+    };
+    let (starting, inline): (Vec<usize>, Vec<usize>) =
+        text.match_indices('{').map(|(at, _)| at).partition(is_line_start);
+    let is_announced = text.to_lowercase().contains("schema");
+    let inline = inline.into_iter().filter(|_| is_announced);
+    let mut values =
+        starting.into_iter().take(MOST_PLACES).chain(inline.take(MOST_PLACES)).filter_map(|start| {
+            serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<Value>().next()?.ok()
+        });
     values.find(is_schema)
 }
 

@@ -72,6 +72,8 @@ fn a_schema_in_the_instructions_may_be_indented_and_follow_other_json() {
         format!("An example is\n{{\"type\": \"message\"}}\nand the schema is\n\t{shown}"),
         format!("```json\n{shown}\n```"),
         schema.to_string(),
+        format!("The schema is {schema}, please."),
+        format!("For the schema {{\"type\": \"string\"}} write \"x\".\n  {schema}"),
     ] {
         assert_eq!(schema_in(&Text { text: text.clone(), ..Text::default() }), Some(schema.clone()), "{text}");
     }

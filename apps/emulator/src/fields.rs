@@ -3,14 +3,14 @@
 use polywire::wire::{Protocol, WireError};
 use serde_json::Value;
 
-use crate::judge::refused;
+use crate::judge::refusal;
 
 /// The fields of one protocol, as those providers read it whose refusal is certain.
 struct Known {
     protocol: Protocol,
     providers: &'static [&'static str],
     fields: &'static [&'static str],
-    says: fn(&str) -> String,
+    message: fn(&str) -> String,
 }
 
 const KNOWN: &[Known] = &[
@@ -52,7 +52,7 @@ const KNOWN: &[Known] = &[
             "user_profile_id",
             "workspace_id",
         ],
-        says: |name| format!("{name}: Extra inputs are not permitted"),
+        message: |name| format!("{name}: Extra inputs are not permitted"),
     },
     // GEM-CFG-01; protobuf reads both spellings. Text: GEM-SCHEMA-07.
     Known {
@@ -83,7 +83,7 @@ const KNOWN: &[Known] = &[
             "tool_config",
             "tools",
         ],
-        says: |name| format!("Invalid JSON payload received. Unknown name \"{name}\": Cannot find field."),
+        message: |name| format!("Invalid JSON payload received. Unknown name \"{name}\": Cannot find field."),
     },
     // Fields of openai-node 6.49.0.
     Known {
@@ -128,7 +128,7 @@ const KNOWN: &[Known] = &[
             "verbosity",
             "web_search_options",
         ],
-        says: |name| format!("Unrecognized request argument supplied: {name}"),
+        message: |name| format!("Unrecognized request argument supplied: {name}"),
     },
     // Fields of openai-node 6.49.0, and `client_metadata`, which Codex 0.169 sends.
     Known {
@@ -168,7 +168,7 @@ const KNOWN: &[Known] = &[
             "truncation",
             "user",
         ],
-        says: |name| format!("Unknown parameter: '{name}'."),
+        message: |name| format!("Unknown parameter: '{name}'."),
     },
 ];
 
@@ -177,7 +177,7 @@ pub(crate) fn judge(body: &Value, provider: &str, protocol: Protocol) -> Result<
     let row = KNOWN.iter().find(|row| row.protocol == protocol && row.providers.contains(&provider));
     let (Some(row), Some(fields)) = (row, body.as_object()) else { return Ok(()) };
     match fields.keys().find(|name| !row.fields.contains(&name.as_str())) {
-        Some(name) => Err(refused(&(row.says)(name), name)),
+        Some(name) => Err(refusal(&(row.message)(name), name)),
         None => Ok(()),
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn modernize(body: &mut Value, protocol: Protocol, betas: &str) -> Re
         return Ok(());
     }
     if !has_beta(body, betas, OUTPUT_FORMAT_BETA) {
-        return Err(refused("output_format: Extra inputs are not permitted", "output_format"));
+        return Err(refusal("output_format: Extra inputs are not permitted", "output_format"));
     }
     let Some(fields) = body.as_object_mut() else { return Ok(()) };
     if let Some(format) = fields.shift_remove("output_format").filter(|format| !format.is_null()) {

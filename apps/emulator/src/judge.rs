@@ -27,9 +27,9 @@ impl Judged<'_> {
         let (request, model) = (self.request, self.model);
         fields::judge(self.body, &model.provider().id, model.protocol())?;
         if request.messages.is_empty() {
-            return Err(refused("messages: at least one message is required", "messages"));
+            return Err(refusal("messages: at least one message is required", "messages"));
         }
-        kept(request, model.protocol())?;
+        stateful_fields(request, model.protocol())?;
         abilities(request, model)?;
         self.tools()?;
         match &request.output {
@@ -73,46 +73,46 @@ impl Judged<'_> {
         let strict = dialects.output_strict.as_ref().filter(|_| format.is_strict());
         let dialect = strict.or(dialects.output.as_ref()).or(dialects.output_strict.as_ref());
         let Some(dialect) = dialect.and_then(|ids| self.dialect(ids)) else {
-            return Err(refused("a response schema is not supported here", "response_format"));
+            return Err(refusal("a response schema is not supported here", "response_format"));
         };
         let found = check(format.schema(), &dialect, Slot::Output);
-        let found = found.map_err(|error| refused(&error.to_string(), "response_format"))?;
+        let found = found.map_err(|error| refusal(&error.to_string(), "response_format"))?;
         first(found, &[format.schema()], "response_format")
     }
 }
 
-/// A field that refers to what a provider keeps between requests, and how one that has lost it answers.
-struct Kept {
+/// A field that refers to what a provider keeps between requests, and the error of one that has lost it.
+struct StatefulField {
     protocol: Protocol,
     field: &'static str,
     code: &'static str,
-    says: &'static str,
+    message: &'static str,
 }
 
 /// The emulator keeps nothing: clients that find this out send the whole conversation.
-const KEPT: [Kept; 2] = [
-    Kept {
+const STATEFUL_FIELDS: [StatefulField; 2] = [
+    StatefulField {
         protocol: Protocol::AnthropicMessages,
         field: "thread",
         code: "thread_unsupported_request",
-        says: "threads are not supported here; send the whole conversation",
+        message: "threads are not supported here; send the whole conversation",
     },
-    Kept {
+    StatefulField {
         protocol: Protocol::OpenAiResponses,
         field: "previous_response_id",
         code: "previous_response_not_found",
-        says: "the previous response was not found",
+        message: "the previous response was not found",
     },
 ];
 
-fn kept(request: &Request, protocol: Protocol) -> Result<(), Box<WireError>> {
-    let refers = |row: &&Kept| row.protocol == protocol && request.extra.field(protocol, row.field).is_some();
-    let Some(row) = KEPT.iter().find(refers) else { return Ok(()) };
+fn stateful_fields(request: &Request, protocol: Protocol) -> Result<(), Box<WireError>> {
+    let refers = |row: &&StatefulField| row.protocol == protocol && request.extra.field(protocol, row.field).is_some();
+    let Some(row) = STATEFUL_FIELDS.iter().find(refers) else { return Ok(()) };
     let details = Some(json!({"unsupported": [row.field]}));
-    Err(Box::new(WireError { code: Some(row.code.to_owned()), details, ..*refused(row.says, row.field) }))
+    Err(Box::new(WireError { code: Some(row.code.to_owned()), details, ..*refusal(row.message, row.field) }))
 }
 
-/// What the row of the model rules out.
+/// Refuses what the model's row rules out.
 fn abilities(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
     let (tools, schema) = (!request.tools.is_empty(), matches!(request.output, Some(Output::Schema(_))));
     let forced = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_)));
@@ -131,7 +131,10 @@ fn abilities(request: &Request, model: &Model) -> Result<(), Box<WireError>> {
             "this model does not support forcing a tool",
         ),
     ];
-    unsupported.into_iter().find(|(broken, ..)| *broken).map_or(Ok(()), |(_, param, says)| Err(refused(says, param)))
+    unsupported
+        .into_iter()
+        .find(|(broken, ..)| *broken)
+        .map_or(Ok(()), |(_, param, message)| Err(refusal(message, param)))
 }
 
 /// A rule that is certain for the root of a schema only. Every recorded rejection (`object schema missing properties`) has the
@@ -143,9 +146,9 @@ fn first(violations: Vec<Violation>, roots: &[&Value], param: &str) -> Result<()
     let has_open_root = roots.iter().any(|schema| schema.get("properties").is_none());
     let is_certain = |violation: &Violation| violation.code != CERTAIN_AT_ROOT || has_open_root;
     let mut refusals = violations.into_iter().filter(|violation| violation.severity == Severity::Rejected);
-    let refusal = refusals.find(is_certain);
-    let Some(violation) = refusal else { return Ok(()) };
-    let error = refused(&violation.says, param);
+    let certain = refusals.find(is_certain);
+    let Some(violation) = certain else { return Ok(()) };
+    let error = refusal(&violation.says, param);
     Err(Box::new(WireError { details: Some(details(&violation)), ..*error }))
 }
 
@@ -153,6 +156,6 @@ fn details(violation: &Violation) -> Value {
     json!({"rule": violation.code, "at": violation.at})
 }
 
-pub(crate) fn refused(says: &str, param: &str) -> Box<WireError> {
-    Box::new(WireError { param: Some(param.to_owned()), ..WireError::new(FaultKind::InvalidRequest, says) })
+pub(crate) fn refusal(message: &str, param: &str) -> Box<WireError> {
+    Box::new(WireError { param: Some(param.to_owned()), ..WireError::new(FaultKind::InvalidRequest, message) })
 }

@@ -1,52 +1,52 @@
-//! Lists of models, as every provider gives them: served from the catalog, page by page, one form a row's style.
+//! Lists of models from the catalog, page by page, in the provider's form.
 
 use hyper::HeaderMap;
 use polywire::wire::{Effort, FaultKind, ThinkingMode, WireError};
 use polywire::{Ability, Catalog, ListStyle, Modality, ModelRow, Provider, When};
 use serde_json::{Value, json};
 
-use crate::route::{base_template, unescaped};
+use crate::route::{base_template, percent_decoded};
 
 /// A list of models, or one of them.
-pub(crate) struct Listed<'c> {
+pub(crate) struct ModelList<'c> {
     pub(crate) provider: &'c Provider,
     style: ListStyle,
     /// The model, where the path names one.
     model: Option<String>,
 }
 
-/// The list that a path means. A path may begin with the id of a provider; of several without, the one whose headers came is
-/// meant, else the first.
-pub(crate) fn listed<'c>(catalog: &'c Catalog, path: &str, headers: &HeaderMap) -> Option<Listed<'c>> {
+/// The list of a path. A path may begin with the id of a provider. Of several providers with the same path it belongs to the one
+/// whose headers came along, else to the first.
+pub(crate) fn model_list<'c>(catalog: &'c Catalog, path: &str, headers: &HeaderMap) -> Option<ModelList<'c>> {
     let named = path.strip_prefix('/').and_then(|rest| rest.find('/').and_then(|end| rest.split_at_checked(end)));
     let by_name = named.and_then(|(id, rest)| of_provider(catalog.provider(id)?, rest));
-    // A provider is known by the headers of its own.
+    // Headers tell providers of one path apart, such as `anthropic-version`.
     let known_by = |provider: &Provider| {
         let there = provider.headers.keys().all(|name| headers.contains_key(name.as_str()));
         let key = provider.auth.header.iter().filter(|name| headers.contains_key(name.as_str())).count();
         if there { provider.headers.len() + key } else { 0 }
     };
-    // Of those that fit equally well the first one counts.
+    // The sort is stable: of equals the first one stays first.
     let mut fitting: Vec<_> = catalog.providers().filter_map(|provider| of_provider(provider, path)).collect();
     fitting.sort_by_key(|list| std::cmp::Reverse(known_by(list.provider)));
     by_name.or_else(|| fitting.into_iter().next())
 }
 
-fn of_provider<'c>(provider: &'c Provider, path: &str) -> Option<Listed<'c>> {
+fn of_provider<'c>(provider: &'c Provider, path: &str) -> Option<ModelList<'c>> {
     let style = provider.list.as_ref()?.style;
     let mut bases = provider.also_at.iter().map(String::as_str).chain([base_template(provider)]);
     bases.find_map(|base| {
         let rest = path.strip_prefix(provider.list_url(base)?.as_str())?;
         let model = match rest.strip_prefix('/') {
             None if rest.is_empty() => None,
-            Some(id) if !id.is_empty() => Some(unescaped(id)),
+            Some(id) if !id.is_empty() => Some(percent_decoded(id)),
             None | Some(_) => return None,
         };
-        Some(Listed { provider, style, model })
+        Some(ModelList { provider, style, model })
     })
 }
 
-impl Listed<'_> {
+impl ModelList<'_> {
     /// The body of the answer.
     pub(crate) fn body(&self, catalog: &Catalog, query: &str) -> Result<Value, Box<WireError>> {
         if let Some(id) = &self.model {
@@ -60,15 +60,17 @@ impl Listed<'_> {
             return Ok(entry(self.style, self.provider, model.id(), model.row()));
         }
         let mut entries = self.entries(catalog);
-        let said = |name: &str| {
+        let parameter = |name: &str| {
             let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| unescaped(value))
+            pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| percent_decoded(value))
         };
-        let number = |name: &str| said(name).and_then(|text| text.parse::<usize>().ok()).filter(|number| *number > 0);
+        let number =
+            |name: &str| parameter(name).and_then(|text| text.parse::<usize>().ok()).filter(|number| *number > 0);
         Ok(match self.style {
             ListStyle::Anthropic => {
                 let id = |entry: &Value| entry.get("id").cloned().unwrap_or_default();
-                let after = said("after_id").and_then(|last| entries.iter().position(|entry| id(entry) == json!(last)));
+                let after =
+                    parameter("after_id").and_then(|last| entries.iter().position(|entry| id(entry) == json!(last)));
                 entries.drain(..after.map_or(0, |at| at + 1));
                 let more = entries.len() > number("limit").unwrap_or(20);
                 entries.truncate(number("limit").unwrap_or(20));
@@ -90,7 +92,7 @@ impl Listed<'_> {
             ListStyle::Openai | ListStyle::Lmstudio | ListStyle::Openrouter | _ => {
                 let mut body = json!({"object": "list", "data": entries});
                 // Codex says its version and reads `models`; an empty list leaves it with the models that it knows.
-                if let (Some(_), Some(members)) = (said("client_version"), body.as_object_mut()) {
+                if let (Some(_), Some(members)) = (parameter("client_version"), body.as_object_mut()) {
                     members.insert("models".to_owned(), json!([]));
                 }
                 body
@@ -98,7 +100,7 @@ impl Listed<'_> {
         })
     }
 
-    /// Every id of every model; one that is made up where the catalog has none, as on a server for local files.
+    /// Every id of every model. A provider without models in the catalog, such as a local server, gets one that is made up.
     fn entries(&self, catalog: &Catalog) -> Vec<Value> {
         let ids = |row: &ModelRow| [&row.id].into_iter().chain(&row.dated).cloned().collect::<Vec<_>>();
         let rows = catalog.models_of(&self.provider.id).flat_map(|row| ids(row).into_iter().map(move |id| (id, row)));
@@ -126,11 +128,11 @@ fn entry(style: ListStyle, provider: &Provider, id: &str, row: &ModelRow) -> Val
             let id = if id.contains(':') { id.to_owned() } else { format!("{id}:latest") };
             let can =
                 [("completion", true), ("tools", row.can(Ability::Tools)), ("vision", row.reads(Modality::Image))];
-            json!({"name": id, "model": id, "size": 0, "details": {"format": "gguf"}, "capabilities": words(&can)})
+            json!({"name": id, "model": id, "size": 0, "details": {"format": "gguf"}, "capabilities": names_of(&can)})
         }
         ListStyle::Lmstudio => {
             let kind = if row.reads(Modality::Image) { "vlm" } else { "llm" };
-            let can = words(&[("tool_use", row.can(Ability::Tools))]);
+            let can = names_of(&[("tool_use", row.can(Ability::Tools))]);
             json!({"id": id, "object": "model", "type": kind, "state": "loaded", "max_context_length": row.context, "capabilities": can})
         }
         ListStyle::Openrouter => openrouter(id, row),
@@ -138,8 +140,8 @@ fn entry(style: ListStyle, provider: &Provider, id: &str, row: &ModelRow) -> Val
     }
 }
 
-fn words(said: &[(&'static str, bool)]) -> Vec<&'static str> {
-    said.iter().filter(|(_, yes)| *yes).map(|(word, _)| *word).collect()
+fn names_of(flags: &[(&'static str, bool)]) -> Vec<&'static str> {
+    flags.iter().filter(|(_, yes)| *yes).map(|(word, _)| *word).collect()
 }
 
 fn anthropic(id: &str, row: &ModelRow) -> Value {
@@ -187,8 +189,8 @@ fn openrouter(id: &str, row: &ModelRow) -> Value {
         "name": id,
         "created": 0,
         "context_length": row.context,
-        "architecture": {"input_modalities": words(&inputs), "output_modalities": ["text"]},
+        "architecture": {"input_modalities": names_of(&inputs), "output_modalities": ["text"]},
         "top_provider": {"context_length": row.context, "max_completion_tokens": row.output},
-        "supported_parameters": words(&parameters),
+        "supported_parameters": names_of(&parameters),
     })
 }

@@ -1,106 +1,106 @@
-//! What goes wrong on demand: rows, each with a name, a meaning and what it does at its place on the way of an answer.
+//! Faults on demand: rows, each with a name, a meaning and what it changes.
 
 use polywire::answer;
 use polywire::wire::{Block, Request, Response, Role, StopReason};
 use serde_json::{Map, Value, json};
 
-/// Something that can go wrong.
+/// A fault that can be requested.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Misbehaviour {
-    /// The name by which it is asked for; `name-2` is for the first two times alone.
+    /// The name by which it is requested; `name-2` limits it to the first two times.
     pub name: &'static str,
     /// What goes wrong.
     pub meaning: &'static str,
-    pub(crate) act: Act,
+    pub(crate) injection: Injection,
 }
 
-/// What is done, by its place on the way of an answer.
+/// What a fault changes.
 #[derive(Debug)]
-pub(crate) enum Act {
-    /// To the value, given its schema.
+pub(crate) enum Injection {
+    /// The made-up value, given its schema.
     Value(fn(Value, &Value) -> Value),
-    /// To the text in which the value stands.
+    /// The text that holds the value.
     Text(fn(&str) -> String),
-    /// To the whole answer.
-    Answer(fn(&mut Response)),
-    /// All tools are called where one would be.
-    All,
-    /// An error of this status instead.
-    Fault(u16),
-    /// To the bytes.
-    Bytes(Manner),
+    /// The whole response.
+    Response(fn(&mut Response)),
+    /// Every tool is called where one would be.
+    CallAllTools,
+    /// The provider answers with an error of this status.
+    Status(u16),
+    /// The bytes of the body.
+    Body(BodyFault),
 }
 
-/// How bytes are sent.
+/// A fault in the bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum BodyFault {
     /// The connection ends half way.
     Cut,
-    /// A little at a time.
+    /// The body comes in small chunks with pauses.
     Slow,
-    /// The page of some proxy.
+    /// The HTML page of a proxy.
     Page,
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     Garbled,
-    /// Without end.
+    /// A body without end.
     Endless,
 }
 
 macro_rules! rows {
-    ($($name:literal, $act:expr, $meaning:literal;)*) => {
-        static ROWS: &[Misbehaviour] = &[$(Misbehaviour { name: $name, meaning: $meaning, act: $act }),*];
+    ($($name:literal, $injection:expr, $meaning:literal;)*) => {
+        static ROWS: &[Misbehaviour] = &[$(Misbehaviour { name: $name, meaning: $meaning, injection: $injection }),*];
     };
 }
 
 rows! {
-    "fenced", Act::Text(fenced), "the value stands in a code fence";
-    "prose", Act::Text(prose), "words stand around the value";
-    "thinking", Act::Text(thinking), "the model thinks aloud before the value";
-    "commas", Act::Text(commas), "a comma too many, and text after it";
-    "nulls", Act::Value(nulls), "optional keys are there, as null";
-    "types", Act::Value(types), "numbers and booleans are texts";
-    "wrong", Act::Value(wrong), "the value is none that the schema accepts";
-    "truncated", Act::Answer(truncated), "the limit of tokens is reached half way";
-    "refusal", Act::Answer(refusal), "the model refuses";
-    "empty", Act::Answer(empty), "the answer has no content";
-    "twice", Act::Answer(twice), "every tool is called twice";
-    "all", Act::All, "every tool is called at once";
-    "401", Act::Fault(401), "the key is wrong";
-    "429", Act::Fault(429), "too many requests, with the time to wait";
-    "500", Act::Fault(500), "the provider fails";
-    "503", Act::Fault(503), "the provider is overloaded";
-    "529", Act::Fault(529), "the provider is overloaded, in the status of some";
-    "cut", Act::Bytes(Manner::Cut), "the connection ends half way";
-    "slow", Act::Bytes(Manner::Slow), "a little at a time";
-    "page", Act::Bytes(Manner::Page), "a page of HTML with status 200";
-    "garbled", Act::Bytes(Manner::Garbled), "bytes that are no UTF-8";
-    "endless", Act::Bytes(Manner::Endless), "a body without end";
+    "fenced", Injection::Text(fenced), "the value stands in a code fence";
+    "prose", Injection::Text(prose), "words stand around the value";
+    "thinking", Injection::Text(thinking), "the model thinks aloud before the value";
+    "commas", Injection::Text(commas), "a comma too many, and text after it";
+    "nulls", Injection::Value(nulls), "optional keys are there, as null";
+    "types", Injection::Value(types), "numbers and booleans are texts";
+    "wrong", Injection::Value(wrong), "the value is none that the schema accepts";
+    "truncated", Injection::Response(truncated), "the limit of tokens is reached half way";
+    "refusal", Injection::Response(refusal), "the model refuses";
+    "empty", Injection::Response(empty), "the answer has no content";
+    "twice", Injection::Response(twice), "every tool is called twice";
+    "all", Injection::CallAllTools, "every tool is called at once";
+    "401", Injection::Status(401), "the key is wrong";
+    "429", Injection::Status(429), "too many requests, with the time to wait";
+    "500", Injection::Status(500), "the provider fails";
+    "503", Injection::Status(503), "the provider is overloaded";
+    "529", Injection::Status(529), "the provider is overloaded, in the status of some";
+    "cut", Injection::Body(BodyFault::Cut), "the connection ends half way";
+    "slow", Injection::Body(BodyFault::Slow), "a little at a time";
+    "page", Injection::Body(BodyFault::Page), "a page of HTML with status 200";
+    "garbled", Injection::Body(BodyFault::Garbled), "bytes that are no UTF-8";
+    "endless", Injection::Body(BodyFault::Endless), "a body without end";
 }
 
 impl Misbehaviour {
-    /// What a name such as `fenced` or `429-2` asks for.
+    /// The fault of a name such as `fenced` or `429-2`.
     pub fn named(name: &str) -> Option<&'static Self> {
-        Asked::read(name).map(|asked| asked.row)
+        Requested::parse(name).map(|requested| requested.row)
     }
 }
 
-/// Everything that can go wrong.
+/// Every fault that can be requested.
 pub fn misbehaviours() -> &'static [Misbehaviour] {
     ROWS
 }
 
-/// What was asked to go wrong, and how often.
+/// A requested fault, and how often it applies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     pub(crate) row: &'static Misbehaviour,
-    /// None is always.
+    /// `None` is always.
     pub(crate) times: Option<usize>,
 }
 
-impl Asked {
-    /// Reads a name such as `fenced` or `429-2`.
-    pub(crate) fn read(name: &str) -> Option<Self> {
+impl Requested {
+    /// Parses a name such as `fenced` or `429-2`.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let find = |name: &str| ROWS.iter().find(|row| row.name.eq_ignore_ascii_case(name));
         let name = name.trim();
         let whole = find(name).map(|row| Self { row, times: None });
@@ -110,14 +110,16 @@ impl Asked {
         })
     }
 
-    /// Whether it happens to this request, which came so often before. What is wrong with an answer is counted by the turns of
-    /// the model, because a client that asks again sends another conversation.
-    pub(crate) fn happens(&self, request: &Request, before: usize) -> bool {
+    /// Whether it applies to this request, which came `before` times already. Faults in an answer are counted by the turns of the
+    /// model, because a client that asks again sends a longer conversation.
+    pub(crate) fn applies(&self, request: &Request, before: usize) -> bool {
         let Some(times) = self.times else { return true };
         let turns = || request.messages.iter().filter(|message| message.role == Role::Assistant).count();
-        match self.row.act {
-            Act::Fault(_) | Act::Bytes(_) => before < times,
-            Act::Value(_) | Act::Text(_) | Act::Answer(_) | Act::All => turns() < times,
+        match self.row.injection {
+            Injection::Status(_) | Injection::Body(_) => before < times,
+            Injection::Value(_) | Injection::Text(_) | Injection::Response(_) | Injection::CallAllTools => {
+                turns() < times
+            }
         }
     }
 }
@@ -142,8 +144,8 @@ fn commas(text: &str) -> String {
 }
 
 fn nulls(mut value: Value, schema: &Value) -> Value {
-    let listed = schema.get("required").and_then(Value::as_array);
-    let required = |key: &str| listed.is_some_and(|keys| keys.iter().any(|known| known == key));
+    let model_list = schema.get("required").and_then(Value::as_array);
+    let required = |key: &str| model_list.is_some_and(|keys| keys.iter().any(|known| known == key));
     let properties = schema.get("properties").and_then(Value::as_object);
     if let (Some(map), Some(properties)) = (value.as_object_mut(), properties) {
         for (key, schema) in properties {

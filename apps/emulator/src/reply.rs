@@ -5,7 +5,7 @@ use polywire::wire::{Block, Function, Request, Response, StopReason, Tool, ToolC
 use serde_json::{Value, json};
 
 use crate::decide::{Decision, decide};
-use crate::misbehave::Act;
+use crate::misbehave::Injection;
 use crate::tokens::tokens;
 use crate::values::{as_json_schema, make};
 
@@ -17,13 +17,13 @@ pub(crate) struct Reply {
 }
 
 /// Makes the answer to a request of so many tokens.
-pub(crate) fn reply(request: &Request, input_tokens: u64, seed: u64, acts: &[&Act]) -> Reply {
-    let mut maker = Maker { acts, conforms: true };
+pub(crate) fn reply(request: &Request, input_tokens: u64, seed: u64, injections: &[&Injection]) -> Reply {
+    let mut maker = Maker { injections, conforms: true };
     let mut stop = StopReason::EndTurn;
     let content = match decide(request) {
         Decision::Call(function) => {
             stop = StopReason::ToolUse;
-            let calls_all = acts.iter().any(|act| matches!(act, Act::All));
+            let calls_all = injections.iter().any(|injection| matches!(injection, Injection::CallAllTools));
             let functions = request.tools.iter().filter_map(Tool::as_function);
             let called = functions.filter(|other| calls_all || std::ptr::eq(*other, function));
             let seeds = (0..).map(|step| seed.wrapping_add(step));
@@ -53,8 +53,8 @@ pub(crate) fn reply(request: &Request, input_tokens: u64, seed: u64, acts: &[&Ac
         usage: Some(Usage { input_tokens, output_tokens, ..Usage::default() }),
         ..Response::default()
     };
-    for act in acts {
-        if let Act::Answer(change) = act {
+    for injection in injections {
+        if let Injection::Response(change) = injection {
             change(&mut response);
         }
     }
@@ -66,7 +66,7 @@ fn call_id(seed: u64) -> String {
 }
 
 struct Maker<'a> {
-    acts: &'a [&'a Act],
+    injections: &'a [&'a Injection],
     conforms: bool,
 }
 
@@ -82,14 +82,16 @@ impl Maker<'_> {
         let made = make(schema, seed);
         self.conforms &= made.is_valid;
         let schema = as_json_schema(schema);
-        self.acts
-            .iter()
-            .fold(made.value, |value, act| if let Act::Value(change) = act { change(value, &schema) } else { value })
+        self.injections.iter().fold(made.value, |value, injection| {
+            if let Injection::Value(change) = injection { change(value, &schema) } else { value }
+        })
     }
 
     fn text(&mut self, schema: &Value, seed: u64) -> String {
         let text = self.value(schema, seed).to_string();
-        self.acts.iter().fold(text, |text, act| if let Act::Text(change) = act { change(&text) } else { text })
+        self.injections
+            .iter()
+            .fold(text, |text, injection| if let Injection::Text(change) = injection { change(&text) } else { text })
     }
 }
 

@@ -11,10 +11,10 @@ use polywire::wire::{FaultKind, Protocol, Request, Surface, WireError};
 use serde_json::Value;
 
 use crate::accept::accepted;
-use crate::body::Sent;
+use crate::body::ResponseBody;
 use crate::endpoints::endpoints;
-use crate::list::{Listed, listed};
-use crate::misbehave::{Act, Asked, Manner};
+use crate::list::{ModelList, model_list};
+use crate::misbehave::{BodyFault, Injection, Requested};
 use crate::receive::{EmulatorOptions, Receiver};
 use crate::route::{Route, routes};
 use crate::seed::hash;
@@ -54,20 +54,20 @@ impl Shared {
     }
 }
 
-pub(crate) type HttpResponse = hyper::Response<Sent>;
+pub(crate) type HttpResponse = hyper::Response<ResponseBody>;
 
 pub(crate) async fn respond(request: hyper::Request<Incoming>, shared: &Shared) -> HttpResponse {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     // Claude Code asks whether anybody is there before it sends anything.
     if path == "/" && matches!(head.method, Method::HEAD | Method::GET) {
-        return plain(200, "polywire emulator\n".to_owned());
+        return text_response(200, "polywire emulator\n".to_owned());
     }
     if is_websocket(&head.headers) {
         return no_websocket(&head, shared);
     }
     if head.method == Method::GET
-        && let Some(list) = listed(&shared.options.catalog, path, &head.headers)
+        && let Some(list) = model_list(&shared.options.catalog, path, &head.headers)
     {
         return models(&list, &head, shared);
     }
@@ -75,10 +75,9 @@ pub(crate) async fn respond(request: hyper::Request<Incoming>, shared: &Shared) 
     if let Some(first) = routes.first() {
         let surface = (first.surface.protocol, &first.surface.wire);
         return match received(&head, body, shared).await {
-            Ok(body) => {
-                answer(&head, &routes, &body, shared).unwrap_or_else(|error| fault(surface.0, surface.1, &error))
-            }
-            Err(error) => fault(surface.0, surface.1, &error),
+            Ok(body) => answer(&head, &routes, &body, shared)
+                .unwrap_or_else(|error| error_response(surface.0, surface.1, &error)),
+            Err(error) => error_response(surface.0, surface.1, &error),
         };
     }
     for (endpoint, surface_path) in endpoints(path) {
@@ -86,11 +85,11 @@ pub(crate) async fn respond(request: hyper::Request<Incoming>, shared: &Shared) 
         let Some(route) = routes.iter().find(|route| endpoint.serves(route.surface.protocol)) else { continue };
         let result = received(&head, body, shared).await.and_then(|body| (endpoint.answer)(&parsed(&body)?));
         return match result {
-            Ok(answer) => whole(&answer),
-            Err(error) => fault(route.surface.protocol, &route.surface.wire, &error),
+            Ok(answer) => json_response(&answer),
+            Err(error) => error_response(route.surface.protocol, &route.surface.wire, &error),
         };
     }
-    plain(404, format!("no provider has the path {path}"))
+    text_response(404, format!("no provider has the path {path}"))
 }
 
 fn is_websocket(headers: &HeaderMap) -> bool {
@@ -105,8 +104,8 @@ fn no_websocket(head: &Parts, shared: &Shared) -> HttpResponse {
     let error = WireError::new(FaultKind::InvalidRequest, "WebSockets are not supported here; send a POST request");
     let error = WireError { status: 426, ..error };
     match routes(&shared.options.catalog, head.uri.path()).first() {
-        Some(route) => fault(route.surface.protocol, &route.surface.wire, &error),
-        None => plain(426, error.message),
+        Some(route) => error_response(route.surface.protocol, &route.surface.wire, &error),
+        None => text_response(426, error.message),
     }
 }
 
@@ -144,55 +143,66 @@ fn answer(
     Ok(accepted.answer(seed, hash(&[bytes]), before))
 }
 
-/// The list of models, which goes wrong on demand too.
-fn models(list: &Listed<'_>, head: &Parts, shared: &Shared) -> HttpResponse {
+/// The list of models. Requested faults apply to it too.
+fn models(list: &ModelList<'_>, head: &Parts, shared: &Shared) -> HttpResponse {
     let surface = list.provider.surfaces.first().map(|surface| (surface.protocol, &surface.wire));
-    let Some((protocol, surface)) = surface else { return plain(404, "there is no such surface".to_owned()) };
+    let Some((protocol, surface)) = surface else { return text_response(404, "there is no such surface".to_owned()) };
     let misbehave = header(&head.headers, EMULATE_HEADER);
     let query = head.uri.query().unwrap_or_default();
     let before = shared.count(hash(&[head.uri.path().as_bytes(), query.as_bytes(), misbehave.as_bytes()]));
-    let asked = misbehave.split(',').filter_map(Asked::read).filter(|asked| asked.happens(&Request::default(), before));
-    let acts: Vec<&Act> = asked.map(|asked| &asked.row.act).collect();
-    if let Some(error) = demanded(&acts) {
-        return fault(protocol, surface, &error);
+    let requested = misbehave
+        .split(',')
+        .filter_map(Requested::parse)
+        .filter(|requested| requested.applies(&Request::default(), before));
+    let injections: Vec<&Injection> = requested.map(|requested| &requested.row.injection).collect();
+    if let Some(error) = requested_error(&injections) {
+        return error_response(protocol, surface, &error);
     }
     match list.body(&shared.options.catalog, query) {
-        Err(error) => fault(protocol, surface, &error),
+        Err(error) => error_response(protocol, surface, &error),
         Ok(body) => {
-            let manner = acts.iter().find_map(|act| if let Act::Bytes(manner) = act { Some(*manner) } else { None });
-            let kind = if manner == Some(Manner::Page) { "text/html" } else { "application/json" };
-            let body = Sent::new(vec![body.to_string().into_bytes()], manner);
-            answered(200, &[("content-type", kind.to_owned())], body)
+            let body_fault = injections.iter().find_map(|injection| {
+                if let Injection::Body(body_fault) = injection { Some(*body_fault) } else { None }
+            });
+            let kind = if body_fault == Some(BodyFault::Page) { "text/html" } else { "application/json" };
+            let body = ResponseBody::new(vec![body.to_string().into_bytes()], body_fault);
+            http_response(200, &[("content-type", kind.to_owned())], body)
         }
     }
 }
 
-/// The error that is asked for.
-pub(crate) fn demanded(acts: &[&Act]) -> Option<WireError> {
-    let status = acts.iter().find_map(|act| if let Act::Fault(status) = act { Some(*status) } else { None })?;
+/// The error that was requested.
+pub(crate) fn requested_error(injections: &[&Injection]) -> Option<WireError> {
+    let status = injections
+        .iter()
+        .find_map(|injection| if let Injection::Status(status) = injection { Some(*status) } else { None })?;
     let wait = (status == 429).then_some(WAIT_MS);
     let error = WireError::new(FaultKind::of_status(status), "emulated on demand");
     Some(WireError { status, retry_after_ms: wait, ..error })
 }
 
 /// An error in the shape of the provider.
-pub(crate) fn fault(protocol: Protocol, surface: &Surface, error: &WireError) -> HttpResponse {
+pub(crate) fn error_response(protocol: Protocol, surface: &Surface, error: &WireError) -> HttpResponse {
     let encoded = protocol.encode_error(error, surface);
     let json = ("content-type", "application/json".to_owned());
     let headers: Vec<_> = encoded.headers.into_iter().chain([json]).collect();
-    answered(encoded.status, &headers, Sent::new(vec![encoded.body], None))
+    http_response(encoded.status, &headers, ResponseBody::new(vec![encoded.body], None))
 }
 
-fn whole(body: &Value) -> HttpResponse {
-    let body = Sent::new(vec![body.to_string().into_bytes()], None);
-    answered(200, &[("content-type", "application/json".to_owned())], body)
+fn json_response(body: &Value) -> HttpResponse {
+    let body = ResponseBody::new(vec![body.to_string().into_bytes()], None);
+    http_response(200, &[("content-type", "application/json".to_owned())], body)
 }
 
-fn plain(status: u16, text: String) -> HttpResponse {
-    answered(status, &[("content-type", "text/plain".to_owned())], Sent::new(vec![text.into_bytes()], None))
+fn text_response(status: u16, text: String) -> HttpResponse {
+    http_response(
+        status,
+        &[("content-type", "text/plain".to_owned())],
+        ResponseBody::new(vec![text.into_bytes()], None),
+    )
 }
 
-pub(crate) fn answered(status: u16, headers: &[(&'static str, String)], body: Sent) -> HttpResponse {
+pub(crate) fn http_response(status: u16, headers: &[(&'static str, String)], body: ResponseBody) -> HttpResponse {
     let mut answer = hyper::Response::new(body);
     *answer.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in headers {

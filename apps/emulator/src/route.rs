@@ -1,4 +1,4 @@
-//! Which provider and surface a path belongs to: the paths of the rows are the routes.
+//! The provider and the surfaces of a path, by the paths in the catalog.
 
 use polywire::{Catalog, Provider, SurfaceRow};
 
@@ -7,14 +7,14 @@ use polywire::{Catalog, Provider, SurfaceRow};
 pub(crate) struct Route<'c> {
     pub(crate) provider: &'c Provider,
     pub(crate) surface: &'c SurfaceRow,
-    /// The model's id, where the path says it.
+    /// The model's id, where it is in the path.
     pub(crate) model: Option<String>,
-    /// Whether the path is one of streams alone.
-    pub(crate) streams: bool,
+    /// Whether the path always answers with a stream.
+    pub(crate) is_stream: bool,
 }
 
-/// The surfaces that serve a path, all of one provider. A path may begin with the id of a provider; without one, the first
-/// provider that has such a path is meant.
+/// The surfaces that serve a path, all of one provider. A path may begin with the id of a provider; without one it belongs to the
+/// first provider that has it.
 pub(crate) fn routes<'c>(catalog: &'c Catalog, path: &str) -> Vec<Route<'c>> {
     let named = path.strip_prefix('/').and_then(|rest| rest.find('/').and_then(|end| rest.split_at_checked(end)));
     let by_name = named.and_then(|(id, rest)| {
@@ -25,7 +25,7 @@ pub(crate) fn routes<'c>(catalog: &'c Catalog, path: &str) -> Vec<Route<'c>> {
     by_name.or_else(unnamed).unwrap_or_default()
 }
 
-/// The path of a provider's address, with something in the place of what the environment would say.
+/// The path of a provider's base URL, with `emulated` in the place of its variables.
 pub(crate) fn base_path(provider: &Provider) -> String {
     let mut path = String::new();
     let mut rest = base_template(provider);
@@ -47,17 +47,17 @@ fn of_provider<'c>(provider: &'c Provider, path: &str) -> Vec<Route<'c>> {
     let bases = || provider.also_at.iter().map(String::as_str).chain([base_template(provider)]);
     let found = provider.surfaces.iter().filter_map(|surface| {
         let templates = [(Some(&surface.path), false), (surface.stream_path.as_ref(), true)];
-        templates.into_iter().find_map(|(template, streams)| {
+        templates.into_iter().find_map(|(template, is_stream)| {
             let template = template?.split('?').next().unwrap_or_default();
             let mut model = None;
             let served = bases().any(|base| matches(&format!("{base}{template}"), path, &mut model));
-            served.then_some(Route { provider, surface, model, streams })
+            served.then_some(Route { provider, surface, model, is_stream })
         })
     });
     found.collect()
 }
 
-/// Whether a path is one of a template, in which `{…}` stands for a piece without a slash.
+/// Whether a path matches a template, in which `{…}` matches anything but a slash.
 fn matches(template: &str, path: &str, model: &mut Option<String>) -> bool {
     let Some((literal, rest)) = template.split_once('{') else { return template == path };
     let (Some(path), Some((hole, rest))) = (path.strip_prefix(literal), rest.split_once('}')) else { return false };
@@ -68,13 +68,13 @@ fn matches(template: &str, path: &str, model: &mut Option<String>) -> bool {
         return false;
     }
     if hole == "model" {
-        *model = Some(unescaped(value));
+        *model = Some(percent_decoded(value));
     }
     matches(rest, path, model)
 }
 
-/// A piece of a path as it was before it was escaped.
-pub(crate) fn unescaped(text: &str) -> String {
+/// A text without its percent encoding.
+pub(crate) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -24,12 +24,12 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts on a port of loopback; 0 is any that is free. Needs a tokio runtime.
+    /// Starts on a port of loopback; 0 is any free port. Needs a tokio runtime.
     pub async fn start(port: u16) -> io::Result<Self> {
         Self::start_with(port, EmulatorOptions::default()).await
     }
 
-    /// Starts with providers of its own, or bounds of its own on what it takes from clients.
+    /// Starts with another catalog or other limits.
     pub async fn start_with(port: u16, options: EmulatorOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
@@ -41,14 +41,14 @@ impl Emulator {
         format!("http://{}", self.address)
     }
 
-    /// The address that stands for the provider's own.
+    /// The base URL that replaces the provider's own.
     pub fn base_url(&self, provider: &Provider) -> String {
         format!("{}/{}{}", self.url(), provider.id, base_path(provider))
     }
 
     /// Waits until the emulator ends.
     pub async fn wait(mut self) {
-        // A server that ended is all that is waited for.
+        // The task has no result but its end.
         let _ = (&mut self.server).await;
     }
 }
@@ -60,25 +60,25 @@ impl Drop for Emulator {
 }
 
 async fn serve(listener: TcpListener, options: EmulatorOptions) {
-    let read_time = options.read_time;
+    let read_timeout = options.read_timeout;
     let shared = Arc::new(Shared::new(options));
     // Connections end with the server.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        // A connection that failed before it began is nobody's loss.
+        // A connection that failed while it was accepted has no response to get.
         let Ok((stream, _)) = listener.accept().await else { continue };
-        connections.spawn(connection(stream, read_time, Arc::clone(&shared)));
+        connections.spawn(connection(stream, read_timeout, Arc::clone(&shared)));
     }
 }
 
-async fn connection(stream: TcpStream, read_time: Duration, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, read_timeout: Duration, shared: Arc<Shared>) {
     let service = service_fn(move |request| {
         let shared = Arc::clone(&shared);
         async move { Ok::<_, Infallible>(respond(request, &shared).await) }
     });
     let mut server = hyper::server::conn::http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(read_time);
-    // A client that went away has nobody to tell.
+    server.timer(TokioTimer::new()).header_read_timeout(read_timeout);
+    // A client that closed the connection gets no response.
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }

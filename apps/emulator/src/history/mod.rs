@@ -11,7 +11,7 @@ use polywire::Model;
 use polywire::wire::{Protocol, Quirk, WireError};
 use serde_json::Value;
 
-use crate::judge::refused;
+use crate::judge::refusal;
 use read::{Arguments, Part, Speaker, Turn, turns};
 
 /// What a protocol asks of a conversation.
@@ -182,7 +182,7 @@ impl Rules {
         for (at, part) in turn.parts.iter().enumerate() {
             match part {
                 Part::Text(text) if self.blank == Blank::Refused && text.trim().is_empty() => {
-                    let says = if self.protocol == Protocol::BedrockConverse {
+                    let message = if self.protocol == Protocol::BedrockConverse {
                         format!(
                             "The text field in the ContentBlock object at {place}.content.{at} is blank. Add text to the text field, and try again."
                         )
@@ -191,28 +191,28 @@ impl Rules {
                     } else {
                         "messages: text content blocks must contain non-whitespace text".to_owned()
                     };
-                    return Err(refused(&says, &place));
+                    return Err(refusal(&message, &place));
                 }
                 Part::Call(call) => self.call(call, &place, at)?,
                 Part::Thought { is_signed: false } if self.thoughts == Thoughts::Signed => {
-                    return Err(refused(&format!("{place}.content.{at}.thinking.signature: Field required"), &place));
+                    return Err(refusal(&format!("{place}.content.{at}.thinking.signature: Field required"), &place));
                 }
                 Part::Blank => {
-                    let says = format!(
+                    let message = format!(
                         "{place}.parts[{at}].data: required oneof field 'data' must have one initialized field"
                     );
-                    return Err(refused(&says, &place));
+                    return Err(refusal(&message, &place));
                 }
                 Part::WrongResult { is_list } => {
                     let field = format!("{place}.parts[{at}].function_response");
-                    let says = if *is_list {
+                    let message = if *is_list {
                         format!(
                             "Invalid JSON payload received. Unknown name \"response\" at '{field}': Proto field is not repeating, cannot start list."
                         )
                     } else {
                         format!("Invalid value at '{field}.response' (type.googleapis.com/google.protobuf.Struct)")
                     };
-                    return Err(refused(&says, &place));
+                    return Err(refusal(&message, &place));
                 }
                 Part::Text(_)
                 | Part::Result { .. }
@@ -232,7 +232,7 @@ impl Rules {
             Protocol::AnthropicMessages => turn.parts.is_empty() && !(is_last && turn.speaker == Speaker::Model),
             Protocol::Gemini | Protocol::BedrockConverse => turn.parts.is_empty(),
         };
-        let says = match self.protocol {
+        let message = match self.protocol {
             Protocol::OpenAiChat => "Invalid value for 'content': expected a string, got null.".to_owned(),
             Protocol::Gemini => format!("{place}.parts: contents.parts must not be empty."),
             Protocol::BedrockConverse => format!(
@@ -244,26 +244,26 @@ impl Rules {
                 )
             }
         };
-        if is_empty { Err(refused(&says, place)) } else { Ok(()) }
+        if is_empty { Err(refusal(&message, place)) } else { Ok(()) }
     }
 
     fn call(&self, call: &read::Call, place: &str, at: usize) -> Result<(), Box<WireError>> {
         if call.arguments == Arguments::NotAnObject {
-            let says = if self.protocol == Protocol::Gemini {
+            let message = if self.protocol == Protocol::Gemini {
                 format!(
                     "Invalid value at '{place}.parts[{at}].function_call.args' (type.googleapis.com/google.protobuf.Struct)"
                 )
             } else {
                 format!("{place}.content.{at}.tool_use.input: Input should be a valid dictionary")
             };
-            return Err(refused(&says, place));
+            return Err(refusal(&message, place));
         }
         let Some(ids) = self.ids else { return Ok(()) };
         let id = call.id.as_str();
         let is_allowed =
             |letter: char| ids.marks == "*" || letter.is_ascii_alphanumeric() || ids.marks.contains(letter);
         let length = id.chars().count();
-        let says = match self.protocol {
+        let message = match self.protocol {
             _ if ids.exact.is_some_and(|exact| exact != length)
                 || (ids.exact.is_some() && !id.chars().all(is_allowed)) =>
             {
@@ -287,7 +287,7 @@ impl Rules {
             | Protocol::Gemini
             | Protocol::BedrockConverse => return Ok(()),
         };
-        Err(refused(&says, place))
+        Err(refusal(&message, place))
     }
 
     fn order(&self, turns: &[Turn]) -> Result<(), Box<WireError>> {
@@ -300,7 +300,7 @@ impl Rules {
         if self.protocol == Protocol::BedrockConverse
             && spoken.first().is_some_and(|turn| turn.speaker == Speaker::Model)
         {
-            return Err(refused(
+            return Err(refusal(
                 "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
                 "messages",
             ));
@@ -314,8 +314,8 @@ impl Rules {
             }
             _ => None,
         });
-        let says = "After the optional system message, conversation roles must alternate user and assistant roles";
-        repeats.map_or(Ok(()), |index| Err(refused(says, &self.place(index))))
+        let message = "After the optional system message, conversation roles must alternate user and assistant roles";
+        repeats.map_or(Ok(()), |index| Err(refusal(message, &self.place(index))))
     }
 
     fn last(&self, turns: &[Turn]) -> Result<(), Box<WireError>> {
@@ -326,16 +326,16 @@ impl Rules {
         let place = self.place(last.index);
         let ends_in_space = matches!(last.parts.last(), Some(Part::Text(text)) if text.ends_with(char::is_whitespace));
         match self.last {
-            Last::NotModel if self.protocol == Protocol::Gemini => Err(refused(
+            Last::NotModel if self.protocol == Protocol::Gemini => Err(refusal(
                 "Please ensure that the conversation ends with a user turn or a function response.",
                 &place,
             )),
-            Last::NotModel => Err(refused(
+            Last::NotModel => Err(refusal(
                 "This model does not support assistant message prefill. The conversation must end with a user message.",
                 &place,
             )),
             Last::Trimmed if ends_in_space => {
-                Err(refused("messages: final assistant content cannot end with trailing whitespace", &place))
+                Err(refusal("messages: final assistant content cannot end with trailing whitespace", &place))
             }
             Last::Anyone | Last::Trimmed => Ok(()),
         }
@@ -346,7 +346,7 @@ impl Rules {
         let is_declared =
             body.pointer("/toolConfig/tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
         match self.calls {
-            Calls::Declared if uses_tools && !is_declared => Err(refused(
+            Calls::Declared if uses_tools && !is_declared => Err(refusal(
                 "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
                 "toolConfig",
             )),
@@ -355,8 +355,8 @@ impl Rules {
                 let is_question = |turn: &&Turn| turn.speaker == Speaker::User && turn.results().next().is_none();
                 let mut steps = turns.iter().rev().take_while(|turn| !is_question(turn));
                 let unsigned = steps.find(|turn| turn.calls().next().is_some_and(|call| !call.is_signed));
-                let says = "Function call is missing a thought_signature in functionCall parts.";
-                unsigned.map_or(Ok(()), |turn| Err(refused(says, &self.place(turn.index))))
+                let message = "Function call is missing a thought_signature in functionCall parts.";
+                unsigned.map_or(Ok(()), |turn| Err(refusal(message, &self.place(turn.index))))
             }
             Calls::Free | Calls::Declared => Ok(()),
         }
@@ -376,7 +376,7 @@ fn responses_item(turn: &Turn, body: &Value) -> Result<(), Box<WireError>> {
         _ => return Ok(()),
     };
     if !id.starts_with(prefix) {
-        return Err(refused(
+        return Err(refusal(
             &format!("Invalid '{place}.id': '{id}'. Expected an ID that begins with '{prefix}'."),
             &place,
         ));
@@ -384,10 +384,10 @@ fn responses_item(turn: &Turn, body: &Value) -> Result<(), Box<WireError>> {
     let is_stored = body.get("store") != Some(&Value::Bool(false));
     let is_unsigned = matches!(turn.parts.first(), Some(Part::Thought { is_signed: false }));
     if is_unsigned && !is_stored {
-        let says = format!(
+        let message = format!(
             "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
         );
-        return Err(refused(&says, &place));
+        return Err(refusal(&message, &place));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use polywire::wire::{Protocol, WireError};
 
 use super::read::{Part, Speaker, Turn};
 use super::{Pairing, Rules};
-use crate::judge::refused;
+use crate::judge::refusal;
 
 type Judged = Result<(), Box<WireError>>;
 
@@ -27,8 +27,8 @@ fn messages_after(turns: &[Turn], rules: &Rules) -> Judged {
         let place = rules.place(turn.index);
         if let Some(id) = turn.results().next() {
             if !known.contains(id) {
-                let says = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
-                return Err(refused(says, &place));
+                let message = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
+                return Err(refusal(message, &place));
             }
             open.remove(id);
             continue;
@@ -45,11 +45,11 @@ fn unanswered(open: &BTreeSet<&str>, place: &str) -> Judged {
         return Ok(());
     }
     let ids: Vec<&str> = open.iter().copied().collect();
-    let says = format!(
+    let message = format!(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
         ids.join(", ")
     );
-    Err(refused(&says, place))
+    Err(refusal(&message, place))
 }
 
 /// Responses: pairs by id, in any order after the call.
@@ -60,14 +60,14 @@ fn anywhere_after(turns: &[Turn], rules: &Rules) -> Judged {
         called.extend(turn.calls().map(|call| call.id.as_str()));
         for id in turn.results() {
             if !called.contains(id) {
-                let says = format!("No tool call found for function call output with call_id {id}.");
-                return Err(refused(&says, &rules.place(turn.index)));
+                let message = format!("No tool call found for function call output with call_id {id}.");
+                return Err(refusal(&message, &rules.place(turn.index)));
             }
             answered.insert(id);
         }
     }
     match called.difference(&answered).next() {
-        Some(id) => Err(refused(&format!("No tool output found for function call {id}."), "input")),
+        Some(id) => Err(refusal(&format!("No tool output found for function call {id}."), "input")),
         None => Ok(()),
     }
 }
@@ -89,12 +89,12 @@ fn next_turn(turns: &[Turn], rules: &Rules) -> Judged {
             let mut own: BTreeSet<&str> = BTreeSet::new();
             for call in turn.calls() {
                 if !own.insert(&call.id) || (!is_bedrock && !seen.insert(&call.id)) {
-                    let says = if is_bedrock {
+                    let message = if is_bedrock {
                         format!("The toolUse blocks at {place}.content contain duplicate Ids: {}", call.id)
                     } else {
                         "messages: `tool_use` ids must be unique".to_owned()
                     };
-                    return Err(refused(&says, &place));
+                    return Err(refusal(&message, &place));
                 }
             }
             open.extend(own);
@@ -115,7 +115,7 @@ fn next_turn(turns: &[Turn], rules: &Rules) -> Judged {
                 missing(&open, &place, is_bedrock)?;
             }
             if !open.remove(id.as_str()) {
-                let says = if is_bedrock {
+                let message = if is_bedrock {
                     format!(
                         "The number of toolResult blocks at {place}.content exceeds the number of toolUse blocks of previous turn."
                     )
@@ -124,7 +124,7 @@ fn next_turn(turns: &[Turn], rules: &Rules) -> Judged {
                         "{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
                     )
                 };
-                return Err(refused(&says, &place));
+                return Err(refusal(&message, &place));
             }
         }
         missing(&open, &place, is_bedrock)?;
@@ -140,7 +140,7 @@ fn server_results<'t>(turn: &'t Turn, calls: &mut BTreeSet<&'t str>, place: &str
         } else if let Part::ServerResult { id, kind } = part
             && !calls.contains(id.as_str())
         {
-            return Err(refused(&format!("{place}: unexpected `tool_use_id` found in `{kind}` blocks: {id}"), place));
+            return Err(refusal(&format!("{place}: unexpected `tool_use_id` found in `{kind}` blocks: {id}"), place));
         }
     }
     Ok(())
@@ -151,14 +151,14 @@ fn missing(open: &BTreeSet<&str>, place: &str, is_bedrock: bool) -> Judged {
         return Ok(());
     }
     let ids = open.iter().copied().collect::<Vec<_>>().join(", ");
-    let says = if is_bedrock {
+    let message = if is_bedrock {
         format!("Expected toolResult blocks at {place}.content for the following Ids: {ids}")
     } else {
         format!(
             "{place}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
         )
     };
-    Err(refused(&says, place))
+    Err(refusal(&message, place))
 }
 
 /// Gemini: a turn of calls follows the user, and the next turn has as many results. Ids need not be there (GEM-FN-28).
@@ -169,23 +169,23 @@ fn next_turn_by_count(turns: &[Turn], rules: &Rules) -> Judged {
         let (calls, results) = (turn.calls().count(), turn.results().count());
         let open = before.map_or(0, |turn| turn.calls().count());
         if calls > 0 && before.is_none_or(|before| before.speaker == Speaker::Model) {
-            let says = "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
-            return Err(refused(says, &place));
+            let message = "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
+            return Err(refusal(message, &place));
         }
         if results > 0 && open == 0 {
-            return Err(refused(
+            return Err(refusal(
                 "Please ensure that function response turn comes immediately after a function call turn.",
                 &place,
             ));
         }
         if results != open {
-            let says = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
-            return Err(refused(says, &place));
+            let message = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+            return Err(refusal(message, &place));
         }
         before = Some(turn);
     }
     match before {
-        Some(last) if last.calls().next().is_some() => Err(refused(
+        Some(last) if last.calls().next().is_some() => Err(refusal(
             "Please ensure that function response turn comes immediately after a function call turn.",
             &rules.place(last.index),
         )),

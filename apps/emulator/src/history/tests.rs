@@ -11,8 +11,8 @@ fn refusal(model: &str, body: &Value) -> Option<String> {
 
 #[track_caller]
 fn refuses(model: &str, body: &Value, words: &str) {
-    let says = refusal(model, body).unwrap_or_default();
-    assert!(says.contains(words), "{model}: `{says}` for {body}");
+    let message = refusal(model, body).unwrap_or_default();
+    assert!(message.contains(words), "{model}: `{message}` for {body}");
 }
 
 #[track_caller]

@@ -11,7 +11,8 @@ const CHAT: &str = "/v1/chat/completions";
 const HELLO: &[u8] = br#"{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}"#;
 
 async fn emulator() -> Emulator {
-    let options = EmulatorOptions::default().with_read_time(Duration::from_millis(400)).with_max_request_bytes(1 << 20);
+    let options =
+        EmulatorOptions::default().with_read_timeout(Duration::from_millis(400)).with_max_request_bytes(1 << 20);
     Emulator::start_with(0, options).await.expect("a port")
 }
 
@@ -71,7 +72,7 @@ async fn a_gigabyte_is_refused_in_bounded_memory() {
 /// All requests together have a bound as well.
 #[tokio::test]
 async fn many_large_bodies_at_once_are_turned_away() {
-    let options = EmulatorOptions::default().with_max_request_bytes(1 << 20).with_most_bytes_at_once(1 << 20);
+    let options = EmulatorOptions::default().with_max_request_bytes(1 << 20).with_max_buffered_bytes(1 << 20);
     let emulator = Emulator::start_with(0, options).await.expect("a port");
     let body = vec![b' '; 700 << 10];
     let mut first = connected(&emulator).await;
