@@ -6,146 +6,15 @@
 
 mod pairing;
 mod read;
+mod rules;
 
 use polywire::Model;
-use polywire::wire::{Protocol, Quirk, WireError};
+use polywire::wire::{Protocol, WireError};
 use serde_json::Value;
 
 use crate::judge::refusal;
 use read::{Arguments, Part, Speaker, Turn, turns};
-
-/// What a protocol asks of a conversation.
-pub(crate) struct Rules {
-    protocol: Protocol,
-    /// What stands in an id of a call beside letters and digits, and how long it may be. `None` is anything.
-    ids: Option<Ids>,
-    blank: Blank,
-    pub(crate) pairing: Pairing,
-    order: Order,
-    last: Last,
-    thoughts: Thoughts,
-    calls: Calls,
-}
-
-#[derive(Clone, Copy)]
-struct Ids {
-    marks: &'static str,
-    longest: usize,
-    /// The exact length, where there is one.
-    exact: Option<usize>,
-}
-
-/// Texts that are refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Blank {
-    Taken,
-    /// Whitespace alone.
-    Refused,
-}
-
-/// Where results stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pairing {
-    /// In messages of their own, directly after the calls.
-    MessagesAfter,
-    /// Anywhere after the call.
-    AnywhereAfter,
-    /// At the start of the next turn of the user, by id.
-    NextTurn,
-    /// In the next turn, as many as there are calls.
-    NextTurnByCount,
-}
-
-/// Who speaks when.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Free,
-    /// The user first, then in turns.
-    Alternate,
-}
-
-/// Who may speak last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Anyone,
-    /// The model too, but its text may not end in whitespace.
-    Trimmed,
-    NotModel,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Thoughts {
-    Free,
-    Signed,
-}
-
-/// What calls need beside themselves.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Calls {
-    Free,
-    /// Tools that are declared in the request.
-    Declared,
-    /// A signature on the first call of each step.
-    Signed,
-}
-
-impl Rules {
-    fn of(protocol: Protocol, provider: &str) -> Self {
-        let free = Self {
-            protocol,
-            ids: None,
-            blank: Blank::Taken,
-            pairing: Pairing::MessagesAfter,
-            order: Order::Free,
-            last: Last::Anyone,
-            thoughts: Thoughts::Free,
-            calls: Calls::Free,
-        };
-        // Compatible servers do not measure ids; OpenAI and Azure do.
-        let is_openai = matches!(provider, "openai" | "azure");
-        let any = |longest| Ids { marks: "*", longest, exact: None };
-        match protocol {
-            Protocol::OpenAiChat => Self { ids: is_openai.then(|| any(40)), ..free },
-            Protocol::OpenAiResponses => Self { ids: Some(any(64)), pairing: Pairing::AnywhereAfter, ..free },
-            Protocol::AnthropicMessages => Self {
-                ids: Some(Ids { marks: "_-", longest: usize::MAX, exact: None }),
-                blank: Blank::Refused,
-                pairing: Pairing::NextTurn,
-                last: Last::Trimmed,
-                thoughts: Thoughts::Signed,
-                ..free
-            },
-            Protocol::Gemini => Self { pairing: Pairing::NextTurnByCount, last: Last::NotModel, ..free },
-            Protocol::BedrockConverse => Self {
-                ids: Some(Ids { marks: "_-.:", longest: 64, exact: None }),
-                blank: Blank::Refused,
-                pairing: Pairing::NextTurn,
-                order: Order::Alternate,
-                last: Last::Trimmed,
-                calls: Calls::Declared,
-                ..free
-            },
-        }
-    }
-
-    /// The rules of a model: those of its protocol, and what its rows add.
-    fn of_model(model: &Model) -> Self {
-        let (wire, mut rules) = (model.wire(), Self::of(model.protocol(), &model.provider().id));
-        if wire.has(Quirk::NineCharacterIds) {
-            rules.ids = Some(Ids { marks: "", longest: 9, exact: Some(9) });
-        }
-        if wire.has(Quirk::Alternate) {
-            rules.order = Order::Alternate;
-        }
-        if wire.has(Quirk::NoPrefill) {
-            rules.last = Last::NotModel;
-        }
-        if wire.has(Quirk::SignedCalls) {
-            rules.calls = Calls::Signed;
-        }
-        rules
-    }
-}
+use rules::{Blank, Calls, Last, Order, Pairing, Rules, Thoughts};
 
 /// Refuses a conversation that the provider refuses.
 pub(crate) fn judge(body: &Value, model: &Model) -> Result<(), Box<WireError>> {
@@ -166,7 +35,7 @@ pub(crate) fn judge(body: &Value, model: &Model) -> Result<(), Box<WireError>> {
 
 impl Rules {
     /// The place of a turn, as the provider writes it.
-    pub(crate) fn place(&self, index: usize) -> String {
+    fn place(&self, index: usize) -> String {
         match self.protocol {
             Protocol::OpenAiChat => format!("messages[{index}]"),
             Protocol::OpenAiResponses => format!("input[{index}]"),
