@@ -17,7 +17,7 @@ const OUTWARD: &[&str] = &["apps", "bindings"];
 const FACADE: &str = "polywire";
 
 /// Outward packages that others there may use: the command starts the servers.
-const SERVED: &[(&str, &str)] = &[("polywire-cli", "polywire-gateway")];
+const SERVED: &[(&str, &str)] = &[("polywire-cli", "polywire-emulator")];
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.
 const REFUSED: &[&str] = &[
@@ -131,7 +131,7 @@ mod tests {
             ("polywire-schema", "crates/schema"),
             ("polywire", "crates/polywire"),
             ("polywire-cli", "apps/cli"),
-            ("polywire-gateway", "apps/gateway"),
+            ("polywire-emulator", "apps/emulator"),
             ("tokio", "elsewhere"),
             ("mid", "far"),
         ];
@@ -142,7 +142,7 @@ mod tests {
             json!({"id": name, "deps": deps})
         };
         json!({
-            "workspace_members": ["polywire-schema", "polywire", "polywire-cli", "polywire-gateway"],
+            "workspace_members": ["polywire-schema", "polywire", "polywire-cli", "polywire-emulator"],
             "packages": names.iter().map(package).collect::<Vec<_>>(),
             "resolve": {"nodes": names.iter().map(node).collect::<Vec<_>>()},
         })
@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn edges_upwards_and_io_below_the_core_are_faults() {
         check(&[("polywire-cli", "polywire"), ("polywire", "polywire-schema"), ("polywire-cli", "tokio")], &[]);
-        check(&[("polywire-cli", "polywire-gateway"), ("polywire-gateway", "polywire")], &[]);
+        check(&[("polywire-cli", "polywire-emulator"), ("polywire-emulator", "polywire")], &[]);
         check(
-            &[("polywire-gateway", "polywire-cli")],
-            &["polywire-gateway (apps) must not depend on polywire-cli (apps)"],
+            &[("polywire-emulator", "polywire-cli")],
+            &["polywire-emulator (apps) must not depend on polywire-cli (apps)"],
         );
         check(
             &[("polywire-cli", "polywire-schema")],

@@ -403,5 +403,5 @@ fn ask_says_what_stands_between_it_and_a_value() {
 #[test]
 fn emulate_lists_what_can_go_wrong() {
     let out = fine(&["emulate", "--list"]);
-    assert_eq!(out.lines().count(), polywire_gateway::misbehaviours().len());
+    assert_eq!(out.lines().count(), polywire_emulator::misbehaviours().len());
 }

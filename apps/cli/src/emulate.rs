@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use polywire::Provider;
-use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, misbehaviours};
+use polywire_emulator::{EMULATE_HEADER, Emulator, EmulatorOptions, misbehaviours};
 use serde_json::{Map, Value, json};
 
 use crate::Verdict;
@@ -51,10 +51,12 @@ impl Emulate {
             }
             return Ok(Verdict::Fine);
         }
-        let catalog = Known::load()?.catalog_for([]);
+        let known = Known::load()?;
+        let catalog = known.catalog_for([]);
         let providers: Vec<Provider> = catalog.providers().cloned().collect();
         block_on(async {
-            let started = Emulator::start_with(self.port, EmulatorOptions::default().with_catalog(catalog)).await;
+            let options = EmulatorOptions::default().with_catalog(catalog).with_dialects(known.config.dialects());
+            let started = Emulator::start_with(self.port, options).await;
             let place = format!("port {}", self.port);
             let next = "give another --port, or omit it to use any free port";
             let emulator = started.map_err(|error| Failure::new(error, &place, next))?;

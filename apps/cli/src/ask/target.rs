@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 use polywire::{Catalog, Client, ClientOptions, Model, ModelRow, Secret, SendError};
-use polywire_gateway::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
+use polywire_emulator::{EMULATE_HEADER, Emulator, EmulatorOptions, Misbehaviour};
 
 use crate::input::Failure;
 use crate::known::Known;
@@ -38,7 +38,8 @@ struct NamedModel {
 impl Targets {
     pub(crate) async fn connect(names: &[String], options: ClientOptions) -> Result<Self> {
         let mut client = Client::with_options(options)?;
-        let catalog = Known::load()?.catalog_for(names.iter().map(|name| {
+        let known = Known::load()?;
+        let catalog = known.catalog_for(names.iter().map(|name| {
             let name = name.strip_prefix(EMULATOR).unwrap_or(name);
             name.split_once('+').map_or(name, |(name, _)| name)
         }));
@@ -47,7 +48,8 @@ impl Targets {
         let emulator = if emulated.is_empty() {
             None
         } else {
-            Some(Emulator::start_with(0, EmulatorOptions::default().with_catalog(catalog)).await?)
+            let options = EmulatorOptions::default().with_catalog(catalog).with_dialects(known.config.dialects());
+            Some(Emulator::start_with(0, options).await?)
         };
         let models: Vec<Model> = read.into_iter().map(|named| named.model).collect();
         for (provider, misbehaviour) in &emulated {

@@ -1,0 +1,206 @@
+// Coding agents talk to the emulator, unmodified: Claude Code, Codex and Gemini CLI, each without a user at the keyboard. Every agent
+// finishes a plain task, a task with one of its own tools, and a structured task. What the emulator does is in the prompt
+// (`emulate: …`, see docs/emulator.md).
+//
+// Usage: node agents.mjs URL, of a running `polywire emulate`, in a folder where the packages are installed.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const URL = process.argv[2]
+const TIMEOUT_MS = 120_000
+const folder = mkdtempSync(join(tmpdir(), 'polywire-agents-'))
+const work = join(folder, 'work')
+// An agent can only know this word by reading the file.
+const word = `zebra-${randomBytes(6).toString('hex')}`
+mkdirSync(work)
+writeFileSync(join(work, 'note.txt'), `The word is ${word}\n`)
+const town = {
+  type: 'object',
+  properties: { name: { type: 'string' }, size: { type: 'integer' } },
+  required: ['name', 'size'],
+  additionalProperties: false,
+}
+writeFileSync(join(folder, 'town.json'), JSON.stringify(town))
+
+const isTown = (value) => {
+  assert.deepEqual(Object.keys(value).sort(), ['name', 'size'])
+  assert.equal(typeof value.name, 'string')
+  assert.ok(Number.isInteger(value.size))
+}
+
+// Whatever does not go to loopback goes to a proxy where nobody listens, so nothing leaves the machine.
+const nowhere = 'http://127.0.0.1:9'
+const base = {
+  PATH: process.env.PATH,
+  TMPDIR: folder,
+  HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, http_proxy: nowhere, https_proxy: nowhere,
+  NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost',
+  ...(process.env.SYSTEMROOT ? { SYSTEMROOT: process.env.SYSTEMROOT } : {}),
+}
+
+// A folder that stands for the user's home.
+const home = (name) => {
+  const path = join(folder, name)
+  mkdirSync(path, { recursive: true })
+  return { HOME: path, USERPROFILE: path }
+}
+
+// Runs a script of a package; gives what it prints.
+const run = (script, args, env) =>
+  new Promise((done, failed) => {
+    const path = resolve('node_modules', script)
+    const options = { cwd: work, env: { ...base, ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32' }
+    const child = spawn(process.execPath, [path, ...args], options)
+    let [out, err] = ['', '']
+    child.stdout.on('data', (data) => (out += data))
+    child.stderr.on('data', (data) => (err += data))
+    const timer = setTimeout(() => {
+      err += `\nstopped after ${TIMEOUT_MS} ms`
+      // The agent has children of its own.
+      options.detached ? process.kill(-child.pid, 'SIGKILL') : child.kill('SIGKILL')
+    }, TIMEOUT_MS)
+    child.on('error', failed)
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      code === 0 ? done(out) : failed(new Error(`exit code ${code}: ${(out + err).slice(-2000)}`))
+    })
+  })
+
+const version = (name) => JSON.parse(readFileSync(resolve('node_modules', name, 'package.json'))).version
+
+// --- Claude Code
+
+const claude = async (prompt, ...args) => {
+  const env = {
+    ...home('claude'),
+    ANTHROPIC_BASE_URL: URL,
+    ANTHROPIC_API_KEY: 'any',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    DISABLE_ERROR_REPORTING: '1',
+    DISABLE_TELEMETRY: '1',
+  }
+  const script = '@anthropic-ai/claude-code/cli-wrapper.cjs'
+  const answer = JSON.parse(await run(script, ['-p', prompt, '--output-format', 'json', ...args], env))
+  assert.equal(answer.subtype, 'success', JSON.stringify(answer))
+  return answer
+}
+
+const claudeCode = {
+  async plain() {
+    assert.equal((await claude('Say hello.\nemulate: say Hello from the emulator')).result, 'Hello from the emulator')
+  },
+  async tool() {
+    const call = JSON.stringify({ file_path: join(work, 'note.txt') })
+    const answer = await claude(`What is the word?\nemulate: call Read ${call}\nemulate: repeat`, '--allowedTools', 'Read')
+    assert.ok(answer.result.includes(word), answer.result)
+    assert.equal(answer.num_turns, 2)
+  },
+  // Claude Code asks for the value by a tool of its own.
+  async structured() {
+    const answer = await claude('A town.\nemulate: call StructuredOutput', '--json-schema', JSON.stringify(town))
+    isTown(answer.structured_output)
+  },
+}
+
+// --- Codex
+
+const codex = async (config, prompt, ...args) => {
+  const homes = home('codex')
+  const folder = join(homes.HOME, '.codex')
+  mkdirSync(folder, { recursive: true })
+  const settings = ['model = "gpt-5"', 'check_for_update_on_startup = false', ...config, '[analytics]', 'enabled = false']
+  const provider = ['[model_providers.emulator]', 'name = "emulator"', `base_url = "${URL}/v1"`, 'env_key = "EMULATOR_KEY"', 'wire_api = "responses"']
+  writeFileSync(join(folder, 'config.toml'), [...settings, ...provider].join('\n'))
+  const env = { ...homes, CODEX_HOME: folder, EMULATOR_KEY: 'any', CODEX_API_KEY: 'any' }
+  // The folder is no git repository, and a container may not allow the sandbox.
+  const flags = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json', ...args]
+  const lines = (await run('@openai/codex/bin/codex.js', [...flags, prompt], env)).split('\n').filter((line) => line.startsWith('{'))
+  const events = lines.map((line) => JSON.parse(line))
+  assert.ok(events.some((event) => event.type === 'turn.completed'), lines.join('\n'))
+  const said = events.filter((event) => event.item?.type === 'agent_message').map((event) => event.item.text)
+  return { said: said.at(-1), events }
+}
+const own = ['model_provider = "emulator"']
+
+const codexCli = {
+  async plain() {
+    assert.equal((await codex(own, 'Say hello.\nemulate: say Hello from the emulator')).said, 'Hello from the emulator')
+  },
+  async tool() {
+    const call = JSON.stringify({ cmd: 'cat note.txt' })
+    const { said, events } = await codex(own, `What is the word?\nemulate: call exec_command ${call}\nemulate: repeat`)
+    assert.ok(said.includes(word), said)
+    assert.ok(events.some((event) => event.item?.type === 'command_execution' && event.item.exit_code === 0))
+  },
+  async structured() {
+    isTown(JSON.parse((await codex(own, 'A town.\nemulate: answer', '--output-schema', join(folder, 'town.json'))).said))
+  },
+  // The built-in provider tries a WebSocket first, and falls back to HTTP on a 426.
+  async builtInProvider() {
+    const { said } = await codex([`openai_base_url = "${URL}/v1"`], 'Say hello.\nemulate: say Hello from the emulator')
+    assert.equal(said, 'Hello from the emulator')
+  },
+}
+
+// --- Gemini CLI
+
+const gemini = async (prompt, ...args) => {
+  const homes = home('gemini')
+  mkdirSync(join(homes.HOME, '.gemini'), { recursive: true })
+  const settings = {
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    privacy: { usageStatisticsEnabled: false },
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    telemetry: { enabled: false },
+  }
+  writeFileSync(join(homes.HOME, '.gemini', 'settings.json'), JSON.stringify(settings))
+  const env = { ...homes, GOOGLE_GEMINI_BASE_URL: URL, GEMINI_API_KEY: 'any', GEMINI_TELEMETRY_ENABLED: 'false', GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+  const out = await run('@google/gemini-cli/bundle/gemini.js', ['-p', prompt, '--output-format', 'json', ...args], env)
+  const answer = JSON.parse(out.slice(out.indexOf('{')))
+  const models = Object.entries(answer.stats.models)
+  assert.ok(models.length > 0 && models.every(([, model]) => model.api.totalErrors === 0), JSON.stringify(answer.stats))
+  return { ...answer, models }
+}
+
+const geminiCli = {
+  async plain() {
+    const answer = await gemini('Say hello.\nemulate: say Hello from the emulator', '-m', 'gemini-2.5-pro')
+    assert.equal(answer.response, 'Hello from the emulator')
+  },
+  async tool() {
+    const call = JSON.stringify({ file_path: 'note.txt' })
+    const answer = await gemini(`What is the word?\nemulate: call read_file ${call}\nemulate: repeat`, '--yolo', '-m', 'gemini-2.5-pro')
+    assert.ok(answer.response.includes(word), answer.response)
+    assert.equal(answer.stats.tools.byName.read_file.success, 1)
+  },
+  // Gemini CLI has no flag for a schema. Without a model it first asks a small one, by a schema of its own, which model is to
+  // answer; the schema of the answer is in the prompt.
+  async structured() {
+    const answer = await gemini(`A town by this JSON Schema:\n  ${JSON.stringify(town)}\nemulate: answer`)
+    isTown(JSON.parse(answer.response))
+    assert.ok(answer.models.length > 1, 'the router asked for structured output')
+  },
+}
+
+const agents = {
+  [`Claude Code ${version('@anthropic-ai/claude-code')}`]: claudeCode,
+  [`Codex ${version('@openai/codex')}`]: codexCli,
+  [`Gemini CLI ${version('@google/gemini-cli')}`]: geminiCli,
+}
+const faults = []
+let count = 0
+for (const [agent, cases] of Object.entries(agents)) {
+  for (const [name, task] of Object.entries(cases)) {
+    count += 1
+    await task().catch((error) => faults.push(`${agent}, ${name}: ${error.stack}`))
+  }
+}
+rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+console.log([...faults, `agents, emulated: ${Object.keys(agents).join(', ')}: ${count} tasks, ${faults.length} faults`].join('\n'))
+process.exit(faults.length ? 1 : 0)
