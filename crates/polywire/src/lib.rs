@@ -5,7 +5,7 @@ mod address;
 mod catalog;
 mod change;
 #[cfg(feature = "client")]
-mod client;
+pub mod client;
 mod endpoint;
 mod model;
 mod neutral_schema;
@@ -22,8 +22,8 @@ pub use catalog::{Catalog, CatalogError, Model, ResolveError};
 pub use change::{Change, Effect, Kind};
 #[cfg(feature = "client")]
 pub use client::{
-    AskError, AskErrorKind, AskStream, Asked, Attempt, Client, ClientOptions, Completion, CompletionStream, Failed,
-    Listing, Partial, PlainHttp, Secret, SendError, SigningKey, SpanContent,
+    AskError, AskErrorKind, AskOutcome, AskStream, Asked, Attempt, CallOptions, Client, ClientOptions, Completion,
+    CompletionStream, Failed, Listing, Partial, PlainHttp, RawBytes, Secret, SendError, SigningKey, SpanContent,
 };
 pub use endpoint::Endpoint;
 pub use model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use polywire::client::ToolCalls;
 use polywire::wire::{Block, Message, Output, OutputFormat, Request, Role, StopReason, Text};
-use polywire::{AskError, AskErrorKind, Asked, Completion, Planner, SendError};
+use polywire::{AskError, AskErrorKind, AskOutcome, Asked, Completion, Planner, RawBytes, SendError};
 use serde_json::Value;
 
 use crate::Verdict;
@@ -92,8 +93,10 @@ impl Ask {
         let request = self.request()?;
         let format = self.how.format()?;
         block_on(async {
-            let whom = Whom::of(&self.how.models()?, self.how.options()).await?;
-            if !self.show.explain || self.prints_json() {
+            let is_explained = self.show.explain && !self.prints_json();
+            let raw_bytes = if is_explained { RawBytes::Keep } else { RawBytes::Discard };
+            let whom = Whom::of(&self.how.models()?, self.how.options().with_raw_bytes(raw_bytes)).await?;
+            if !is_explained {
                 return self.answer(out, style, &whom, request, format).await;
             }
             show::write_emulated(out, &whom.emulated)?;
@@ -172,16 +175,18 @@ impl Ask {
         let asked = match self.watch() {
             Some(mut live) => {
                 let mut asking = whom.client.ask_format_stream(request, format, &whom.models);
-                while let Some(partial) = asking.next().await {
+                while let Some(Ok(partial)) = asking.next().await {
                     live.partial(out, &partial)?;
                 }
                 live.end();
-                asking.finish().await
+                asking.outcome().await
             }
-            None => whom.client.ask_format(request, format, &whom.models).await,
+            None => whom.client.ask_or_call(request, format, &whom.models).await,
         };
         match asked {
-            Ok(asked) => self.tell_value(out, style, &asked),
+            Ok(AskOutcome::Value(asked)) => self.tell_value(out, style, &asked),
+            Ok(AskOutcome::ToolCalls(calls)) => self.tell_calls(out, style, &calls),
+            Ok(other) => Err(anyhow::anyhow!("cannot show {other:?}")),
             Err(error) => self.tell_failure(out, style, &error),
         }
     }
@@ -191,7 +196,7 @@ impl Ask {
         let done = match self.watch() {
             Some(mut live) => {
                 let mut answer = whom.client.stream(&request, &whom.models);
-                while let Some(event) = answer.next().await {
+                while let Some(Ok(event)) = answer.next().await {
                     told |= live.event(out, &event)?;
                 }
                 answer.finish().await
@@ -222,28 +227,29 @@ impl Ask {
         Ok(Verdict::Fine)
     }
 
+    fn tell_calls(&self, out: &mut dyn Write, style: Style, calls: &ToolCalls) -> Result<Verdict> {
+        if self.prints_json() {
+            writeln!(out, "{}", show::calls_json(&calls.response))?;
+            return Ok(Verdict::Fine);
+        }
+        if self.show.explain {
+            show::write_attempts(out, style, &calls.attempts)?;
+        }
+        show::write_response(out, style, &calls.response)?;
+        Ok(Verdict::Fine)
+    }
+
     fn tell_failure(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
-        match &error.why {
+        match &error.kind {
             AskErrorKind::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
             AskErrorKind::Send(why) => {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
                 return Err(no_answer(error, before.chain([why]), &self.how.models()?));
             }
             AskErrorKind::Schema(_) => return Err(self.how.bad_schema(error)),
-            // What the model wants is an answer too.
-            AskErrorKind::ToolCalls(response) => {
-                if self.prints_json() {
-                    writeln!(out, "{}", show::calls_json(response))?;
-                } else {
-                    if self.show.explain {
-                        show::write_attempts(out, style, &error.attempts)?;
-                    }
-                    show::write_response(out, style, response)?;
-                }
-                return Ok(Verdict::Fine);
-            }
             AskErrorKind::Refused(_)
             | AskErrorKind::Truncated
+            | AskErrorKind::UnexpectedToolCalls(_)
             | AskErrorKind::TooCostly
             | AskErrorKind::Invalid
             | AskErrorKind::Typed(_)
@@ -266,7 +272,7 @@ impl Ask {
             return Ok(verdict(done));
         }
         if self.show.explain {
-            show::write_exchange(out, style, 1, &done.plan, &done.raw)?;
+            show::write_exchange(out, style, 1, &done.plan, done.raw.as_deref())?;
             writeln!(out)?;
         }
         if told {

@@ -97,10 +97,16 @@ pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Respo
 }
 
 /// Everything about an exchange: what was decided, what was sent, what came.
-pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
+pub(super) fn write_exchange(
+    out: &mut dyn Write,
+    style: Style,
+    number: usize,
+    plan: &Plan,
+    raw: Option<&str>,
+) -> Result<()> {
     writeln!(out, "{}", style.paint(Tone::Strong, format!("attempt {number}")))?;
     write_sent(out, style, plan)?;
-    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "answered"), style.text(raw))?;
+    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "answered"), style.text(raw.unwrap_or_default()))?;
     Ok(())
 }
 
@@ -124,7 +130,7 @@ pub(super) fn write_emulated(out: &mut dyn Write, emulated: &BTreeSet<String>) -
 /// Every attempt, with what was repaired and what is wrong.
 pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Attempt]) -> Result<()> {
     for (number, attempt) in attempts.iter().enumerate() {
-        write_exchange(out, style, number + 1, &attempt.plan, &attempt.raw)?;
+        write_exchange(out, style, number + 1, &attempt.plan, attempt.raw.as_deref())?;
         write_repairs(out, style, &attempt.repairs)?;
         if let Some(why) = &attempt.not_restored {
             writeln!(out, "  not brought back: {}", style.text(why))?;

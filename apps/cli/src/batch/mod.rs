@@ -225,13 +225,13 @@ async fn ask(whom: &Whom, line: Line, format: Option<OutputFormat>, system: Opti
             let Some(last) = asked.attempts.last() else { return failed("it was never asked", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
-        Err(error) if matches!(error.why, AskErrorKind::Schema(_)) => {
+        Err(error) if matches!(error.kind, AskErrorKind::Schema(_)) => {
             let next = "expected: one JSON Schema that is an object";
             Outcome::Hopeless(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
             let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_hopeless));
-            if let AskErrorKind::Send(why) = &error.why
+            if let AskErrorKind::Send(why) = &error.kind
                 && before
                 && is_hopeless(why)
             {
@@ -259,7 +259,9 @@ fn is_hopeless(error: &SendError) -> bool {
         }
         SendError::Loss(_)
         | SendError::Connection(_)
-        | SendError::Timeout(_)
+        | SendError::FirstByteTimeout(_)
+        | SendError::IdleTimeout(_)
+        | SendError::Credentials { .. }
         | SendError::Deadline(_)
         | SendError::TooLarge(_)
         | SendError::Cut(_)

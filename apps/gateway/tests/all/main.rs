@@ -9,6 +9,7 @@
 )]
 
 mod ask;
+mod client;
 mod faithful;
 mod faults;
 mod hostile;

@@ -17,7 +17,15 @@ const NO_VALUE: &str = "There is no JSON value in the answer. Answer with one JS
 /// What is said of an answer that ends before its value does.
 const CUT_VALUE: &str = "The JSON value in the answer ends before it is complete. Answer with the whole value.";
 
-/// What an answer came to.
+/// What an answer is.
+#[derive(Debug)]
+pub(super) enum Read {
+    Value(Reading),
+    /// Calls of tools, in the caller's names and shapes.
+    ToolCalls(Box<Response>),
+}
+
+/// What the value of an answer came to.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) answer: Answer,
@@ -25,14 +33,14 @@ pub(super) struct Reading {
     pub(super) not_restored: Option<String>,
 }
 
-impl From<Answer> for Reading {
+impl From<Answer> for Read {
     fn from(answer: Answer) -> Self {
-        Self { answer, not_restored: None }
+        Self::Value(Reading { answer, not_restored: None })
     }
 }
 
 /// Reads the value of an answer. An answer that is none is not one to ask again about.
-pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Reading, AskErrorKind> {
+pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Read, AskErrorKind> {
     if let Some(words) = &response.refusal {
         return Err(AskErrorKind::Refused(words.clone()));
     }
@@ -46,7 +54,7 @@ pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<
     let by_tool = plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool);
     let answered = by_tool && response.answer_from_tool();
     if !answered && response.calls().next().is_some() {
-        return Err(AskErrorKind::ToolCalls(Box::new(restore(response, plan).response)));
+        return Ok(Read::ToolCalls(Box::new(restore(response, plan).response)));
     }
     let text = response.text();
     let options = ReadOptions::default();
@@ -75,7 +83,7 @@ pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<
     answer.repairs.iter_mut().for_each(|repair| repair.span = None);
     found.repairs.append(&mut answer.repairs);
     answer.repairs = found.repairs;
-    Ok(Reading { answer, not_restored })
+    Ok(Read::Value(Reading { answer, not_restored }))
 }
 
 /// The value of a text that the lens understands once it is made to fit the schema that was sent.
