@@ -10,6 +10,7 @@ mod endpoint;
 mod model;
 mod neutral_schema;
 mod plan;
+mod price;
 mod provider;
 mod restore;
 #[cfg(feature = "cache")]
@@ -35,6 +36,7 @@ pub use polywire_answer as answer;
 pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 pub use polywire_wire::OUTPUT_TOOL;
+pub use price::{Cost, Price, UsdPerMillion};
 pub use provider::{
     Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListPlace, ListStyle, Provider, SignatureRow, SurfaceRow,
 };

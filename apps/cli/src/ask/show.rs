@@ -23,12 +23,13 @@ pub(super) fn value_json(asked: &Asked<Value>) -> Value {
         "repairs": asked.repairs(),
         "changes": asked.changes,
         "usage": asked.usage(),
+        "cost_usd": asked.cost().usd(),
     })
 }
 
 /// An answer in words or calls as JSON.
 pub(super) fn completion_json(done: &Completion) -> Value {
-    json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "retries": done.retries})
+    json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "cost_usd": done.cost.usd(), "retries": done.retries})
 }
 
 /// Calls as JSON.
@@ -74,7 +75,8 @@ pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value
     let how = channel(asked.strategy);
     let valid = style.paint(Tone::Good, "valid");
     let (read, wrote) = (usage.input_tokens, usage.output_tokens);
-    writeln!(out, "{valid}, asked for {how}, {times} attempt{plural}, {read} tokens in and {wrote} out")?;
+    let cost = asked.cost().usd().map_or_else(String::new, |usd| format!(", about ${usd:.6} by the list price"));
+    writeln!(out, "{valid}, asked for {how}, {times} attempt{plural}, {read} tokens in and {wrote} out{cost}")?;
     write_repairs(out, style, asked.repairs())?;
     writeln!(out)?;
     write_changes(out, style, &asked.changes)

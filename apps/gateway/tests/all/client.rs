@@ -62,6 +62,7 @@ async fn a_transport_replaces_the_http_stack() {
     let double = Double::of(WORDS);
     let done = double.client().complete(&hello(), &chat()).await.expect("words");
     assert_eq!((done.response.text().as_str(), done.raw), ("Hello", None));
+    assert_eq!(done.cost.usd(), None, "the answer says nothing of tokens");
     assert_eq!(double.header(0, "authorization"), "Bearer sk-very-secret");
     let sent = double.sent.lock().expect("a lock");
     assert_eq!(
@@ -249,6 +250,17 @@ async fn tool_calls_are_an_outcome() {
     }
     let error = client.ask_format(hello(), format(), &chat()).await.expect_err("no value");
     assert!(matches!(error.kind, AskErrorKind::UnexpectedToolCalls(_)), "{error}");
+}
+
+/// Answers carry what they cost, by the price of the model.
+#[tokio::test]
+async fn answers_carry_their_cost() {
+    let body = r#"{"id":"x","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"message":{"role":"assistant","content":"{}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}}"#;
+    let client = Double::of(body).client();
+    let done = client.complete(&hello(), &chat()).await.expect("words");
+    assert_eq!(done.cost, polywire::Cost::Known { usd: 0.0035 });
+    let asked = client.ask_value(hello(), &json!({"type": "object"}), &chat()).await.expect("a value");
+    assert_eq!(asked.cost(), done.cost);
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ use super::work::Work;
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::Plan;
+use crate::price::Cost;
 
 /// A value that was asked for, and how it came.
 #[derive(Clone, Debug)]
@@ -82,6 +83,8 @@ pub struct Attempt {
     pub faults: Vec<Fault>,
     /// Why its value could not be brought back into the caller's shape; the faults are then those of the value as it came.
     pub not_restored: Option<String>,
+    /// What it cost, by the list price of the model.
+    pub cost: Cost,
     /// How often it was sent again because the provider could not take it.
     pub retries: usize,
 }
@@ -95,11 +98,12 @@ impl<T> Asked<T> {
     /// The tokens of all attempts together.
     pub fn usage(&self) -> Usage {
         let spent = self.attempts.iter().filter_map(|attempt| attempt.response.usage.as_ref());
-        spent.fold(Usage::default(), |mut sum, usage| {
-            sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
-            sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
-            sum
-        })
+        spent.fold(Usage::default(), |sum, usage| sum.plus(usage))
+    }
+
+    /// What all attempts cost together.
+    pub fn cost(&self) -> Cost {
+        self.attempts.iter().map(|attempt| attempt.cost.clone()).sum()
     }
 }
 
@@ -433,8 +437,10 @@ impl Asking {
         let Received { response, raw, changes, retries } = received;
         let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
         let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
+        let price = self.models.front().and_then(|model| model.row().price.as_ref());
+        let cost = Cost::of(price, response.usage.as_ref());
         let (repairs, faults) = (Vec::new(), Vec::new());
-        let mut attempt = Attempt { plan, raw, response, repairs, faults, not_restored: None, retries };
+        let mut attempt = Attempt { plan, raw, response, repairs, faults, not_restored: None, cost, retries };
         self.tries += 1;
         let answer = match reading {
             Ok(Read::Value(Reading { answer, not_restored })) => {

@@ -60,6 +60,7 @@ pub use transport::{ByteStream, Transport, TransportError, TransportFuture, one_
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::{Plan, Planner};
+use crate::price::Cost;
 
 use send::Replay;
 use stream::Completing;
@@ -120,6 +121,8 @@ pub struct Completion {
     pub changes: Vec<Change>,
     /// The bytes of the answer, as far as they are text, where [`RawBytes::Keep`] asks for them.
     pub raw: Option<String>,
+    /// What it cost, by the list price of the model.
+    pub cost: Cost,
     /// How often the request was sent again because the provider could not take it.
     pub retries: usize,
 }

@@ -20,6 +20,7 @@ use super::{Client, Completion};
 use crate::catalog::Model;
 use crate::change::{Change, Effect, Kind};
 use crate::plan::Plan;
+use crate::price::Cost;
 use crate::restore::{RestoreEvents, restore};
 
 /// An answer as it arrives: a [`Stream`] of events that ends after the first error. Dropping it ends the exchange.
@@ -180,7 +181,10 @@ impl Completing {
         let changes = sending.plan.changes().iter().cloned().chain(fallen);
         let changes = changes.chain(received.changes).chain(restored.changes).collect();
         let (raw, retries) = (received.raw, received.retries);
-        self.outcome = Some(Ok(Completion { response: restored.response, plan: sending.plan, changes, raw, retries }));
+        let price = self.models.front().and_then(|model| model.row().price.as_ref());
+        let cost = Cost::of(price, restored.response.usage.as_ref());
+        self.outcome =
+            Some(Ok(Completion { response: restored.response, plan: sending.plan, changes, raw, cost, retries }));
     }
 
     fn fail(&mut self, error: SendError) {
