@@ -15,6 +15,8 @@ mod provider;
 mod restore;
 #[cfg(feature = "cache")]
 mod store;
+#[cfg(feature = "client")]
+pub mod tools;
 mod translate;
 
 pub use catalog::config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};

@@ -19,6 +19,7 @@ mod script;
 mod servers;
 mod spans;
 mod stream;
+mod tools;
 
 use std::time::Duration;
 

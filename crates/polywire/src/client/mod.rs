@@ -5,6 +5,7 @@
 //! | get an answer | [`Client::complete`] |
 //! | get an answer as it arrives | [`Client::stream`] |
 //! | get a value of a type or schema | [`Client::ask`], [`Client::ask_value`], [`Client::ask_stream`] |
+//! | let the model call functions | [`Client::run`] |
 //! | choose a key, deadline or temperature for one call | [`Client::call`] |
 //! | send over another HTTP stack | [`ClientBuilder::http`], [`Transport`] |
 //! | list a provider's models | [`Client::list_models`] |
@@ -29,7 +30,7 @@ mod reader;
 mod secret;
 mod send;
 mod sign;
-mod steps;
+pub(crate) mod steps;
 mod stream;
 mod trace;
 mod transport;
