@@ -28,12 +28,23 @@ pub(crate) const STEPS: &[Step] = &[
         },
     },
     Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "examples", run: examples },
     Step { name: "interop", run: interop::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "generated", run: generated::check },
     Step { name: "deny", run: deny },
 ];
+
+/// The programs of `examples/`. Each ends by itself, without a network.
+const EXAMPLES: [&str; 7] = ["ask", "stream", "tool_loop", "fit_tools", "translate", "own_http", "emulated_test"];
+
+fn examples() -> Result<()> {
+    for program in EXAMPLES {
+        cargo(&["run", "--quiet", "--package", "polywire-examples", "--bin", program])?;
+    }
+    Ok(())
+}
 
 /// How long the fuzz targets run on their seeds and mutations of them.
 const SMOKE_SECONDS: &str = "15";
