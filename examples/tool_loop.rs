@@ -20,17 +20,18 @@ async fn main() -> anyhow::Result<()> {
     let client = Client::builder().base_url("google", &url).key("google", "any").build()?;
 
     let toolbox = Toolbox::new().tool("population", "How many people live in a city", |city: City| async move {
-        match city.name.as_str() {
-            "Bern" => Ok(146_000),
-            other => Err(format!("nothing is known of `{other}`")),
+        if city.name.is_empty() {
+            // An error goes back to the model, which may try again.
+            return Err("a city has a name");
         }
+        Ok(serde_json::json!({"city": city.name, "people": 146_000}))
     });
     let mut run = client.run(Request::user("How many people live in Bern?"), &toolbox, &model).max_turns(4);
     while let Some(event) = run.next().await {
         match event? {
             RunEvent::Call(call) => println!("calls {} with {}", call.name, call.arguments),
             RunEvent::Result(result) => println!("gets {:?}", result.content),
-            _ => {}
+            RunEvent::Event(_) | _ => {}
         }
     }
     let outcome = run.finish().await?;

@@ -58,7 +58,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | [`client`] and [`tools`], over tokio and reqwest with rustls and ring |
-//! | `cache` | no | [`store`], over SQLite |
+//! | `cache` | no | [`store`], over `SQLite` |
 //!
 //! Programs that run without a network are in `examples/` of the repository.
 

@@ -56,7 +56,7 @@ fn toolbox() -> Toolbox {
         .tool("fail", "Fails", |_: Value| async { Err::<(), _>("the disk is full") })
         .json("panic", "Panics", object(), |_| async { panic!("a mistake in the tool") as Result<Value, String> })
         .json("slow", "Takes long", object(), |_| async {
-            sleep(Duration::from_secs(60)).await;
+            sleep(Duration::from_mins(1)).await;
             Ok::<_, String>(Value::Null)
         })
         .with_timeout(Duration::from_millis(200))
@@ -67,10 +67,7 @@ fn run(script: &Script, toolbox: &Toolbox) -> Run {
 }
 
 fn texts(results: &[ToolResult]) -> Vec<(String, bool)> {
-    let text = |result: &ToolResult| {
-        Message::tool([result.clone()]).content.iter().map(|block| format!("{block:?}")).collect::<String>()
-    };
-    results.iter().map(|result| (text(result), result.is_error)).collect()
+    results.iter().map(|result| (format!("{:?}", result.content), result.is_error)).collect()
 }
 
 /// Failures of any kind are results that the model reads; the run goes on.
@@ -147,24 +144,26 @@ async fn calls_run_side_by_side() {
     }
 }
 
+/// Counts how often it is dropped.
+struct OnDrop(Arc<AtomicUsize>);
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 /// A run that is dropped ends its calls; its history goes on in another run, which makes the calls that have no result.
 #[tokio::test]
 async fn a_dropped_run_can_be_gone_on_with() {
     let script = server(vec![vec![("c1", "add", json!({"left": 1, "right": 1})), ("c2", "slow", json!({}))]]).await;
     let ended = Arc::new(AtomicUsize::new(0));
-    let begun = Arc::new(AtomicUsize::new(0));
-    struct OnDrop(Arc<AtomicUsize>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    let (counts, starts) = (Arc::clone(&ended), Arc::clone(&begun));
+    let started = Arc::new(AtomicUsize::new(0));
+    let (counts, starts) = (Arc::clone(&ended), Arc::clone(&started));
     let slow = move |_: Value| {
         let (guard, first) = (OnDrop(Arc::clone(&counts)), starts.fetch_add(1, Ordering::SeqCst) == 0);
         async move {
             if first {
-                sleep(Duration::from_secs(60)).await;
+                sleep(Duration::from_mins(1)).await;
             }
             drop(guard);
             Ok::<_, String>(json!("at last"))
@@ -187,7 +186,7 @@ async fn a_dropped_run_can_be_gone_on_with() {
     }
     let request = Request { messages: history, ..Request::default() };
     let outcome = script.client(soon()).run(request, &toolbox, &chat()).await.expect("an answer");
-    assert_eq!((outcome.stop, outcome.turns.len(), begun.load(Ordering::SeqCst)), (RunStop::Answered, 1, 2));
+    assert_eq!((outcome.stop, outcome.turns.len(), started.load(Ordering::SeqCst)), (RunStop::Answered, 1, 2));
     let results: Vec<&str> = outcome.history[2].content.iter().filter_map(Block::answers).collect();
     assert_eq!((results, outcome.history.len()), (vec!["c1", "c2"], 4));
 }
@@ -229,7 +228,7 @@ async fn calls_of_other_tools_are_left_open() {
 async fn arguments_that_are_cut_are_not_used() {
     let script = Script::start(|mut stream, number| async move {
         let whole = events(&[("c1", "add", json!({"left": 1, "right": 12}))]);
-        let cut = whole.replace("12}", "1").replace("\\\"right\\\":1\"", "\\\"right\\\":1\"");
+        let cut = whole.replace("12}", "1");
         say(&mut stream, &if number == 0 { cut } else { events(&[]) }).await;
     })
     .await;

@@ -52,7 +52,7 @@ pub enum AskOutcome<T> {
     /// The value.
     Value(Asked<T>),
     /// The model wants tools called first.
-    ToolCalls(ToolCalls),
+    ToolCalls(Box<ToolCalls>),
 }
 
 /// Calls of tools in the place of a value.
@@ -98,7 +98,7 @@ impl<T> Asked<T> {
     /// The tokens of all attempts together.
     pub fn usage(&self) -> Usage {
         let spent = self.attempts.iter().filter_map(|attempt| attempt.response.usage.as_ref());
-        spent.fold(Usage::default(), |sum, usage| sum.plus(usage))
+        spent.fold(Usage::default(), Usage::plus)
     }
 
     /// What all attempts cost together.
@@ -324,7 +324,8 @@ impl Asking {
     async fn value<T: DeserializeOwned>(self) -> Result<Asked<T>, AskError> {
         match self.outcome().await? {
             AskOutcome::Value(asked) => Ok(asked),
-            AskOutcome::ToolCalls(ToolCalls { response, attempts, .. }) => {
+            AskOutcome::ToolCalls(calls) => {
+                let ToolCalls { response, attempts, .. } = *calls;
                 Err(AskErrorKind::UnexpectedToolCalls(Box::new(response)).after(attempts, Vec::new()))
             }
         }
@@ -450,7 +451,8 @@ impl Asking {
             Ok(Read::ToolCalls(response)) => {
                 self.attempts.push(attempt);
                 let (attempts, response) = (std::mem::take(&mut self.attempts), *response);
-                self.outcome = Some(Ok(AskOutcome::ToolCalls(ToolCalls { response, attempts, changes })));
+                let calls = Box::new(ToolCalls { response, attempts, changes });
+                self.outcome = Some(Ok(AskOutcome::ToolCalls(calls)));
                 return;
             }
             Err(why) => {

@@ -183,10 +183,7 @@ impl RunOutcome {
 }
 
 fn usage(turns: &[Turn]) -> Usage {
-    turns
-        .iter()
-        .filter_map(|turn| turn.completion.response.usage.as_ref())
-        .fold(Usage::default(), |sum, usage| sum.plus(usage))
+    turns.iter().filter_map(|turn| turn.completion.response.usage.as_ref()).fold(Usage::default(), Usage::plus)
 }
 
 impl IntoFuture for Run {
@@ -267,16 +264,14 @@ impl Steps for Running {
                         }
                     }
                 },
-                Phase::Calling(calls) => match calls.next().await {
-                    Some(result) => {
+                Phase::Calling(calls) => {
+                    if let Some(result) = calls.next().await {
                         lock(&self.record).push(result.clone());
                         return Some(Ok(RunEvent::Result(result)));
                     }
-                    None => {
-                        let open = lock(&self.record).open_calls();
-                        self.phase = if open.is_empty() { Phase::Between } else { Phase::Over(RunStop::OpenCalls) };
-                    }
-                },
+                    let open = lock(&self.record).open_calls();
+                    self.phase = if open.is_empty() { Phase::Between } else { Phase::Over(RunStop::OpenCalls) };
+                }
                 Phase::Over(_) | Phase::Failed(_) => return None,
             }
         }

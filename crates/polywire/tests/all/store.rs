@@ -88,7 +88,7 @@ fn context(found: &Discovered) -> Option<u64> {
 #[test]
 fn r_d3_what_is_fresh_and_whole_is_taken_as_it_is() {
     let scratch = Scratch::new("fresh");
-    let fetched = learn(&mut scratch.store(), now());
+    let fetched = save(&mut scratch.store(), now());
     assert_eq!((fetched.source, context(&fetched), codes(&fetched)), (RowSource::Fetched, Some(77), vec![]));
     let kept = recall(&mut scratch.store(), now() + Duration::from_mins(1));
     assert_eq!((kept.source, &kept.rows, kept.age), (RowSource::Kept, &fetched.rows, Some(Duration::from_mins(1))));
@@ -108,7 +108,7 @@ fn r_d3_what_is_fresh_and_whole_is_taken_as_it_is() {
 fn r_d2_fingerprints_decide_whether_to_merge_again() {
     let scratch = Scratch::new("fingerprint");
     for fingerprint in ["", "0123"] {
-        learn(&mut scratch.store(), now());
+        save(&mut scratch.store(), now());
         scratch.sql(&format!("{MARKED}; UPDATE lists SET fingerprint = '{fingerprint}'"));
         let found = recall(&mut scratch.store(), now());
         assert_eq!((found.source, context(&found)), (RowSource::Merged, Some(77)), "`{fingerprint}`");
@@ -123,7 +123,7 @@ fn r_d2_fingerprints_decide_whether_to_merge_again() {
     let models =
         include_str!("../../data/models.toml").replacen("\"llama-3.1-8b-instant\"", "\"llama-3.2-8b-instant\"", 1);
     let other = Catalog::from_toml(include_str!("../../data/providers.toml"), &models).expect("rows");
-    learn(&mut scratch.store(), now());
+    save(&mut scratch.store(), now());
     assert_eq!(scratch.store().recall(&other, groq(), ADDRESS, &at(now())).source, RowSource::Merged);
 }
 
@@ -131,18 +131,18 @@ fn r_d2_fingerprints_decide_whether_to_merge_again() {
 #[test]
 fn r_d2_older_versions_are_dropped() {
     let scratch = Scratch::new("version");
-    learn(&mut scratch.store(), now());
+    save(&mut scratch.store(), now());
     scratch.sql("PRAGMA user_version = 0");
     let found = recall(&mut scratch.store(), now());
     assert_eq!((found.source, codes(&found)), (RowSource::Static, vec![]));
-    learn(&mut scratch.store(), now());
+    save(&mut scratch.store(), now());
     assert_eq!(recall(&mut scratch.store(), now()).source, RowSource::Kept);
     scratch.sql("PRAGMA user_version = 99");
     let mut store = scratch.store();
     assert!(store.path().is_none());
     let found = recall(&mut store, now());
     assert_eq!((found.source, codes(&found)), (RowSource::Static, vec!["cache-in-memory"]));
-    assert_eq!(learn(&mut store, now()).source, RowSource::Fetched);
+    assert_eq!(save(&mut store, now()).source, RowSource::Fetched);
     scratch.sql("PRAGMA user_version = 1");
     assert_eq!(recall(&mut scratch.store(), now()).source, RowSource::Kept, "nothing of the newer one was touched");
 }
@@ -155,7 +155,7 @@ fn r_d3_the_network_is_for_what_is_not_fresh() {
         store.fresh(Catalog::built_in(), groq(), ADDRESS, &at(time).with_network(network)).is_none()
     };
     assert!(!asks(Network::Never, now()) && asks(Network::WhenStale, now()) && asks(Network::Always, now()));
-    learn(&mut store, now());
+    save(&mut store, now());
     let mut asks = |network: Network, time: SystemTime| {
         store.fresh(Catalog::built_in(), groq(), ADDRESS, &at(time).with_network(network)).is_none()
     };
@@ -173,17 +173,17 @@ fn r_d3_the_network_is_for_what_is_not_fresh() {
 #[test]
 fn a_clock_set_back_loses_nothing_and_keeps_nothing_forever() {
     let scratch = Scratch::new("clock");
-    let fetched = learn(&mut scratch.store(), now() + DAY * 365);
+    let fetched = save(&mut scratch.store(), now() + DAY * 365);
     let found = recall(&mut scratch.store(), now());
     assert_eq!((found.source, codes(&found)), (RowSource::Merged, vec!["clock-set-back"]));
     assert_eq!(found.rows, fetched.rows);
     let asked =
         scratch.store().fresh(Catalog::built_in(), groq(), ADDRESS, &at(now()).with_network(Network::WhenStale));
     assert!(asked.is_none(), "its age is not known, so the provider is asked");
-    learn(&mut scratch.store(), now());
+    save(&mut scratch.store(), now());
     let found = recall(&mut scratch.store(), now());
     assert_eq!((found.source, codes(&found)), (RowSource::Kept, vec![]), "the list from the future gave way");
-    learn(&mut scratch.store(), now() + Duration::from_secs(30));
+    save(&mut scratch.store(), now() + Duration::from_secs(30));
     assert_eq!(recall(&mut scratch.store(), now()).source, RowSource::Kept, "clocks differ a little");
 }
 
@@ -192,7 +192,7 @@ fn a_clock_set_back_loses_nothing_and_keeps_nothing_forever() {
 fn an_older_list_does_not_replace_a_newer_one() {
     let scratch = Scratch::new("older");
     let (mut one, mut other) = (scratch.store(), scratch.store());
-    learn(&mut one, now() + Duration::from_secs(10));
+    save(&mut one, now() + Duration::from_secs(10));
     other.save(Catalog::built_in(), groq(), ADDRESS, (&[], None), &at(now()));
     assert_eq!(context(&recall(&mut other, now() + Duration::from_secs(10))), Some(77));
 }
@@ -210,7 +210,7 @@ fn a_broken_or_foreign_file_is_set_aside_and_begun_anew() {
     let scratch = Scratch::new("broken");
     broken(&scratch, b"this is no database, but it is long enough to look like one to somebody who does not read it");
     let mut store = scratch.store();
-    let found = learn(&mut store, now());
+    let found = save(&mut store, now());
     assert_eq!(codes(&found), ["cache-set-aside"]);
     assert!(found.warnings[0].detail.contains("aside-1"), "{}", found.warnings[0]);
     drop(store);
@@ -222,10 +222,10 @@ fn a_broken_or_foreign_file_is_set_aside_and_begun_anew() {
     broken(&scratch, &bytes);
     let found = recall(&mut scratch.store(), now());
     assert_eq!((found.source, codes(&found)), (RowSource::Static, vec!["cache-set-aside"]));
-    assert_eq!(learn(&mut scratch.store(), now()).source, RowSource::Fetched);
+    assert_eq!(save(&mut scratch.store(), now()).source, RowSource::Fetched);
     fs::remove_file(scratch.file()).expect("a file");
     scratch.sql("CREATE TABLE somebody (elses TEXT); INSERT INTO somebody VALUES ('data')");
-    assert_eq!(codes(&learn(&mut scratch.store(), now())), ["cache-set-aside"]);
+    assert_eq!(codes(&save(&mut scratch.store(), now())), ["cache-set-aside"]);
     let aside = Connection::open(scratch.0.join("models.sqlite3.aside-3")).expect("a database");
     let kept: String = aside.query_row("SELECT elses FROM somebody", [], |row| row.get(0)).expect("a row");
     assert_eq!(kept, "data", "nothing of somebody else's is lost");
@@ -233,14 +233,14 @@ fn a_broken_or_foreign_file_is_set_aside_and_begun_anew() {
     let found = recall(&mut scratch.store(), now());
     assert_eq!((found.source, codes(&found)), (RowSource::Static, vec!["cache-unreadable", "cache-unreadable"]));
     broken(&scratch, b"");
-    assert_eq!(codes(&learn(&mut scratch.store(), now())), Vec::<&str>::new(), "an empty file is ours to fill");
+    assert_eq!(codes(&save(&mut scratch.store(), now())), Vec::<&str>::new(), "an empty file is ours to fill");
 }
 
 /// Any place in the file may be damaged: opening, reading and writing end with an answer.
 #[test]
 fn damage_anywhere_is_survived() {
     let scratch = Scratch::new("damage");
-    learn(&mut scratch.store(), now());
+    save(&mut scratch.store(), now());
     let bytes = fs::read(scratch.file()).expect("a file");
     for start in (0..bytes.len()).step_by(bytes.len() / 40) {
         let mut damaged = bytes.clone();
@@ -249,7 +249,7 @@ fn damage_anywhere_is_survived() {
         let mut store = scratch.store();
         let found = recall(&mut store, now());
         assert!(found.rows.len() >= Catalog::built_in().models_of("groq").count(), "at {start}");
-        assert_eq!(context(&learn(&mut store, now())), Some(77), "at {start}");
+        assert_eq!(context(&save(&mut store, now())), Some(77), "at {start}");
     }
 }
 
@@ -262,7 +262,7 @@ fn a_place_that_cannot_be_written_is_replaced_by_memory() {
     for path in [file.join("models.sqlite3"), Path::new("/proc/nowhere/models.sqlite3").to_owned(), scratch.0.clone()] {
         let mut store = Store::open(&path);
         assert!(store.path().is_none(), "{}", path.display());
-        let found = learn(&mut store, now());
+        let found = save(&mut store, now());
         assert_eq!((found.source, codes(&found)), (RowSource::Fetched, vec!["cache-in-memory"]), "{}", path.display());
         assert_eq!(recall(&mut store, now()).rows, found.rows, "it is remembered in this run");
     }
@@ -276,7 +276,7 @@ fn many_at_once_begin_the_store() {
         let file = scratch.file();
         move || {
             let mut store = Store::open(&file);
-            let found = learn(&mut store, now() + Duration::from_secs(number));
+            let found = save(&mut store, now() + Duration::from_secs(number));
             assert_eq!(codes(&found), Vec::<&str>::new());
             assert_eq!(recall(&mut store, now() + Duration::from_mins(1)).source, RowSource::Kept);
         }
