@@ -17,7 +17,7 @@ const OUTWARD: &[&str] = &["apps", "bindings"];
 const FACADE: &str = "polywire";
 
 /// Outward packages that others there may use: the command starts the servers.
-const SERVED: &[(&str, &str)] = &[("polywire-cli", "polywire-emulator")];
+const SERVED: &[(&str, &str)] = &[("polywire-cli", "polywire-emulator"), ("polywire-examples", "polywire-emulator")];
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.
 const REFUSED: &[&str] = &[

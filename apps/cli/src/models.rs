@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use polywire::{
-    Ability, AuthStyle, Catalog, Client, ClientOptions, Discovered, How, Listing, Modality, Model, ModelRow, Network,
-    Provider, SendError, Store, Warning, When,
+    Ability, AuthStyle, Catalog, Client, ClientOptions, Discovered, Listing, Modality, Model, ModelRow, Network,
+    Provider, RowSource, SendError, Store, Warning, When,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -279,7 +279,7 @@ impl Asking {
             let keyed = provider.has_key() && provider.auth.style != AuthStyle::None;
             let silent = !(by_name || keyed) || (!provider.has_key() && !self.refresh.refresh);
             let options = if silent { options.with_network(Network::Never) } else { options };
-            if let Some(found) = store.wants(&known.base, provider, &place, &options) {
+            if let Some(found) = store.fresh(&known.base, provider, &place, &options) {
                 discovered.push((provider.id.clone(), found));
             } else {
                 open.push((provider, place));
@@ -296,9 +296,9 @@ impl Asking {
                 let found = match answer {
                     Ok(listing) => {
                         let listed = (listing.models.as_slice(), listing.cut.as_deref());
-                        store.learn(&known.base, provider, place, listed, &options)
+                        store.save(&known.base, provider, place, listed, &options)
                     }
-                    Err(error) => store.in_vain(&known.base, provider, place, &error, &options),
+                    Err(error) => store.not_asked(&known.base, provider, place, &error, &options),
                 };
                 discovered.push((provider.id.clone(), found));
             }
@@ -322,7 +322,7 @@ fn collect(known: &Known, store: &mut Store, mut discovered: Vec<(String, Discov
     let mut warnings = store.take_warnings();
     for (id, found) in &mut discovered {
         warnings.append(&mut found.warnings);
-        if found.how != How::Static {
+        if found.source != RowSource::Static {
             catalog.put(id, std::mem::take(&mut found.rows));
         }
     }
@@ -343,7 +343,7 @@ async fn fetch(client: &Client, providers: Vec<Provider>) -> Vec<Result<Listing,
 }
 
 fn source(provider: &str, found: &Discovered) -> Value {
-    json!({"provider": provider, "how": found.how, "age_seconds": found.age.map(|age| age.as_secs())})
+    json!({"provider": provider, "how": found.source, "age_seconds": found.age.map(|age| age.as_secs())})
 }
 
 /// A number of tokens, shortened: 400k, 1.05M.

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use polywire::{Catalog, How, LookOptions, ModelPatch, Network, Provider, Store, read_list};
+use polywire::{Catalog, LookOptions, ModelPatch, Network, Provider, RowSource, Store, read_list};
 use serde_json::{Value, json};
 
 mod median;
@@ -47,7 +47,7 @@ fn warm(lists: &[List], path: &Path) -> Catalog {
     let mut store = Store::open(path);
     for List { provider, .. } in lists {
         let found = store.recall(Catalog::built_in(), provider, ADDRESS, &options());
-        assert_eq!(found.how, How::Kept);
+        assert_eq!(found.source, RowSource::Kept);
         catalog.put(&provider.id, found.rows);
     }
     catalog
@@ -84,7 +84,7 @@ fn main() {
     let path: PathBuf = std::env::temp_dir().join(format!("polywire-bench-{}/models.sqlite3", std::process::id()));
     let lists: Vec<List> = LISTS.into_iter().map(List::new).collect();
     for list in &lists {
-        Store::open(&path).learn(Catalog::built_in(), list.provider, ADDRESS, (&list.read(), None), &options());
+        Store::open(&path).save(Catalog::built_in(), list.provider, ADDRESS, (&list.read(), None), &options());
     }
     for lists in lists.chunks(1).chain([lists.as_slice()]) {
         let kept = time(|| drop(black_box(warm(lists, &path))));

@@ -5,6 +5,15 @@ pub(crate) mod list;
 mod merge;
 mod stock;
 
+pub use config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
+pub use list::{ListError, ListPage, read_list};
+
+pub use crate::model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};
+pub use crate::price::{Cost, Price, UsdPerMillion};
+pub use crate::provider::{
+    Auth, AuthStyle, Budget, Dialects, ListEndpoint, ListPlace, ListStyle, Provider, SignatureRow, SurfaceRow,
+};
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,8 +25,7 @@ use serde::Deserialize;
 
 use crate::address::shown_env;
 use crate::change::{Change, Effect, Kind};
-use crate::model::{Ability, Family, Modality, ModelPatch, ModelRow, Origin, When};
-use crate::provider::{Provider, Slots, SurfaceRow};
+use crate::provider::Slots;
 use stock::Stock;
 
 /// The rows that come with the crate.
@@ -134,6 +142,53 @@ struct ModelFile {
     _checked_on: String,
     model: Vec<ModelPatch>,
     family: Vec<Family>,
+    #[serde(default)]
+    price: Vec<PriceList>,
+}
+
+/// Prices from one source.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PriceList {
+    source: String,
+    checked_on: String,
+    model: Vec<PriceLine>,
+}
+
+/// The price of one model, in US dollars per million tokens.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PriceLine {
+    provider: String,
+    id: String,
+    input: UsdPerMillion,
+    output: UsdPerMillion,
+    cache_read: Option<UsdPerMillion>,
+    cache_write: Option<UsdPerMillion>,
+    max_input: Option<u64>,
+}
+
+impl PriceList {
+    /// Puts the prices into rows.
+    fn over(&self, rows: &mut [Vec<ModelRow>]) -> Result<(), CatalogError> {
+        for line in &self.model {
+            let is_it = |row: &&mut ModelRow| row.provider == line.provider && row.id == line.id && row.price.is_none();
+            let Some(row) = rows.iter_mut().flatten().find(is_it) else {
+                let what = format!("price of `{}/{}`: there is no such model without a price", line.provider, line.id);
+                return Err(CatalogError(what));
+            };
+            row.price = Some(Price {
+                input: line.input,
+                output: line.output,
+                cache_read: line.cache_read,
+                cache_write: line.cache_write,
+                max_input: line.max_input,
+                source: self.source.clone(),
+                checked_on: self.checked_on.clone(),
+            });
+        }
+        Ok(())
+    }
 }
 
 impl Catalog {
@@ -166,6 +221,9 @@ impl Catalog {
             if let Some(rows) = rows.get_mut(host) {
                 rows.push(row);
             }
+        }
+        for list in &models.price {
+            list.over(&mut rows)?;
         }
         for (stock, rows) in catalog.stocks.iter_mut().zip(rows) {
             *stock = Arc::new(Stock::strict(rows)?);

@@ -3,6 +3,8 @@
 use polywire_wire::{Budgets, Effort, Quirk, ThinkingMode};
 use serde::{Deserialize, Serialize};
 
+use crate::price::Price;
+
 /// What one model can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -48,6 +50,9 @@ pub struct ModelRow {
     pub quirks: Vec<Quirk>,
     /// Why not to begin with it any more.
     pub deprecated: Option<String>,
+    /// What it costs, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     /// How sure the row is.
     pub confidence: Confidence,
     /// Who knows of the model.
@@ -169,6 +174,7 @@ impl ModelRow {
             tools_stop_thinking: Vec::new(),
             quirks: Vec::new(),
             deprecated: None,
+            price: None,
             confidence: Confidence::Inferred,
             known_from: Vec::new(),
         }
@@ -236,6 +242,9 @@ macro_rules! said {
             /// Why not to begin with it any more.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub deprecated: Option<String>,
+            /// What it costs.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub price: Option<Price>,
             /// How sure this is.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub confidence: Option<Confidence>,
@@ -246,7 +255,7 @@ macro_rules! said {
             fn say(&self, row: &mut ModelRow) {
                 said!(self row: input forced sampling thinking efforts efforts_without_thinking budgets surfaces
                     tools_stop_thinking quirks confidence);
-                said!(optional self row: context output default_effort deprecated);
+                said!(optional self row: context output default_effort deprecated price);
             }
         }
     };

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use polywire::client::ToolCalls;
 use polywire::wire::{Block, Message, Output, OutputFormat, Request, Role, StopReason, Text};
-use polywire::{AskError, AskErrorKind, Asked, Completion, Planner, SendError};
+use polywire::{AskError, AskErrorKind, AskOutcome, Asked, Completion, Planner, RawBytes, SendError};
 use serde_json::Value;
 
 use crate::Verdict;
@@ -92,8 +93,12 @@ impl Ask {
         let request = self.request()?;
         let format = self.options.format()?;
         block_on(async {
-            let targets = Targets::connect(&self.options.models()?, self.options.client_options()).await?;
-            if !self.show.explain || self.prints_json() {
+            let is_explained = self.show.explain && !self.prints_json();
+            let raw_bytes = if is_explained { RawBytes::Keep } else { RawBytes::Discard };
+            let targets =
+                Targets::connect(&self.options.models()?, self.options.client_options().with_raw_bytes(raw_bytes))
+                    .await?;
+            if !is_explained {
                 return self.answer(out, style, &targets, request, format).await;
             }
             show::write_emulated(out, &targets.emulated)?;
@@ -170,16 +175,18 @@ impl Ask {
         let asked = match self.live_view() {
             Some(mut live) => {
                 let mut asking = targets.client.ask_format_stream(request, format, &targets.models);
-                while let Some(partial) = asking.next().await {
+                while let Some(Ok(partial)) = asking.next().await {
                     live.partial(out, &partial)?;
                 }
                 live.end();
-                asking.finish().await
+                asking.outcome().await
             }
-            None => targets.client.ask_format(request, format, &targets.models).await,
+            None => targets.client.ask_or_call(request, format, &targets.models).await,
         };
         match asked {
-            Ok(asked) => self.print_value(out, style, &asked),
+            Ok(AskOutcome::Value(asked)) => self.print_value(out, style, &asked),
+            Ok(AskOutcome::ToolCalls(calls)) => self.print_calls(out, style, &calls),
+            Ok(other) => Err(anyhow::anyhow!("cannot show {other:?}")),
             Err(error) => self.print_error(out, style, &error),
         }
     }
@@ -195,7 +202,7 @@ impl Ask {
         let done = match self.live_view() {
             Some(mut live) => {
                 let mut answer = targets.client.stream(&request, &targets.models);
-                while let Some(event) = answer.next().await {
+                while let Some(Ok(event)) = answer.next().await {
                     has_text |= live.event(out, &event)?;
                 }
                 answer.finish().await
@@ -226,28 +233,29 @@ impl Ask {
         Ok(Verdict::Fine)
     }
 
+    fn print_calls(&self, out: &mut dyn Write, style: Style, calls: &ToolCalls) -> Result<Verdict> {
+        if self.prints_json() {
+            writeln!(out, "{}", show::calls_json(&calls.response))?;
+            return Ok(Verdict::Fine);
+        }
+        if self.show.explain {
+            show::write_attempts(out, style, &calls.attempts)?;
+        }
+        show::write_response(out, style, &calls.response)?;
+        Ok(Verdict::Fine)
+    }
+
     fn print_error(&self, out: &mut dyn Write, style: Style, error: &AskError) -> Result<Verdict> {
-        match &error.why {
+        match &error.kind {
             AskErrorKind::Send(SendError::Loss(loss)) => return refused(out, loss.losses()),
             AskErrorKind::Send(why) => {
                 let before = error.failed.iter().filter_map(|failed| failed.error.as_ref());
                 return Err(no_answer(error, before.chain([why]), &self.options.models()?));
             }
             AskErrorKind::Schema(_) => return Err(self.options.bad_schema(error)),
-            // A tool call is a valid outcome.
-            AskErrorKind::ToolCalls(response) => {
-                if self.prints_json() {
-                    writeln!(out, "{}", show::calls_json(response))?;
-                } else {
-                    if self.show.explain {
-                        show::write_attempts(out, style, &error.attempts)?;
-                    }
-                    show::write_response(out, style, response)?;
-                }
-                return Ok(Verdict::Fine);
-            }
             AskErrorKind::Refused(_)
             | AskErrorKind::Truncated
+            | AskErrorKind::UnexpectedToolCalls(_)
             | AskErrorKind::TooCostly
             | AskErrorKind::Invalid
             | AskErrorKind::Typed(_)
@@ -276,7 +284,7 @@ impl Ask {
             return Ok(verdict(done));
         }
         if self.show.explain {
-            show::write_exchange(out, style, 1, &done.plan, &done.raw)?;
+            show::write_exchange(out, style, 1, &done.plan, done.raw.as_deref())?;
             writeln!(out)?;
         }
         if has_text {

@@ -23,12 +23,13 @@ pub(super) fn value_json(asked: &Asked<Value>) -> Value {
         "repairs": asked.repairs(),
         "changes": asked.changes,
         "usage": asked.usage(),
+        "cost_usd": asked.cost().usd(),
     })
 }
 
 /// An answer of text or tool calls as JSON.
 pub(super) fn completion_json(done: &Completion) -> Value {
-    json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "retries": done.retries})
+    json!({"response": done.response, "model": model(Some(&done.plan)), "changes": done.changes, "cost_usd": done.cost.usd(), "retries": done.retries})
 }
 
 /// Tool calls as JSON.
@@ -74,7 +75,8 @@ pub(super) fn write_value(out: &mut dyn Write, style: Style, asked: &Asked<Value
     let how = channel(asked.strategy);
     let valid = style.paint(Tone::Good, "valid");
     let (read, wrote) = (usage.input_tokens, usage.output_tokens);
-    writeln!(out, "{valid}, {how}, {times} attempt{plural}, {read} input tokens, {wrote} output tokens")?;
+    let cost = asked.cost().usd().map_or_else(String::new, |usd| format!(", about ${usd:.6} by the list price"));
+    writeln!(out, "{valid}, {how}, {times} attempt{plural}, {read} input tokens, {wrote} output tokens{cost}")?;
     write_repairs(out, style, asked.repairs())?;
     writeln!(out)?;
     write_changes(out, style, &asked.changes)
@@ -97,10 +99,16 @@ pub(super) fn write_response(out: &mut dyn Write, style: Style, response: &Respo
 }
 
 /// Prints the plan, the request and the response of one exchange.
-pub(super) fn write_exchange(out: &mut dyn Write, style: Style, number: usize, plan: &Plan, raw: &str) -> Result<()> {
+pub(super) fn write_exchange(
+    out: &mut dyn Write,
+    style: Style,
+    number: usize,
+    plan: &Plan,
+    raw: Option<&str>,
+) -> Result<()> {
     writeln!(out, "{}", style.paint(Tone::Strong, format!("attempt {number}")))?;
     write_sent(out, style, plan)?;
-    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "response"), style.text(raw))?;
+    writeln!(out, "{}\n{}", style.paint(Tone::Strong, "response"), style.text(raw.unwrap_or_default()))?;
     Ok(())
 }
 
@@ -124,7 +132,7 @@ pub(super) fn write_emulated(out: &mut dyn Write, emulated: &BTreeSet<String>) -
 /// Prints every attempt with its repairs and validation errors.
 pub(super) fn write_attempts(out: &mut dyn Write, style: Style, attempts: &[Attempt]) -> Result<()> {
     for (number, attempt) in attempts.iter().enumerate() {
-        write_exchange(out, style, number + 1, &attempt.plan, &attempt.raw)?;
+        write_exchange(out, style, number + 1, &attempt.plan, attempt.raw.as_deref())?;
         write_repairs(out, style, &attempt.repairs)?;
         if let Some(why) = &attempt.not_restored {
             writeln!(out, "  not restored: {}", style.text(why))?;

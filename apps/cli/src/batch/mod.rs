@@ -228,13 +228,13 @@ async fn ask(targets: &Targets, line: Line, format: Option<OutputFormat>, system
             let Some(last) = asked.attempts.last() else { return failed("no request was sent", 0) };
             record(asked.value.clone(), &last.plan, attempts, usage)
         }
-        Err(error) if matches!(error.why, AskErrorKind::Schema(_)) => {
+        Err(error) if matches!(error.kind, AskErrorKind::Schema(_)) => {
             let next = "expected: a JSON Schema, written as a JSON object";
             Outcome::Fatal(Failure::new(error, "--schema", next).into())
         }
         Err(error) => {
             let before = error.failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_fatal));
-            if let AskErrorKind::Send(why) = &error.why
+            if let AskErrorKind::Send(why) = &error.kind
                 && before
                 && is_fatal(why)
             {
@@ -260,7 +260,9 @@ fn is_fatal(error: &SendError) -> bool {
         SendError::AllModelsFailed(failed) => failed.iter().all(|failed| failed.error.as_ref().is_some_and(is_fatal)),
         SendError::Loss(_)
         | SendError::Connection(_)
-        | SendError::Timeout(_)
+        | SendError::FirstByteTimeout(_)
+        | SendError::IdleTimeout(_)
+        | SendError::Credentials { .. }
         | SendError::Deadline(_)
         | SendError::TooLarge(_)
         | SendError::Cut(_)

@@ -94,7 +94,7 @@ fn a_clock_set_back_is_told_and_costs_nothing() {
         listed.extend([&row.id].into_iter().chain(&row.dated).map(|id| polywire::ModelPatch::new("openai", id)));
     }
     let options = LookOptions::at(SystemTime::now() + year);
-    Store::open(&cache).learn(catalog, provider, &address, (&listed, None), &options);
+    Store::open(&cache).save(catalog, provider, &address, (&listed, None), &options);
     let offline = home.run(&OFFLINE, &env);
     assert_eq!((offline.status.code(), codes(&offline)), (Some(0), vec!["clock-set-back".to_owned()]));
     assert_eq!(json(&offline)["models"], fetched, "nothing was lost");

@@ -20,7 +20,7 @@ fn hello() -> Request {
 async fn streamed(client: &Client) -> (String, Result<String, SendError>) {
     let mut answer = client.stream(&hello(), &chat());
     let mut text = String::new();
-    while let Some(event) = answer.next().await {
+    while let Some(Ok(event)) = answer.next().await {
         if let Event::Delta { delta: Delta::Text(more), .. } = event {
             text.push_str(&more);
         }
@@ -85,9 +85,16 @@ async fn a_body_that_is_cut_is_a_cut() {
     assert_eq!(script.count(), 2, "it was asked for again");
 }
 
-/// One byte at a time for ever: the time for one exchange is over, then the time for all.
+/// Options with short timeouts: 150 ms for the first byte and every silence.
+fn quick() -> ClientOptions {
+    soon().with_timeout(QUICK).with_retries(0)
+}
+
+const QUICK: Duration = Duration::from_millis(150);
+
+/// One byte at a time for ever is no silence: only the deadline ends it.
 #[tokio::test]
-async fn bytes_that_drip_past_the_deadline_are_a_timeout() {
+async fn bytes_that_drip_end_at_the_deadline() {
     for stream in [false, true] {
         let script = Script::start(|mut stream, _| async move {
             say(&mut stream, STREAM).await;
@@ -96,16 +103,74 @@ async fn bytes_that_drip_past_the_deadline_are_a_timeout() {
             }
         })
         .await;
-        let quick = soon().with_timeout(Duration::from_millis(150)).with_retries(0);
         let request = Request { stream, ..hello() };
         let began = Instant::now();
-        let error = script.client(quick).complete(&request, &chat()).await.expect_err("too slow");
-        assert_eq!(error, SendError::Timeout(Duration::from_millis(150)));
-        let total = soon().with_deadline(Duration::from_millis(200)).with_retries(9);
+        let total = quick().with_deadline(Duration::from_millis(400)).with_retries(9);
         let error = script.client(total).complete(&request, &chat()).await.expect_err("too slow");
-        assert_eq!(error, SendError::Deadline(Duration::from_millis(200)));
-        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        assert_eq!(error, SendError::Deadline(Duration::from_millis(400)));
+        assert!(began.elapsed() > QUICK && began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     }
+}
+
+/// A healthy stream may take longer than any of its silences may.
+#[tokio::test]
+async fn a_stream_that_goes_on_is_not_cut() {
+    let script = Script::start(|mut stream, _| async move {
+        say(&mut stream, STREAM).await;
+        for _ in 0..10 {
+            say(&mut stream, FIRST_EVENT).await;
+            sleep(Duration::from_millis(50)).await;
+        }
+        say(&mut stream, &FIRST_EVENT.replace("null}]", "\"stop\"}]")).await;
+        say(&mut stream, "data: [DONE]\n\n").await;
+    })
+    .await;
+    let (text, ended) = streamed(&script.client(quick())).await;
+    assert_eq!((text, ended), ("Hel".repeat(11), Ok("Hel".repeat(11))));
+}
+
+#[tokio::test]
+async fn silence_is_a_timeout_by_its_place() {
+    let before = Script::start(|stream, _| async move {
+        sleep(Duration::from_secs(30)).await;
+        drop(stream);
+    })
+    .await;
+    let within = Script::start(|mut stream, _| async move {
+        say(&mut stream, STREAM).await;
+        say(&mut stream, FIRST_EVENT).await;
+        sleep(Duration::from_secs(30)).await;
+    })
+    .await;
+    for stream in [false, true] {
+        let request = Request { stream, ..hello() };
+        let error = before.client(quick()).complete(&request, &chat()).await.expect_err("silence");
+        assert_eq!(error, SendError::FirstByteTimeout(QUICK));
+        let error = within.client(quick()).complete(&request, &chat()).await.expect_err("silence");
+        assert_eq!(error, SendError::IdleTimeout(QUICK));
+    }
+}
+
+/// A provider that is busy holds up nobody who asks another one.
+#[tokio::test]
+async fn concurrency_is_counted_by_provider() {
+    let busy = Script::start(|stream, _| async move {
+        sleep(Duration::from_secs(30)).await;
+        drop(stream);
+    })
+    .await;
+    let other = Script::start(|mut stream, _| async move {
+        say(&mut stream, &answer("200 OK", "content-type: application/json\r\n", WORDS)).await;
+    })
+    .await;
+    let client = busy.client(soon().with_max_concurrency(1));
+    let client = client.with_base_url("groq", &other.url).with_key("groq", "gsk-very-secret");
+    let mut held = client.stream(&hello(), &chat());
+    let waiting = tokio::time::timeout(Duration::from_millis(100), held.next()).await;
+    assert!(waiting.is_err() && busy.count() == 1, "the only permit of one provider is taken");
+    let model = super::model("groq/llama-3.3-70b-versatile");
+    let done = client.complete(&hello(), &model).await.expect("words of the other");
+    assert_eq!(done.response.text(), "Hello");
 }
 
 /// A body of a gigabyte is not read beyond the bound: the server cannot get rid of it.

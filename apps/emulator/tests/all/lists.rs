@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use polywire::{
-    Catalog, Client, ClientOptions, Discovered, How, LookOptions, ModelRow, Network, Origin, Provider, Secret,
+    Catalog, Client, ClientOptions, Discovered, LookOptions, ModelRow, Network, Origin, Provider, RowSource, Secret,
     SendError, Store, read_list,
 };
 use polywire_emulator::{EMULATE_HEADER, Emulator};
@@ -51,7 +51,7 @@ async fn r_d1_every_provider_is_asked_for_its_models() {
         let ours: Vec<&ModelRow> = Catalog::built_in().models_of(&provider.id).collect();
         assert_eq!(codes(&found), Vec::<&str>::new(), "{}", provider.id);
         if provider.list.is_none() {
-            assert_eq!(found.how, How::Static, "{}", provider.id);
+            assert_eq!(found.source, RowSource::Static, "{}", provider.id);
             assert!(
                 found.rows.iter().zip(&ours).all(|(row, ours)| std::ptr::eq(Arc::as_ptr(row), *ours)),
                 "{}",
@@ -59,7 +59,7 @@ async fn r_d1_every_provider_is_asked_for_its_models() {
             );
             continue;
         }
-        assert_eq!(found.how, How::Fetched, "{}", provider.id);
+        assert_eq!(found.source, RowSource::Fetched, "{}", provider.id);
         let listed: Vec<&Arc<ModelRow>> =
             found.rows.iter().filter(|row| row.known_from.contains(&Origin::Provider)).collect();
         assert!(listed.len() >= ours.len().max(1), "{}: {} of {}", provider.id, listed.len(), ours.len());
@@ -149,16 +149,16 @@ async fn a_provider_that_gives_no_list_leaves_what_was_known() {
     for trouble in ["401", "500", "page", "cut", "endless", "garbled"] {
         let mut store = Store::in_memory();
         let cold = discover(&emulator, &mut store, "anthropic", trouble).await;
-        assert_eq!((cold.how, codes(&cold)), (How::Static, vec!["not-asked"]), "{trouble}");
+        assert_eq!((cold.source, codes(&cold)), (RowSource::Static, vec!["not-asked"]), "{trouble}");
         assert_eq!(cold.rows.len(), Catalog::built_in().models_of("anthropic").count());
         let good = discover(&emulator, &mut store, "anthropic", "").await;
         let warm = discover(&emulator, &mut store, "anthropic", trouble).await;
-        assert_eq!((warm.how, codes(&warm)), (How::Kept, vec!["not-asked"]), "{trouble}");
+        assert_eq!((warm.source, codes(&warm)), (RowSource::Kept, vec!["not-asked"]), "{trouble}");
         assert_eq!(warm.rows, good.rows);
     }
     let mut store = Store::in_memory();
-    assert_eq!(discover(&emulator, &mut store, "anthropic", "503-1").await.how, How::Fetched, "asked again");
-    assert_eq!(discover(&emulator, &mut store, "anthropic", "slow").await.how, How::Fetched);
+    assert_eq!(discover(&emulator, &mut store, "anthropic", "503-1").await.source, RowSource::Fetched, "asked again");
+    assert_eq!(discover(&emulator, &mut store, "anthropic", "slow").await.source, RowSource::Fetched);
 }
 
 /// A server that answers each connection with the next body, and then with an error.
@@ -192,18 +192,18 @@ async fn part_of_a_list_does_not_replace_a_whole_one() {
     assert!(listing.models.len() == 1 && listing.cut.is_some(), "{listing:?}");
     let learn = |store: &mut Store, listing: &polywire::Listing| {
         let said = (listing.models.as_slice(), listing.cut.as_deref());
-        store.learn(Catalog::built_in(), provider, address, said, &options(Network::Always))
+        store.save(Catalog::built_in(), provider, address, said, &options(Network::Always))
     };
     let part = learn(&mut store, &listing);
-    assert_eq!((part.how, codes(&part)), (How::Fetched, vec!["list-cut"]));
+    assert_eq!((part.source, codes(&part)), (RowSource::Fetched, vec!["list-cut"]));
     let recalled = store.recall(Catalog::built_in(), provider, address, &options(Network::Never));
-    assert_eq!(recalled.how, How::Merged, "a part is never taken as it is");
+    assert_eq!(recalled.source, RowSource::Merged, "a part is never taken as it is");
     assert_eq!(recalled.rows, part.rows);
     let whole = client(provider, &pages(&[FIRST, LAST]).await).list_models(provider).await.expect("the whole");
     assert_eq!((whole.models.len(), &whole.cut), (2, &None));
     let whole = learn(&mut store, &whole);
     let again = learn(&mut store, &listing);
-    assert_eq!((again.how, codes(&again)), (How::Kept, vec!["list-cut"]));
+    assert_eq!((again.source, codes(&again)), (RowSource::Kept, vec!["list-cut"]));
     assert_eq!(again.rows, whole.rows);
 }
 

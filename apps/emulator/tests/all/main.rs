@@ -9,6 +9,7 @@
 )]
 
 mod ask;
+mod client;
 mod faithful;
 mod faults;
 mod hostile;
@@ -20,6 +21,7 @@ mod script;
 mod servers;
 mod spans;
 mod stream;
+mod tools;
 
 use std::time::Duration;
 

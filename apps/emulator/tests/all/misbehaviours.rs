@@ -65,7 +65,7 @@ async fn outcome(emulator: &Emulator, name: &str, stream: bool, misbehave: &str)
             assert_eq!(validate(&asked.value, &order()).expect("a schema"), [], "{name} {misbehave}");
             Outcome::Value(asked.attempts.len())
         }
-        Err(error) => match error.why {
+        Err(error) => match error.kind {
             AskErrorKind::Refused(_) => Outcome::Refused,
             AskErrorKind::Truncated => Outcome::Truncated,
             AskErrorKind::Invalid => Outcome::Invalid,

@@ -41,7 +41,7 @@ async fn events_put_together_are_the_answer() {
             for (what, request) in requests() {
                 let mut answer = client.stream(&request, &model);
                 let mut assembler = Assembler::default();
-                while let Some(event) = answer.next().await {
+                while let Some(Ok(event)) = answer.next().await {
                     assembler.push(event);
                 }
                 let done = answer.finish().await.unwrap_or_else(|error| panic!("{name} {what} {trouble}: {error}"));
@@ -90,7 +90,7 @@ async fn every_row_by_every_strategy() {
             }
             let mut asking = client.ask_format_stream(request, format, &model);
             let mut partials = Vec::new();
-            while let Some(partial) = asking.next().await {
+            while let Some(Ok(partial)) = asking.next().await {
                 partials.push((partial.attempt, partial.value));
             }
             match asking.finish().await {
@@ -124,7 +124,7 @@ async fn partial_values_grow() {
             let format = OutputFormat::strict("order", order()).expect("a format");
             let mut asking = client.ask_format_stream(request, format, &model);
             let mut lengths = Vec::new();
-            while let Some(partial) = asking.next().await {
+            while let Some(Ok(partial)) = asking.next().await {
                 lengths.push(partial.value.to_string().len());
             }
             let asked = asking.finish().await.expect("an order");
@@ -169,7 +169,7 @@ async fn partial_values_say_which_attempt_they_are_of() {
     let client = client(&emulator, &model, "wrong-1");
     let mut asking = client.ask_stream::<Town>(Request::new("", vec![Message::user("A town.")]), &model);
     let mut seen = Vec::new();
-    while let Some(partial) = asking.next().await {
+    while let Some(Ok(partial)) = asking.next().await {
         let draft: Draft = partial.read().expect("a draft");
         seen.push((partial.attempt, draft.name));
     }
@@ -221,7 +221,7 @@ async fn models_stand_in_for_each_other() {
                 assert!(asked.changes.iter().any(|change| change.code == "fell-over"), "{trouble}");
             }
             (Err(error), false) => {
-                assert!(matches!(error.why, AskErrorKind::Refused(_) | AskErrorKind::Truncated), "{trouble}: {error}");
+                assert!(matches!(error.kind, AskErrorKind::Refused(_) | AskErrorKind::Truncated), "{trouble}: {error}");
                 assert_eq!(error.attempts.len(), 1, "{trouble}");
             }
             (other, _) => panic!("{trouble}: {other:?}"),
@@ -268,7 +268,7 @@ async fn the_error_of_all_models_has_each() {
     assert_eq!(names, ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]);
     let error = client.ask_value(request, &order(), &models).await.expect_err("nobody");
     assert_eq!(error.failed.len(), 1);
-    assert!(matches!(error.why, AskErrorKind::Send(SendError::Provider(_))), "{error}");
+    assert!(matches!(error.kind, AskErrorKind::Send(SendError::Provider(_))), "{error}");
 }
 
 /// A value whose end is missing is not taken for a whole one, even where the model says that it is done.

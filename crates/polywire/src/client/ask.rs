@@ -1,10 +1,14 @@
 //! Values asked for by a schema: read, restored, validated, and asked for again with what is wrong.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
+use futures_core::Stream;
 use polywire_answer::{Fault, Repair, Schema, Verdict};
 use polywire_wire::{Event, Output, OutputFormat, Request, Response, Strategy, Usage};
 use schemars::JsonSchema;
@@ -14,15 +18,18 @@ use serde_json::Value;
 use super::Client;
 use super::ask_error::{AskError, AskErrorKind};
 use super::error::{Failed, SendError};
-use super::exchange::Received;
 use super::partial::{Arriving, Partial};
-use super::read::{again, read};
+use super::read::{Read, again, read};
+use super::reader::Received;
 use super::send::{Replay, Sending, Step};
+use super::steps::{Stepper, Steps};
 use super::stream::fallen_over;
+use super::tries::after;
 use super::work::Work;
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::Plan;
+use crate::price::Cost;
 use crate::restore::{Contract, Recovered, restore};
 
 /// A value that was asked for, and how it came.
@@ -35,7 +42,29 @@ pub struct Asked<T> {
     pub strategy: Strategy,
     /// Every attempt, the last one with the value.
     pub attempts: Vec<Attempt>,
-    /// Everything that had to give in the last plan and in its answer.
+    /// Every change and loss of the last plan and of its answer.
+    pub changes: Vec<Change>,
+}
+
+/// What came of asking for a value with tools at hand.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AskOutcome<T> {
+    /// The value.
+    Value(Asked<T>),
+    /// The model wants tools called first.
+    ToolCalls(Box<ToolCalls>),
+}
+
+/// Calls of tools in the place of a value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolCalls {
+    /// The answer with the calls, in the caller's names and shapes.
+    pub response: Response,
+    /// Every attempt, the last one with the calls.
+    pub attempts: Vec<Attempt>,
+    /// Every change and loss of the last plan and of its answer.
     pub changes: Vec<Change>,
 }
 
@@ -45,8 +74,8 @@ pub struct Asked<T> {
 pub struct Attempt {
     /// The plan that was sent.
     pub plan: Plan,
-    /// The answer's bytes, as far as they are text.
-    pub raw: String,
+    /// The answer's bytes, as far as they are text, where [`RawBytes::Keep`](super::RawBytes::Keep) asks for them.
+    pub raw: Option<String>,
     /// The answer as the provider gave it.
     pub response: Response,
     /// Liberties that were taken in reading it.
@@ -57,6 +86,8 @@ pub struct Attempt {
     pub not_restored: Option<String>,
     /// What is wrong with the value in the shape that the model was asked for.
     pub wire_faults: Vec<Fault>,
+    /// What it cost, by the list price of the model.
+    pub cost: Cost,
     /// How often it was sent again because the provider could not take it.
     pub retries: usize,
 }
@@ -67,14 +98,15 @@ impl<T> Asked<T> {
         self.attempts.last().map(|attempt| attempt.repairs.as_slice()).unwrap_or_default()
     }
 
-    /// What all attempts cost together, in tokens read and written.
+    /// The tokens of all attempts together.
     pub fn usage(&self) -> Usage {
         let spent = self.attempts.iter().filter_map(|attempt| attempt.response.usage.as_ref());
-        spent.fold(Usage::default(), |mut sum, usage| {
-            sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
-            sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
-            sum
-        })
+        spent.fold(Usage::default(), Usage::plus)
+    }
+
+    /// What all attempts cost together.
+    pub fn cost(&self) -> Cost {
+        self.attempts.iter().map(|attempt| attempt.cost.clone()).sum()
     }
 }
 
@@ -86,7 +118,7 @@ impl Client {
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<T>, AskError> {
         let format = format_of(&schemars::schema_for!(T).to_value());
-        self.asking(request, format, models.as_ref()).finish().await
+        self.asking(request, format, models.as_ref()).value().await
     }
 
     /// Asks for a value that a schema accepts.
@@ -96,7 +128,7 @@ impl Client {
         schema: &Value,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<Value>, AskError> {
-        self.asking(request, format_of(schema), models.as_ref()).finish().await
+        self.asking(request, format_of(schema), models.as_ref()).value().await
     }
 
     /// Asks for a value of an output format, by the channel that it names.
@@ -106,7 +138,17 @@ impl Client {
         format: OutputFormat,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<Value>, AskError> {
-        self.asking(request, Ok(format), models.as_ref()).finish().await
+        self.asking(request, Ok(format), models.as_ref()).value().await
+    }
+
+    /// Asks for a value of an output format, and takes calls of the request's tools for an answer too.
+    pub async fn ask_or_call(
+        &self,
+        request: Request,
+        format: OutputFormat,
+        models: &(impl AsRef<[Model]> + ?Sized),
+    ) -> Result<AskOutcome<Value>, AskError> {
+        self.asking(request, Ok(format), models.as_ref()).outcome().await
     }
 
     /// Asks for a value of a type that is shown while it arrives.
@@ -121,7 +163,7 @@ impl Client {
     ///
     /// let mut town = client.ask_stream::<Town>(request, &model);
     /// while let Some(partial) = town.next().await {
-    ///     println!("{}", partial.value);
+    ///     println!("{}", partial?.value);
     /// }
     /// println!("{}", town.finish().await?.value.name);
     /// # Ok(())
@@ -133,7 +175,7 @@ impl Client {
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> AskStream<T> {
         let format = format_of(&schemars::schema_for!(T).to_value());
-        self.asking(Request { stream: true, ..request }, format, models.as_ref())
+        AskStream::new(self.asking(Request { stream: true, ..request }, format, models.as_ref()))
     }
 
     /// Asks for a value of an output format that is shown while it arrives.
@@ -143,20 +185,21 @@ impl Client {
         format: OutputFormat,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> AskStream<Value> {
-        self.asking(Request { stream: true, ..request }, Ok(format), models.as_ref())
+        AskStream::new(self.asking(Request { stream: true, ..request }, Ok(format), models.as_ref()))
     }
 
-    fn asking<T>(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> AskStream<T> {
+    fn asking(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> Asking {
+        self.call.apply(&mut request);
         let failure = format.as_ref().err().map(|why| AskErrorKind::Schema(why.clone()));
         request.output = format.ok().map(Output::Schema);
-        AskStream {
+        Asking {
             client: self.clone(),
             compiling: None,
             schema: None,
             turns: request.messages.len(),
             request,
             models: models.iter().cloned().collect(),
-            until: Instant::now() + self.options.deadline,
+            until: after(self.deadline()),
             planning: None,
             sending: None,
             reading: None,
@@ -165,7 +208,7 @@ impl Client {
             attempts: Vec::new(),
             failed: Vec::new(),
             outcome: failure.map(|why| Err(why.after(Vec::new(), Vec::new()))),
-            of: PhantomData,
+            is_over: false,
         }
     }
 }
@@ -177,10 +220,65 @@ fn format_of(schema: &Value) -> Result<OutputFormat, String> {
     OutputFormat::strict(name, schema.clone()).map_err(|error| error.to_string())
 }
 
-/// A value that is being asked for. Dropping it ends the exchange.
-#[derive(Debug)]
+/// A value that is being asked for: a [`Stream`] of what of it has arrived, which ends after the first error. Dropping it ends the
+/// exchange.
 #[must_use = "nothing is sent before something is asked of it"]
 pub struct AskStream<T = Value> {
+    steps: Stepper<Asking>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> AskStream<T> {
+    fn new(asking: Asking) -> Self {
+        Self { steps: Stepper::new(asking), of: PhantomData }
+    }
+
+    /// The value as far as it has arrived, when there is more of it, or why there is none; none at the end.
+    pub async fn next(&mut self) -> Option<Result<Partial, AskError>> {
+        self.steps.next().await
+    }
+}
+
+impl<T: DeserializeOwned> AskStream<T> {
+    /// The whole value, valid, or why there is none. Waits for the end.
+    pub async fn finish(self) -> Result<Asked<T>, AskError> {
+        match self.steps.into_state().await {
+            Some(asking) => asking.value().await,
+            None => Err(lost()),
+        }
+    }
+
+    /// The same, with calls of tools as an answer.
+    pub async fn outcome(self) -> Result<AskOutcome<T>, AskError> {
+        match self.steps.into_state().await {
+            Some(asking) => asking.outcome().await,
+            None => Err(lost()),
+        }
+    }
+}
+
+/// The error of a state that a panic took.
+fn lost() -> AskError {
+    AskErrorKind::Send(SendError::AllModelsFailed(Vec::new())).after(Vec::new(), Vec::new())
+}
+
+impl<T> Stream for AskStream<T> {
+    type Item = Result<Partial, AskError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().steps.poll_next(cx)
+    }
+}
+
+impl<T> fmt::Debug for AskStream<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskStream").finish_non_exhaustive()
+    }
+}
+
+/// The state of asking.
+#[derive(Debug)]
+struct Asking {
     client: Client,
     compiling: Option<Work<Result<Arc<Schema>, String>>>,
     schema: Option<Arc<Schema>>,
@@ -192,27 +290,65 @@ pub struct AskStream<T = Value> {
     until: Instant,
     planning: Option<Work<Result<Plan, SendError>>>,
     sending: Option<Sending>,
-    reading: Option<Work<Read>>,
+    reading: Option<Work<Judged>>,
     arriving: Option<Arriving>,
     /// How often the model that is asked was asked.
     tries: usize,
     attempts: Vec<Attempt>,
     failed: Vec<Failed>,
-    outcome: Option<Result<Asked<Value>, AskError>>,
-    of: PhantomData<fn() -> T>,
+    outcome: Option<Result<AskOutcome<Value>, AskError>>,
+    /// Whether the error was given out as the last item.
+    is_over: bool,
 }
 
-impl<T> AskStream<T> {
-    /// The value as far as it has arrived, when there is more of it; none at the end, whatever the end is.
-    pub async fn next(&mut self) -> Option<Partial> {
-        while self.outcome.is_none() {
-            self.advance(Watch::Partials).await;
+impl Steps for Asking {
+    type Item = Result<Partial, AskError>;
+
+    async fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match &self.outcome {
+                None => self.advance(Watch::Partials).await,
+                Some(Err(error)) if !self.is_over => {
+                    self.is_over = true;
+                    return Some(Err(error.clone()));
+                }
+                Some(_) => return None,
+            }
             let attempt = self.attempts.len() + 1;
             if let Some(value) = self.arriving.as_mut().and_then(Arriving::value) {
-                return Some(Partial { value, attempt });
+                return Some(Ok(Partial { value, attempt }));
             }
         }
-        None
+    }
+}
+
+impl Asking {
+    /// The value alone: calls of tools are unexpected.
+    async fn value<T: DeserializeOwned>(self) -> Result<Asked<T>, AskError> {
+        match self.outcome().await? {
+            AskOutcome::Value(asked) => Ok(asked),
+            AskOutcome::ToolCalls(calls) => {
+                let ToolCalls { response, attempts, .. } = *calls;
+                Err(AskErrorKind::UnexpectedToolCalls(Box::new(response)).after(attempts, Vec::new()))
+            }
+        }
+    }
+
+    async fn outcome<T: DeserializeOwned>(mut self) -> Result<AskOutcome<T>, AskError> {
+        let outcome = loop {
+            match self.outcome.take() {
+                Some(outcome) => break outcome?,
+                None => self.advance(Watch::End).await,
+            }
+        };
+        let Asked { value, strategy, attempts, changes } = match outcome {
+            AskOutcome::Value(asked) => asked,
+            AskOutcome::ToolCalls(calls) => return Ok(AskOutcome::ToolCalls(calls)),
+        };
+        match serde_json::from_value(value) {
+            Ok(value) => Ok(AskOutcome::Value(Asked { value, strategy, attempts, changes })),
+            Err(error) => Err(AskErrorKind::Typed(Arc::new(error)).after(attempts, self.failed)),
+        }
     }
 
     async fn advance(&mut self, watch: Watch) {
@@ -246,7 +382,7 @@ impl<T> AskStream<T> {
         let begin = || {
             let schema = schema.clone();
             let compile = move || Schema::cached(&schema).map_err(|error| error.to_string());
-            Work::begin(self.until, self.client.options.deadline, compile)
+            Work::begin(self.until, self.client.deadline(), compile)
         };
         let compiled = self.compiling.get_or_insert_with(begin).done().await;
         self.compiling = None;
@@ -267,8 +403,11 @@ impl<T> AskStream<T> {
         let begin = || self.client.planning(&self.request, model, self.until);
         let planned = self.planning.get_or_insert_with(begin).done().await;
         self.planning = None;
-        let send = |plan| self.client.sending(plan, &self.request, model, self.until, Replay::Allowed);
-        match planned.and_then(|planned| planned).and_then(send) {
+        let sending = match planned.and_then(|planned| planned) {
+            Ok(plan) => self.client.sending(plan, &self.request, model, self.until, Replay::Allowed).await,
+            Err(error) => Err(error),
+        };
+        match sending {
             Ok(sending) => {
                 self.arriving = (watch == Watch::Partials).then(|| Arriving::new(&sending.plan));
                 self.sending = Some(sending);
@@ -284,9 +423,9 @@ impl<T> AskStream<T> {
         let plan = sending.plan;
         let read = move || {
             let reading = read(&received.response, &plan, &schema);
-            Read { plan, received, reading }
+            Judged { plan, received, reading }
         };
-        self.reading = Some(Work::begin(self.until, self.client.options.deadline, read));
+        self.reading = Some(Work::begin(self.until, self.client.deadline(), read));
     }
 
     fn watch(&mut self, events: &[Event]) {
@@ -297,24 +436,41 @@ impl<T> AskStream<T> {
     }
 
     /// Takes an answer that was read: the value, or another attempt, or the end.
-    fn judge(&mut self, read: Read) {
-        let Read { plan, received, reading } = read;
+    fn judge(&mut self, read: Judged) {
+        let Judged { plan, received, reading } = read;
         let Received { response, raw, changes, retries } = received;
         let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
         let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
-        let raw = String::from_utf8_lossy(&raw).into_owned();
+        let price = self.models.front().and_then(|model| model.row().price.as_ref());
+        let cost = Cost::of(price, response.usage.as_ref());
         let (repairs, faults) = (Vec::new(), Vec::new());
-        let mut attempt =
-            Attempt { plan, raw, response, repairs, faults, wire_faults: Vec::new(), not_restored: None, retries };
+        let mut attempt = Attempt {
+            plan,
+            raw,
+            response,
+            repairs,
+            faults,
+            wire_faults: Vec::new(),
+            not_restored: None,
+            cost,
+            retries,
+        };
         self.tries += 1;
         let answer = match reading {
-            Ok(Recovered { answer, not_decoded, wire_faults }) => {
+            Ok(Read::Value(Recovered { answer, not_decoded, wire_faults })) => {
                 attempt.not_restored = not_decoded;
                 attempt.wire_faults = wire_faults;
                 answer
             }
+            Ok(Read::ToolCalls(response)) => {
+                let response = restore(*response, Contract::new(&self.request, &attempt.plan)).response;
+                self.attempts.push(attempt);
+                let attempts = std::mem::take(&mut self.attempts);
+                let calls = Box::new(ToolCalls { response, attempts, changes });
+                self.outcome = Some(Ok(AskOutcome::ToolCalls(calls)));
+                return;
+            }
             Err(why) => {
-                let why = self.restored(why, &attempt.plan);
                 self.attempts.push(attempt);
                 return self.fail(why);
             }
@@ -325,7 +481,7 @@ impl<T> AskStream<T> {
             (Verdict::Valid, Some(value)) if !cut => {
                 self.attempts.push(attempt);
                 let attempts = std::mem::take(&mut self.attempts);
-                self.outcome = Some(Ok(Asked { value, strategy, attempts, changes }));
+                self.outcome = Some(Ok(AskOutcome::Value(Asked { value, strategy, attempts, changes })));
                 return;
             }
             (Verdict::TooCostly, _) => {
@@ -337,19 +493,8 @@ impl<T> AskStream<T> {
         }
         self.request.messages.extend(again(&attempt, cut));
         self.attempts.push(attempt);
-        if self.tries >= self.client.options.attempts {
+        if self.tries >= self.client.options().attempts {
             self.fail(AskErrorKind::Invalid);
-        }
-    }
-
-    /// Calls of tools, in the caller's names and shapes.
-    fn restored(&self, why: AskErrorKind, plan: &Plan) -> AskErrorKind {
-        match why {
-            AskErrorKind::ToolCalls(response) => {
-                let restored = restore(*response, Contract::new(&self.request, plan));
-                AskErrorKind::ToolCalls(Box::new(restored.response))
-            }
-            other => other,
         }
     }
 
@@ -378,10 +523,10 @@ impl<T> AskStream<T> {
 
 /// A whole answer, and what was read in it.
 #[derive(Debug)]
-struct Read {
+struct Judged {
     plan: Plan,
     received: Received,
-    reading: Result<Recovered, AskErrorKind>,
+    reading: Result<Read, AskErrorKind>,
 }
 
 /// Whether values are shown while they arrive.
@@ -389,21 +534,4 @@ struct Read {
 enum Watch {
     Partials,
     End,
-}
-
-impl<T: DeserializeOwned> AskStream<T> {
-    /// The whole value, valid, or why there is none. Waits for the end.
-    pub async fn finish(mut self) -> Result<Asked<T>, AskError> {
-        let outcome = loop {
-            match self.outcome.take() {
-                Some(outcome) => break outcome?,
-                None => self.advance(Watch::End).await,
-            }
-        };
-        let Asked { value, strategy, attempts, changes } = outcome;
-        match serde_json::from_value(value) {
-            Ok(value) => Ok(Asked { value, strategy, attempts, changes }),
-            Err(error) => Err(AskErrorKind::Typed(error.to_string()).after(attempts, self.failed)),
-        }
-    }
 }

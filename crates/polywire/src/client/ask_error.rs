@@ -1,6 +1,8 @@
 //! Why a value that was asked for did not come.
 
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use polywire_wire::Response;
 
@@ -12,7 +14,7 @@ use super::error::{Failed, SendError};
 #[non_exhaustive]
 pub struct AskError {
     /// Why.
-    pub why: AskErrorKind,
+    pub kind: AskErrorKind,
     /// Every attempt that was answered, of all models.
     pub attempts: Vec<Attempt>,
     /// The models that were asked before the last one.
@@ -20,60 +22,61 @@ pub struct AskError {
 }
 
 /// Why there is no value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskErrorKind {
-    /// The schema is none.
+    /// The schema cannot be used.
+    #[error("the schema cannot be used: {0}")]
     Schema(String),
     /// There is no answer.
+    #[error(transparent)]
     Send(SendError),
     /// The model or a filter refused; the words are those of the refusal.
+    #[error("the model refused: {0}")]
     Refused(String),
     /// The answer ended at a limit before the value did.
+    #[error("the answer was cut off at the limit of tokens")]
     Truncated,
-    /// The model wants tools called first. The calls are in the caller's names and shapes.
-    ToolCalls(Box<Response>),
+    /// The model called tools where only a value was asked for: [`AskStream::outcome`](super::AskStream::outcome) and
+    /// [`Client::run`](super::Client::run) take calls.
+    #[error("the model calls tools before it answers")]
+    UnexpectedToolCalls(Box<Response>),
     /// Whether the schema accepts the value takes more steps than an answer may cost.
+    #[error("the answer is too costly to judge by the schema; simplify the schema")]
     TooCostly,
     /// No attempt had a value that the schema accepts.
+    #[error("no value that fits the schema")]
     Invalid,
     /// The schema accepts the value, but the type does not.
-    Typed(String),
+    #[error("the value is valid, but not one of the type: {0}")]
+    Typed(#[source] Arc<serde_json::Error>),
 }
 
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.why {
-            AskErrorKind::Schema(why) => write!(f, "the schema cannot be used: {why}"),
-            AskErrorKind::Send(error) => error.fmt(f),
-            AskErrorKind::Refused(words) => write!(f, "the model refused: {words}"),
-            AskErrorKind::Truncated => f.write_str("the answer was cut off at the limit of tokens"),
-            AskErrorKind::ToolCalls(_) => f.write_str("the model calls tools before it answers"),
-            AskErrorKind::TooCostly => {
-                f.write_str("the answer is too costly to judge by the schema; simplify the schema")
+        write!(f, "{}", self.kind)?;
+        if matches!(self.kind, AskErrorKind::Invalid) {
+            let times = self.attempts.len();
+            write!(f, " in {times} attempt{}", if times == 1 { "" } else { "s" })?;
+            match self.attempts.last().and_then(|attempt| attempt.faults.first()) {
+                None => {}
+                Some(fault) if fault.at.is_empty() => write!(f, "; the whole value: {}", fault.detail)?,
+                Some(fault) => write!(f, "; at `{}`: {}", fault.at, fault.detail)?,
             }
-            AskErrorKind::Invalid => {
-                let times = self.attempts.len();
-                let plural = if times == 1 { "" } else { "s" };
-                write!(f, "no value that fits the schema in {times} attempt{plural}")?;
-                let first = self.attempts.last().and_then(|attempt| attempt.faults.first());
-                match first {
-                    None => Ok(()),
-                    Some(fault) if fault.at.is_empty() => write!(f, "; the whole value: {}", fault.detail),
-                    Some(fault) => write!(f, "; at `{}`: {}", fault.at, fault.detail),
-                }
-            }
-            AskErrorKind::Typed(why) => write!(f, "the value is valid, but not one of the type: {why}"),
-        }?;
+        }
         self.failed.iter().try_for_each(|failed| write!(f, "; before, {}: {}", failed.model, failed.why))
     }
 }
 
-impl std::error::Error for AskError {}
+impl Error for AskError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.kind.source()
+    }
+}
 
 impl AskErrorKind {
     pub(super) fn after(self, attempts: Vec<Attempt>, failed: Vec<Failed>) -> AskError {
-        AskError { why: self, attempts, failed }
+        AskError { kind: self, attempts, failed }
     }
 
     /// Whether another model may do better: see [`SendError::should_fall_back`]. An answer that is never valid counts; one that was
@@ -85,7 +88,7 @@ impl AskErrorKind {
             Self::Schema(_)
             | Self::Refused(_)
             | Self::Truncated
-            | Self::ToolCalls(_)
+            | Self::UnexpectedToolCalls(_)
             | Self::TooCostly
             | Self::Typed(_) => false,
         }

@@ -1,38 +1,58 @@
 //! Why a request has no answer.
 
-use std::fmt;
 use std::time::Duration;
 
 use polywire_wire::{FaultKind, Response, WireError};
 
+use super::transport::TransportError;
 use crate::plan::LossError;
 
 /// Why a request has no answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// A loss that the options do not allow.
+    #[error(transparent)]
     Loss(LossError),
     /// There is no key.
+    #[error("there is no key for {provider}; set {}", variables.join(" or "))]
     MissingKey {
         /// The provider.
         provider: String,
         /// The environment variables that may hold one.
         variables: Vec<String>,
     },
-    /// The address is not one to send to.
+    /// A source of credentials gave none.
+    #[error("there are no credentials for {provider}: {source}")]
+    Credentials {
+        /// The provider.
+        provider: String,
+        /// Why there are none.
+        source: TransportError,
+    },
+    /// The address, or something else of the request's head, is not one to send.
+    #[error("{0}")]
     Address(String),
-    /// Nobody could be reached, or the connection failed.
-    Connection(String),
-    /// One exchange took too long.
-    Timeout(Duration),
+    /// The host could not be reached, or the connection failed.
+    #[error("the connection failed: {0}")]
+    Connection(#[source] TransportError),
+    /// No answer began within the time for it.
+    #[error("no answer began within {0:?}")]
+    FirstByteTimeout(Duration),
+    /// The answer began and then fell silent.
+    #[error("nothing more of the answer came within {0:?}")]
+    IdleTimeout(Duration),
     /// Everything together took too long.
+    #[error("no answer within {0:?} in all")]
     Deadline(Duration),
     /// The answer has more bytes than this.
+    #[error("the answer has more than {0} bytes")]
     TooLarge(usize),
     /// The answer ended before it was complete. What arrived is here.
+    #[error("the answer ended before it was complete")]
     Cut(Box<Response>),
     /// The answer is none of the protocol's.
+    #[error("the answer ({content_type}) cannot be read: {why}")]
     Unreadable {
         /// What it says it is.
         content_type: String,
@@ -40,9 +60,19 @@ pub enum SendError {
         why: String,
     },
     /// The provider answered with an error.
+    #[error(transparent)]
     Provider(Box<WireError>),
     /// None of several models answered.
+    #[error("none of {} models answered{}", .0.len(), Listed(.0))]
     AllModelsFailed(Vec<Failed>),
+}
+
+struct Listed<'a>(&'a [Failed]);
+
+impl std::fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|failed| write!(f, "; {}: {}", failed.model, failed.why))
+    }
 }
 
 /// A model that gave no answer, and why.
@@ -61,7 +91,11 @@ impl SendError {
     /// Whether the same request may succeed later.
     pub fn retryable(&self) -> bool {
         match self {
-            Self::Connection(_) | Self::Timeout(_) | Self::Cut(_) => true,
+            Self::Connection(_)
+            | Self::FirstByteTimeout(_)
+            | Self::IdleTimeout(_)
+            | Self::Cut(_)
+            | Self::Credentials { .. } => true,
             Self::Provider(error) => error.retryable(),
             Self::Loss(_)
             | Self::MissingKey { .. }
@@ -80,8 +114,10 @@ impl SendError {
             Self::Loss(_)
             | Self::MissingKey { .. }
             | Self::Address(_)
+            | Self::Credentials { .. }
             | Self::Connection(_)
-            | Self::Timeout(_)
+            | Self::FirstByteTimeout(_)
+            | Self::IdleTimeout(_)
             | Self::TooLarge(_)
             | Self::Cut(_)
             | Self::Unreadable { .. } => true,
@@ -110,39 +146,15 @@ impl SendError {
             Self::MissingKey { .. } => "missing_key",
             Self::Address(_) => "address",
             Self::Connection(_) => "connection",
-            Self::Timeout(_) => "timeout",
+            Self::Credentials { .. } => "credentials",
+            Self::FirstByteTimeout(_) | Self::IdleTimeout(_) => "timeout",
             Self::Deadline(_) => "deadline",
             Self::TooLarge(_) => "too_large",
             Self::Cut(_) => "cut",
             Self::Unreadable { .. } => "unreadable",
-            Self::AllModelsFailed(_) => "everyone",
+            Self::AllModelsFailed(_) => "all_models_failed",
             Self::Provider(error) => return error.kind.to_string(),
         };
         word.to_owned()
     }
 }
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Loss(error) => error.fmt(f),
-            Self::MissingKey { provider, variables } => {
-                write!(f, "there is no key for {provider}; set {}", variables.join(" or "))
-            }
-            Self::Address(why) => f.write_str(why),
-            Self::Connection(why) => write!(f, "the connection failed: {why}"),
-            Self::Timeout(time) => write!(f, "no whole answer within {time:?}"),
-            Self::Deadline(time) => write!(f, "no answer within {time:?} in all"),
-            Self::TooLarge(limit) => write!(f, "the answer has more than {limit} bytes"),
-            Self::Cut(_) => f.write_str("the answer ended before it was complete"),
-            Self::Unreadable { content_type, why } => write!(f, "the answer ({content_type}) cannot be read: {why}"),
-            Self::Provider(error) => error.fmt(f),
-            Self::AllModelsFailed(failed) => {
-                write!(f, "none of {} models answered", failed.len())?;
-                failed.iter().try_for_each(|failed| write!(f, "; {}: {}", failed.model, failed.why))
-            }
-        }
-    }
-}
-
-impl std::error::Error for SendError {}

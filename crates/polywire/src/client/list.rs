@@ -1,22 +1,19 @@
 //! The models of a provider, fetched from its own list endpoint: page by page, by the same rules as requests.
 
-use std::time::{Instant, SystemTime};
-
-use polywire_wire::Headers;
-use reqwest::header::CONTENT_TYPE;
+use std::time::Instant;
 
 use super::Client;
 use super::address::Destination;
 use super::error::SendError;
-use super::exchange::connection;
-use super::tries::Tries;
+use super::exchange::Answer;
+use super::tries::{Permit, Tries, Wait, after};
 use crate::catalog::list::read_list;
 use crate::model::ModelPatch;
 use crate::provider::{ListEndpoint, Provider};
 
 /// The most pages and models of a list.
-const MOST_PAGES: usize = 64;
-const MOST_MODELS: usize = 50_000;
+const MAX_PAGES: usize = 64;
+const MAX_MODELS: usize = 50_000;
 
 /// What a provider says of its models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,9 +31,9 @@ impl Client {
     pub async fn list_models(&self, provider: &Provider) -> Result<Listing, SendError> {
         let mut listing = Listing::default();
         let Some(list) = &provider.list else { return Ok(listing) };
-        let until = Instant::now() + self.options.deadline;
+        let until = after(self.deadline());
         let mut next: Option<(&'static str, String)> = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = self.page(provider, list, next.as_ref(), until).await;
             let page = match page {
                 Ok(page) => page,
@@ -50,12 +47,12 @@ impl Client {
             if page.next.is_none() {
                 return Ok(listing);
             }
-            if page.next == next || listing.models.len() > MOST_MODELS {
+            if page.next == next || listing.models.len() > MAX_MODELS {
                 break;
             }
             next = page.next;
         }
-        listing.models.truncate(MOST_MODELS);
+        listing.models.truncate(MAX_MODELS);
         listing.cut = Some("it does not end".to_owned());
         Ok(listing)
     }
@@ -77,7 +74,8 @@ impl Client {
     ) -> Result<crate::ListPage, SendError> {
         let base = self.base(provider)?;
         let Some((below, path)) = provider.list_place(&base) else { return Ok(crate::ListPage::default()) };
-        let mut place = self.place(provider, below, path, &provider.own_headers())?;
+        let client = self.with_fetched_credential(&provider.id).await?;
+        let mut place = client.place(provider, below, path, &provider.own_headers())?;
         let size = list.style.page_size();
         let next = next.map(|(name, value)| (*name, value.as_str()));
         if size.is_some() || next.is_some() {
@@ -85,10 +83,10 @@ impl Client {
         }
         let mut tries = Tries::new(&provider.id, until);
         let body = loop {
-            let turn = tries.turn(self).await?;
-            let got = turn.within(self, self.get(provider, &place)).await;
-            drop(turn);
-            match got {
+            let permit = tries.acquire(self).await?;
+            let body = self.get(provider, &place, &permit).await;
+            drop(permit);
+            match body {
                 Ok(body) => break body,
                 Err(error) => tries.again(self, place.mask.error(error)).await?,
             }
@@ -104,30 +102,26 @@ impl Client {
         }
     }
 
-    async fn get(&self, provider: &Provider, from: &Destination) -> Result<Body, SendError> {
-        let headers = from.headers(SystemTime::now())?;
-        let request = self.http.to(from).get(from.url.clone()).headers(headers);
-        let mut answer = request.send().await.map_err(|error| connection(&error))?;
-        let kind = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let kind = kind.unwrap_or("no content type").to_owned();
+    async fn get(&self, provider: &Provider, from: &Destination, permit: &Permit) -> Result<Body, SendError> {
+        let max_bytes = self.options().max_response_bytes;
+        let head = Answer::of(self.shared.transport.as_ref(), from, max_bytes);
+        let mut answer = permit.within(self, Wait::FirstByte, head).await?;
         let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| connection(&error))? {
-            if bytes.len() + chunk.len() > self.options.max_response_bytes {
-                return Err(SendError::TooLarge(self.options.max_response_bytes));
+        while let Some(chunk) = permit.within(self, Wait::Next, async { Ok(answer.chunk().await) }).await? {
+            let chunk = chunk.map_err(SendError::Connection)?;
+            if bytes.len() + chunk.len() > max_bytes {
+                return Err(SendError::TooLarge(max_bytes));
             }
             bytes.extend_from_slice(&chunk);
         }
-        let status = answer.status();
-        if status.is_success() {
+        let kind = answer.content_type().to_owned();
+        if answer.status.is_success() {
             return Ok(Body { bytes, kind });
         }
-        let pairs = answer.headers().iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let pairs: Vec<(&str, &str)> = pairs.collect();
-        let Some(surface) = provider.surfaces.first() else {
-            return Err(SendError::Unreadable { content_type: kind, why: format!("status {status}") });
-        };
-        let error = surface.protocol.decode_error(status.as_u16(), Headers(&pairs), &from.mask.bytes(&bytes));
-        Err(SendError::Provider(Box::new(error)))
+        match provider.surfaces.first() {
+            Some(surface) => Err(answer.error(surface.protocol, &from.mask.bytes(&bytes))),
+            None => Err(SendError::Unreadable { content_type: kind, why: format!("status {}", answer.status) }),
+        }
     }
 }
 

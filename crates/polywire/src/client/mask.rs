@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use polywire_wire::Source;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use percent_encoding::percent_encode_byte;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -69,6 +71,11 @@ impl Mask {
         }
     }
 
+    /// Whether a text holds a key.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        matches!(self.text(text), Cow::Owned(_))
+    }
+
     /// Bytes without the keys.
     pub(super) fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         self.replaced(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned)
@@ -125,7 +132,10 @@ impl Mask {
         let text = |text: String| self.text(&text).into_owned();
         match error {
             SendError::Address(why) => SendError::Address(text(why)),
-            SendError::Connection(why) => SendError::Connection(text(why)),
+            SendError::Connection(error) => SendError::Connection(error.masked(self)),
+            SendError::Credentials { provider, source } => {
+                SendError::Credentials { provider, source: source.masked(self) }
+            }
             SendError::Unreadable { content_type, why } => {
                 SendError::Unreadable { content_type: text(content_type), why: text(why) }
             }
@@ -137,7 +147,8 @@ impl Mask {
             }
             error @ (SendError::Loss(_)
             | SendError::MissingKey { .. }
-            | SendError::Timeout(_)
+            | SendError::FirstByteTimeout(_)
+            | SendError::IdleTimeout(_)
             | SendError::Deadline(_)
             | SendError::TooLarge(_)
             | SendError::AllModelsFailed(_)) => error,
@@ -199,9 +210,10 @@ fn find(bytes: &[u8], form: &[u8]) -> Option<usize> {
 fn encodings(secret: &str) -> Vec<String> {
     let json = Value::from(secret).to_string();
     let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
-    let percent: String = secret.bytes().map(|byte| escaped(byte, "X")).collect();
+    let percent: String = secret.bytes().map(escaped).collect();
     let mut forms = vec![secret.to_owned(), json.replace('/', "\\/"), json, percent.replace('%', "%25"), percent];
-    forms.push(secret.bytes().map(|byte| escaped(byte, "x")).collect());
+    let lower = |byte| Some(escaped(byte)).map(|form| if form.starts_with('%') { form.to_lowercase() } else { form });
+    forms.extend(secret.bytes().map(lower).collect::<Option<String>>());
     for ahead in 0..3 {
         let standard = base64_within(secret, ahead);
         forms.push(standard.replace('+', "-").replace('/', "_"));
@@ -211,19 +223,16 @@ fn encodings(secret: &str) -> Vec<String> {
     forms
 }
 
-fn escaped(byte: u8, case: &str) -> String {
-    match byte {
-        _ if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => char::from(byte).to_string(),
-        _ if case == "x" => format!("%{byte:02x}"),
-        _ => format!("%{byte:02X}"),
-    }
+/// A byte as it stands in an address, with capitals.
+fn escaped(byte: u8) -> String {
+    let is_plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    if is_plain { char::from(byte).to_string() } else { percent_encode_byte(byte).to_owned() }
 }
 
 /// The base64 of a secret with some bytes ahead of it, without the characters that other bytes have a share in.
 fn base64_within(secret: &str, ahead: usize) -> String {
     let bytes: Vec<u8> = std::iter::repeat_n(0, ahead).chain(secret.bytes()).collect();
-    let Source::Base64 { data, .. } = Source::bytes("text/plain", &bytes) else { return String::new() };
-    let data = data.trim_end_matches('=');
+    let data = STANDARD_NO_PAD.encode(&bytes);
     let shared = usize::from(!bytes.len().is_multiple_of(3));
     data.get((ahead * 8).div_ceil(6)..data.len().saturating_sub(shared)).unwrap_or_default().to_owned()
 }

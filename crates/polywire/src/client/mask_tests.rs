@@ -3,8 +3,8 @@
 use polywire_wire::{Delta, Event, FaultKind, Response, Source, WireError};
 
 use super::{Found, HIDDEN, Mask};
-use crate::client::SendError;
 use crate::client::mask_events::EventMask;
+use crate::client::{SendError, TransportError};
 
 const KEY: &str = "sk-very/secret+0123456789\"";
 
@@ -63,7 +63,7 @@ fn keys_are_hidden_in_values_and_errors() {
     error.request_id = Some(KEY.to_owned());
     let errors = [
         SendError::Provider(Box::new(error)),
-        SendError::Connection(KEY.to_owned()),
+        SendError::Connection(TransportError::new(KEY)),
         SendError::Address(KEY.to_owned()),
         SendError::Unreadable { content_type: KEY.to_owned(), why: KEY.to_owned() },
         SendError::Cut(Box::new(Response { id: KEY.to_owned(), ..Response::default() })),

@@ -1,8 +1,22 @@
-//! The client: plans sent, answers read, restored and validated, and asked for again with what was wrong.
+//! The client: sends plans, reads, restores and validates answers, and asks again with what was wrong.
+//!
+//! | to do this | call |
+//! |---|---|
+//! | get an answer | [`Client::complete`] |
+//! | get an answer as it arrives | [`Client::stream`] |
+//! | get a value of a type or schema | [`Client::ask`], [`Client::ask_value`], [`Client::ask_stream`] |
+//! | let the model call functions | [`Client::run`] |
+//! | choose a key, deadline or temperature for one call | [`Client::call`] |
+//! | send over another HTTP stack | [`ClientBuilder::http`], [`Transport`] |
+//! | list a provider's models | [`Client::list_models`] |
 
 mod address;
 mod ask;
 mod ask_error;
+mod builder;
+mod call;
+mod credentials;
+mod environment;
 mod error;
 mod exchange;
 mod list;
@@ -12,37 +26,47 @@ mod options;
 mod pace;
 mod partial;
 mod read;
+mod reader;
 mod secret;
 mod send;
 mod sign;
+pub(crate) mod steps;
 mod stream;
 mod trace;
+mod transport;
 mod tries;
 mod url;
 mod work;
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use polywire_wire::{Request, Response};
 
-pub use ask::{AskStream, Asked, Attempt};
+pub use ask::{AskOutcome, AskStream, Asked, Attempt, ToolCalls};
 pub use ask_error::{AskError, AskErrorKind};
+pub use builder::ClientBuilder;
+pub use call::CallOptions;
+pub use credentials::{Credential, CredentialFuture, Credentials};
+pub use environment::Environment;
 pub use error::{Failed, SendError};
 pub use list::Listing;
-pub use options::{ClientOptions, PlainHttp, SpanContent};
+pub use options::{ClientOptions, PlainHttp, RawBytes, SpanContent};
 pub use partial::Partial;
 pub use secret::Secret;
 pub use sign::SigningKey;
 pub use stream::CompletionStream;
+pub use transport::{ByteStream, Transport, TransportError, TransportFuture, one_chunk};
 
 use crate::catalog::Model;
 use crate::change::Change;
 use crate::plan::{Plan, Planner};
+use crate::price::Cost;
 
 use send::Replay;
+use stream::Completing;
 
-/// Sends requests to models.
+/// Sends requests to models. Cheap to clone: clones share connections, limits and keys.
 ///
 /// Where a model is asked for, a list of models may be given: the first that answers is taken. Which errors lead to the next one is
 /// [`SendError::should_fall_back`]; every model gets the caller's request in its own shapes, history included. Futures and streams of a
@@ -62,22 +86,28 @@ use send::Replay;
 /// let model = Catalog::built_in().resolve("anthropic/claude-sonnet-4-5")?;
 /// let request = Request::new("", vec![Message::user("A town on the Aare.")]);
 /// let asked = Client::new()?.ask::<Town>(request, &model).await?;
-/// println!("{:?}, asked for {} times", asked.value, asked.attempts.len());
+/// println!("{:?} after {} attempts", asked.value, asked.attempts.len());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Client {
-    options: ClientOptions,
+    settings: Arc<builder::Settings>,
+    shared: Arc<Shared>,
+    call: Arc<CallOptions>,
+}
+
+/// What all clones of a client have in common.
+struct Shared {
     planner: Arc<Planner>,
-    http: exchange::Http,
+    transport: Arc<dyn Transport>,
     pace: pace::Pace,
-    keys: BTreeMap<String, Secret>,
-    signing_keys: BTreeMap<String, SigningKey>,
-    /// An address may hold a password.
-    addresses: BTreeMap<String, Secret>,
-    /// By provider, or for all, and by name.
-    headers: BTreeMap<(Option<String>, String), Secret>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("pace", &self.pace).finish_non_exhaustive()
+    }
 }
 
 /// An answer in the caller's names and shapes, and how it came.
@@ -88,67 +118,29 @@ pub struct Completion {
     pub response: Response,
     /// The plan that it answers.
     pub plan: Plan,
-    /// Everything that had to give, on the way there and back.
+    /// Every change and loss, on the way there and back.
     pub changes: Vec<Change>,
-    /// The bytes of the answer, as far as they are text.
-    pub raw: String,
+    /// The bytes of the answer, as far as they are text, where [`RawBytes::Keep`] asks for them.
+    pub raw: Option<String>,
+    /// What it cost, by the list price of the model.
+    pub cost: Cost,
     /// How often the request was sent again because the provider could not take it.
     pub retries: usize,
 }
 
 impl Client {
-    /// A client with the default options.
+    /// A client with the default options and the keys of the environment.
     pub fn new() -> Result<Self, SendError> {
-        Self::with_options(ClientOptions::default())
+        Self::builder().build()
     }
 
-    /// A client.
+    /// A client with these options and the keys of the environment.
     pub fn with_options(options: ClientOptions) -> Result<Self, SendError> {
-        Ok(Self {
-            planner: Arc::new(Planner::new(options.plan.clone())),
-            http: exchange::Http::new()?,
-            pace: pace::Pace::new(options.max_concurrency),
-            options,
-            keys: BTreeMap::new(),
-            signing_keys: BTreeMap::new(),
-            addresses: BTreeMap::new(),
-            headers: BTreeMap::new(),
-        })
+        Self::builder().options(options).build()
     }
 
-    /// The same with a key for a provider, instead of one from the environment.
-    #[must_use]
-    pub fn with_key(mut self, provider: &str, key: Secret) -> Self {
-        self.keys.insert(provider.to_owned(), key);
-        self
-    }
-
-    /// The same with a key that signs requests to a provider, instead of one from the environment.
-    #[must_use]
-    pub fn with_signing_key(mut self, provider: &str, key: SigningKey) -> Self {
-        self.signing_keys.insert(provider.to_owned(), key);
-        self
-    }
-
-    /// The same with another address for a provider: what stands before the paths of its surfaces.
-    #[must_use]
-    pub fn with_base_url(mut self, provider: &str, url: &str) -> Self {
-        self.addresses.insert(provider.to_owned(), Secret::new(url.trim_end_matches('/')));
-        self
-    }
-
-    /// The same with one more header on every request.
-    #[must_use]
-    pub fn with_header(mut self, name: &str, value: &str) -> Self {
-        self.headers.insert((None, name.to_ascii_lowercase()), Secret::new(value));
-        self
-    }
-
-    /// The same with one more header on every request to a provider.
-    #[must_use]
-    pub fn with_header_for(mut self, provider: &str, name: &str, value: &str) -> Self {
-        self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), Secret::new(value));
-        self
+    fn options(&self) -> &ClientOptions {
+        &self.settings.options
     }
 
     /// Sends a request and gives the answer in the caller's names and shapes. A request that asks for a stream is answered by
@@ -158,7 +150,7 @@ impl Client {
         request: &Request,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Completion, SendError> {
-        CompletionStream::new(self, request, models.as_ref(), Replay::Allowed).finish().await
+        Completing::new(self, request.clone(), models.as_ref(), Replay::Allowed).finish().await
     }
 
     /// Sends a request for an answer that comes in pieces.
@@ -169,7 +161,7 @@ impl Client {
     ///
     /// let mut answer = client.stream(&request, &model);
     /// while let Some(event) = answer.next().await {
-    ///     if let Event::Delta { delta: Delta::Text(text), .. } = event {
+    ///     if let Event::Delta { delta: Delta::Text(text), .. } = event? {
     ///         print!("{text}");
     ///     }
     /// }
@@ -178,7 +170,6 @@ impl Client {
     /// # }
     /// ```
     pub fn stream(&self, request: &Request, models: &(impl AsRef<[Model]> + ?Sized)) -> CompletionStream {
-        let request = Request { stream: true, ..request.clone() };
-        CompletionStream::new(self, &request, models.as_ref(), Replay::Forbidden)
+        CompletionStream::new(self, Request { stream: true, ..request.clone() }, models.as_ref())
     }
 }

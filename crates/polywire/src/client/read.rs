@@ -15,8 +15,16 @@ const NO_VALUE: &str = "There is no JSON value in the answer. Answer with one JS
 /// What is said of an answer that ends before its value does.
 const CUT_VALUE: &str = "The JSON value in the answer ends before it is complete. Answer with the whole value.";
 
+/// What an answer is.
+#[derive(Debug)]
+pub(super) enum Read {
+    Value(Recovered),
+    /// Calls of tools, in the names and shapes of the wire.
+    ToolCalls(Box<Response>),
+}
+
 /// Reads the value of an answer. An answer that is none is not one to ask again about.
-pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Recovered, AskErrorKind> {
+pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<Read, AskErrorKind> {
     if let Some(words) = &response.refusal {
         return Err(AskErrorKind::Refused(words.clone()));
     }
@@ -30,12 +38,12 @@ pub(super) fn read(response: &Response, plan: &Plan, schema: &Schema) -> Result<
     let by_tool = plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool);
     let answered = by_tool && response.answer_from_tool();
     if !answered && response.calls().next().is_some() {
-        return Err(AskErrorKind::ToolCalls(Box::new(response)));
+        return Ok(Read::ToolCalls(Box::new(response)));
     }
     let text = response.text();
     let lens = plan.output.as_ref().and_then(|output| output.lens.as_ref());
     let sent = || plan.sent_output();
-    Ok(recover(&text, &Wanted { lens, schema: Some(schema), sent: &sent }))
+    Ok(Read::Value(recover(&text, &Wanted { lens, schema: Some(schema), sent: &sent })))
 }
 
 /// The turns that ask again: what the model said, and what is wrong with it, as the result of its call or as words of the user.

@@ -1,21 +1,49 @@
-//! Keys: held, sent, never shown.
+//! Keys: held, sent, never printed, and wiped from memory when they are dropped.
 
 use std::fmt;
 
-/// A key. It has no printable form.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// A key or another text that must not be printed.
+#[derive(Clone)]
+pub struct Secret(SecretString);
 
 impl Secret {
-    /// Takes a key.
+    /// Wraps a key.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self(SecretString::from(text.into()))
     }
 
-    pub(super) fn expose(&self) -> &str {
-        &self.0
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
     }
 }
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<SecretString> for Secret {
+    fn from(text: SecretString) -> Self {
+        Self(text)
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.expose() == other.expose()
+    }
+}
+
+impl Eq for Secret {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

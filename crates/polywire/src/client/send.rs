@@ -8,8 +8,9 @@ use tracing::{Instrument as _, Span};
 
 use super::address::Destination;
 use super::error::SendError;
-use super::exchange::{Bounds, Exchange, Piece, Received};
-use super::tries::{Tries, Turn};
+use super::exchange::{Bounds, Exchange, Piece};
+use super::reader::Received;
+use super::tries::{Permit, Tries, Wait};
 use super::work::Work;
 use super::{Client, trace};
 use crate::catalog::Model;
@@ -39,11 +40,11 @@ pub(super) struct Sending {
     span: Span,
 }
 
-/// An exchange that goes on. The turn ends with it.
+/// An exchange that goes on. The permit ends with it.
 #[derive(Debug)]
 struct Open {
     exchange: Exchange,
-    turn: Turn,
+    permit: Permit,
 }
 
 /// What comes next.
@@ -58,12 +59,12 @@ pub(super) enum Step {
 impl Client {
     /// Decides about a request, within the time that there is for everything.
     pub(super) fn planning(&self, request: &Request, model: &Model, until: Instant) -> Work<Result<Plan, SendError>> {
-        let (planner, request, model) = (Arc::clone(&self.planner), request.clone(), model.clone());
-        Work::begin(until, self.options.deadline, move || planner.plan(&request, &model).map_err(SendError::Loss))
+        let (planner, request, model) = (Arc::clone(&self.shared.planner), request.clone(), model.clone());
+        Work::begin(until, self.deadline(), move || planner.plan(&request, &model).map_err(SendError::Loss))
     }
 
     /// Begins to send a plan. Nothing leaves before the first step.
-    pub(super) fn sending(
+    pub(super) async fn sending(
         &self,
         plan: Plan,
         request: &Request,
@@ -71,17 +72,25 @@ impl Client {
         until: Instant,
         replay: Replay,
     ) -> Result<Sending, SendError> {
-        let destination = self.destination(&plan, model, request.stream)?;
-        let span = trace::span(request, model, self.options.record);
+        let client = self.with_fetched_credential(&model.provider().id).await?;
+        let destination = client.destination(&plan, model, request.stream)?;
+        let span = trace::span(request, model, self.options().record);
+        if let Some(trace_parent) = &self.call.trace_parent {
+            span.record("polywire.trace_parent", trace_parent.as_str());
+        }
         span.record("server.address", destination.url.host_str().unwrap_or_default());
         if let Some(port) = destination.url.port_or_known_default() {
             span.record("server.port", port);
         }
         Ok(Sending {
-            client: self.clone(),
+            client,
             plan,
             destination,
-            bounds: Bounds { stream: request.stream, max_response_bytes: self.options.max_response_bytes },
+            bounds: Bounds {
+                stream: request.stream,
+                max_response_bytes: self.options().max_response_bytes,
+                raw_bytes: self.options().raw_bytes,
+            },
             tries: Tries::new(&model.provider().id, until),
             replay,
             given: false,
@@ -103,7 +112,7 @@ impl Sending {
         async {
             let step = self.step().await;
             match &step {
-                Ok(Step::End(_, received)) => trace::answered(&self.span, received, self.client.options.record),
+                Ok(Step::End(_, received)) => trace::answered(&self.span, received, self.client.options().record),
                 Err(error) => trace::failed(&self.span, error, self.tries.retries),
                 Ok(Step::Events(_) | Step::Restart) => {}
             }
@@ -143,12 +152,19 @@ impl Sending {
         let open = if let Some(open) = &mut self.open {
             open
         } else {
-            let turn = self.tries.turn(&self.client).await?;
-            let opened = self.client.http.open(&self.plan, &self.destination, self.bounds);
-            let exchange = turn.within(&self.client, opened).await?;
-            self.span.record("http.response.status_code", exchange.status);
-            self.open.insert(Open { exchange, turn })
+            let permit = self.tries.acquire(&self.client).await?;
+            let transport = self.client.shared.transport.as_ref();
+            let opened = Exchange::open(transport, &self.plan, &self.destination, self.bounds);
+            let exchange = permit.within(&self.client, Wait::FirstByte, opened).await?;
+            self.span.record("http.response.status_code", exchange.status());
+            self.open.insert(Open { exchange, permit })
         };
-        open.turn.within(&self.client, open.exchange.next()).await
+        loop {
+            // Every chunk has its own time, whether or not an event comes of it.
+            match open.permit.within(&self.client, Wait::Next, open.exchange.next()).await? {
+                Piece::Events(events) if events.is_empty() => {}
+                piece @ (Piece::Events(_) | Piece::End(..)) => return Ok(piece),
+            }
+        }
     }
 }

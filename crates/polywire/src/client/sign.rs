@@ -4,12 +4,28 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use ring::{digest, hmac};
 
 use super::Secret;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
+/// What stands as its bytes in a query: everything but RFC 3986's unreserved characters.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The same in a path.
+const PATH: &AsciiSet = &QUERY.remove(b'/');
+
+/// What is signed of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signed<'a> {
+    pub(super) method: &'a Method,
+    pub(super) url: &'a Url,
+    pub(super) body: &'a [u8],
+}
 
 /// A key that requests are signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +54,9 @@ impl SigningKey {
         self
     }
 
-    /// The headers that sign a request of a body to an address.
-    pub(super) fn sign(&self, service: &str, url: &Url, body: &[u8], now: SystemTime) -> Vec<(&'static str, Secret)> {
+    /// The headers that sign a request.
+    pub(super) fn sign(&self, service: &str, request: Signed<'_>, now: SystemTime) -> Vec<(&'static str, Secret)> {
+        let Signed { method, url, body } = request;
         let time = stamp(now);
         let day = time.get(..8).unwrap_or_default();
         let content = hex(digest::digest(&digest::SHA256, body).as_ref());
@@ -51,8 +68,8 @@ impl SigningKey {
         let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
         let lines =
             headers.iter().map(|(name, value)| format!("{name}:{}", value.trim())).collect::<Vec<_>>().join("\n");
-        let (path, query) = (escaped(url.path(), b"/"), canonical_query(url));
-        let canonical = format!("POST\n{path}\n{query}\n{lines}\n\n{names}\n{content}");
+        let (path, query) = (utf8_percent_encode(url.path(), PATH).to_string(), canonical_query(url));
+        let canonical = format!("{method}\n{path}\n{query}\n{lines}\n\n{names}\n{content}");
         let scope = format!("{day}/{}/{service}/aws4_request", self.region);
         let digest = hex(digest::digest(&digest::SHA256, canonical.as_bytes()).as_ref());
         let text = format!("{ALGORITHM}\n{time}\n{scope}\n{digest}");
@@ -60,10 +77,11 @@ impl SigningKey {
         let key = [day, &self.region, service, "aws4_request"].iter().fold(first, |key, part| mac(&key, part));
         let signature = hex(&mac(&key, &text));
         let credential = format!("{}/{scope}", self.id);
-        let told = format!("{ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}");
+        let authorization =
+            format!("{ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}");
         let sent = headers.into_iter().filter(|(name, _)| *name != "host");
         let sent = sent.map(|(name, value)| (name, Secret::new(value)));
-        sent.chain([("authorization", Secret::new(told))]).collect()
+        sent.chain([("authorization", Secret::new(authorization))]).collect()
     }
 }
 
@@ -79,28 +97,16 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A text in which everything but letters, digits, `-_.~` and what else is plain stands as its bytes.
-fn escaped(text: &str, plain: &[u8]) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || plain.contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing into a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
-}
-
 fn canonical_query(url: &Url) -> String {
-    let pairs = url.query_pairs().map(|(name, value)| format!("{}={}", escaped(&name, b""), escaped(&value, b"")));
+    let escaped = |text: &str| utf8_percent_encode(text, QUERY).to_string();
+    let pairs = url.query_pairs().map(|(name, value)| format!("{}={}", escaped(&name), escaped(&value)));
     let mut pairs: Vec<String> = pairs.collect();
     pairs.sort();
     pairs.join("&")
 }
 
-/// A path as the service itself sees it: colons stand as their bytes, for the signature is made over these.
-pub(super) fn settle_path(url: &mut Url) {
+/// Escapes the colons of a path, as the service does before it checks the signature.
+pub(super) fn escape_colons(url: &mut Url) {
     let path = url.path().replace(':', "%3A");
     url.set_path(&path);
 }

@@ -2,26 +2,72 @@
 //! answer at the end.
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
+use futures_core::Stream;
 use polywire_wire::{Event, Request};
 
 use super::error::{Failed, SendError};
-use super::exchange::Received;
+use super::reader::Received;
 use super::send::{Replay, Sending, Step};
+use super::steps::{Stepper, Steps};
+use super::tries::after;
 use super::work::Work;
 use super::{Client, Completion};
 use crate::catalog::Model;
 use crate::change::{Change, Effect, Kind};
 use crate::plan::Plan;
+use crate::price::Cost;
 use crate::restore::{Contract, RestoreEvents, restore};
 
-/// An answer as it arrives. Dropping it ends the exchange.
+/// An answer as it arrives: a [`Stream`] of events that ends after the first error. Dropping it ends the exchange.
 ///
-/// A request that failed is sent again, and then to the next model, as long as no event was given out.
-#[derive(Debug)]
+/// A request that failed is sent again, and then to the next model, as long as no event was given out. Put together, the events are the
+/// answer, which [`finish`](Self::finish) gives whole.
 #[must_use = "nothing is sent before the first event is asked for"]
 pub struct CompletionStream {
+    steps: Stepper<Completing>,
+}
+
+impl CompletionStream {
+    pub(super) fn new(client: &Client, request: Request, models: &[Model]) -> Self {
+        Self { steps: Stepper::new(Completing::new(client, request, models, Replay::Forbidden)) }
+    }
+
+    /// The next event, or the error that the answer ended with; none at the end.
+    pub async fn next(&mut self) -> Option<Result<Event, SendError>> {
+        self.steps.next().await
+    }
+
+    /// The whole answer, or why there is none. Waits for the end.
+    pub async fn finish(self) -> Result<Completion, SendError> {
+        match self.steps.into_state().await {
+            Some(state) => state.finish().await,
+            None => Err(SendError::AllModelsFailed(Vec::new())),
+        }
+    }
+}
+
+impl Stream for CompletionStream {
+    type Item = Result<Event, SendError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().steps.poll_next(cx)
+    }
+}
+
+impl fmt::Debug for CompletionStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompletionStream").finish_non_exhaustive()
+    }
+}
+
+/// An answer on its way.
+#[derive(Debug)]
+pub(super) struct Completing {
     client: Client,
     request: Request,
     models: VecDeque<Model>,
@@ -33,40 +79,50 @@ pub struct CompletionStream {
     restore: RestoreEvents,
     ready: VecDeque<Event>,
     outcome: Option<Result<Completion, SendError>>,
+    /// Whether the error was given out as the last item.
+    is_over: bool,
 }
 
-impl CompletionStream {
-    pub(super) fn new(client: &Client, request: &Request, models: &[Model], replay: Replay) -> Self {
+impl Steps for Completing {
+    type Item = Result<Event, SendError>;
+
+    async fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            match &self.outcome {
+                None => self.advance().await,
+                Some(Err(error)) if !self.is_over => {
+                    self.is_over = true;
+                    return Some(Err(error.clone()));
+                }
+                Some(_) => return None,
+            }
+        }
+    }
+}
+
+impl Completing {
+    pub(super) fn new(client: &Client, mut request: Request, models: &[Model], replay: Replay) -> Self {
+        client.call.apply(&mut request);
         Self {
             client: client.clone(),
-            request: request.clone(),
+            request,
             models: models.iter().cloned().collect(),
             failed: Vec::new(),
-            until: Instant::now() + client.options.deadline,
+            until: after(client.deadline()),
             replay,
             planning: None,
             sending: None,
             restore: RestoreEvents::default(),
             ready: VecDeque::new(),
             outcome: None,
+            is_over: false,
         }
     }
 
-    /// The next event; none at the end, whatever the end is. Put together, the events are the answer.
-    pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
-            }
-            if self.outcome.is_some() {
-                return None;
-            }
-            self.advance().await;
-        }
-    }
-
-    /// The whole answer, or why there is none. Waits for the end.
-    pub async fn finish(mut self) -> Result<Completion, SendError> {
+    pub(super) async fn finish(mut self) -> Result<Completion, SendError> {
         loop {
             self.ready.clear();
             if let Some(outcome) = self.outcome.take() {
@@ -101,8 +157,11 @@ impl CompletionStream {
         let begin = || self.client.planning(&self.request, model, self.until);
         let planned = self.planning.get_or_insert_with(begin).done().await;
         self.planning = None;
-        let send = |plan| self.client.sending(plan, &self.request, model, self.until, self.replay);
-        match planned.and_then(|planned| planned).and_then(send) {
+        let sending = match planned.and_then(|planned| planned) {
+            Ok(plan) => self.client.sending(plan, &self.request, model, self.until, self.replay).await,
+            Err(error) => Err(error),
+        };
+        match sending {
             Ok(sending) => self.sending = Some(sending),
             Err(error) => self.fail(error),
         }
@@ -121,9 +180,11 @@ impl CompletionStream {
         let fallen = fallen_over(&self.failed);
         let changes = sending.plan.changes().iter().cloned().chain(fallen);
         let changes = changes.chain(received.changes).chain(restored.changes).collect();
-        let (plan, retries) = (sending.plan, received.retries);
-        let raw = String::from_utf8_lossy(&received.raw).into_owned();
-        self.outcome = Some(Ok(Completion { response: restored.response, plan, changes, raw, retries }));
+        let (raw, retries) = (received.raw, received.retries);
+        let price = self.models.front().and_then(|model| model.row().price.as_ref());
+        let cost = Cost::of(price, restored.response.usage.as_ref());
+        self.outcome =
+            Some(Ok(Completion { response: restored.response, plan: sending.plan, changes, raw, cost, retries }));
     }
 
     fn fail(&mut self, error: SendError) {

@@ -5,8 +5,8 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::error::SendError;
-use super::exchange::Received;
 use super::options::SpanContent;
+use super::reader::Received;
 use crate::catalog::Model;
 
 /// The span of one request to one model, with all its retries.
@@ -38,6 +38,7 @@ pub(super) fn span(request: &Request, model: &Model, record: SpanContent) -> Spa
         http.response.status_code = Empty,
         "error.type" = Empty,
         polywire.retries = Empty,
+        polywire.trace_parent = Empty,
     );
     if span.is_disabled() {
         return span;

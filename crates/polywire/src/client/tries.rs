@@ -1,4 +1,4 @@
-//! Whether and when something is tried again: the one place that decides about retries, waits and deadlines.
+//! Whether and when something is tried again: the one place that decides about retries, waits, timeouts and deadlines.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
@@ -16,17 +16,30 @@ pub(super) struct Tries {
     provider: String,
     /// When everything must be over.
     until: Instant,
-    /// How often it was tried again.
     pub(super) retries: usize,
 }
 
-/// A try that goes on. It ends when this is dropped.
+/// The right to exchange something with a provider. It is given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
-    /// When it must be over.
+pub(super) struct Permit {
     until: Instant,
-    last: bool,
     _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wait {
+    /// The head of the answer.
+    FirstByte,
+    /// More of the answer.
+    Next,
+}
+
+/// A time from now, however far.
+pub(super) fn after(wait: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_hours(24 * 36_500);
+    let now = Instant::now();
+    now.checked_add(wait.min(CENTURY)).unwrap_or(now)
 }
 
 impl Tries {
@@ -34,26 +47,24 @@ impl Tries {
         Self { provider: provider.to_owned(), until, retries: 0 }
     }
 
-    /// Waits for a turn: until there is room, and until the provider wants to hear something.
-    pub(super) async fn turn(&self, client: &Client) -> Result<Turn, SendError> {
-        let permit = timeout_at(self.until.into(), client.pace.turn(&self.provider)).await;
-        let permit = permit.map_err(|_| SendError::Deadline(client.options.deadline))?;
-        let until = Instant::now() + client.options.timeout;
-        Ok(Turn { until: until.min(self.until), last: until >= self.until, _permit: permit })
+    /// Waits until the provider may be asked.
+    pub(super) async fn acquire(&self, client: &Client) -> Result<Permit, SendError> {
+        let permit = timeout_at(self.until.into(), client.shared.pace.acquire(&self.provider)).await;
+        let permit = permit.map_err(|_| SendError::Deadline(client.deadline()))?;
+        Ok(Permit { until: self.until, _permit: permit })
     }
 
     /// Waits for the next try, if there is one; else the error is final.
     pub(super) async fn again(&mut self, client: &Client, error: SendError) -> Result<(), SendError> {
-        let options = &client.options;
-        let now = Instant::now();
-        let told = error.told_wait();
-        if let Some(told) = told.filter(|told| error.is_crowded() && *told <= options.max_retry_after) {
-            // Who asks one to wait asks all.
-            client.pace.pause_until(&self.provider, now + told);
+        let options = client.options();
+        let requested = error.retry_after();
+        if let Some(wait) = requested.filter(|wait| error.is_crowded() && *wait <= options.max_retry_after) {
+            // A provider that asks one caller to wait asks all.
+            client.shared.pace.pause_until(&self.provider, after(wait));
         }
-        let wait = told.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.max_retry_after));
-        let late = wait > options.max_retry_after || now + wait >= self.until;
-        if !error.retryable() || self.retries >= options.retries || late {
+        let wait = requested.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.max_retry_after));
+        let is_late = wait > options.max_retry_after || after(wait) >= self.until;
+        if !error.retryable() || self.retries >= options.retries || is_late {
             return Err(error);
         }
         self.retries += 1;
@@ -63,24 +74,31 @@ impl Tries {
     }
 }
 
-impl Turn {
-    /// Does something within the time that is left.
+impl Permit {
+    /// Does something within the time that there is for it, and within the deadline.
     pub(super) async fn within<T>(
         &self,
         client: &Client,
+        wait: Wait,
         work: impl Future<Output = Result<T, SendError>>,
     ) -> Result<T, SendError> {
-        match timeout_at(self.until.into(), work).await {
+        let options = client.options();
+        let (limit, error) = match wait {
+            Wait::FirstByte => (options.first_byte_timeout, SendError::FirstByteTimeout(options.first_byte_timeout)),
+            Wait::Next => (options.idle_timeout, SendError::IdleTimeout(options.idle_timeout)),
+        };
+        let limit = after(limit);
+        match timeout_at(limit.min(self.until).into(), work).await {
             Ok(done) => done,
-            Err(_) if self.last => Err(SendError::Deadline(client.options.deadline)),
-            Err(_) => Err(SendError::Timeout(client.options.timeout)),
+            Err(_) if self.until <= limit => Err(SendError::Deadline(client.deadline())),
+            Err(_) => Err(error),
         }
     }
 }
 
 impl SendError {
     /// How long the provider asks to wait.
-    fn told_wait(&self) -> Option<Duration> {
+    fn retry_after(&self) -> Option<Duration> {
         if let Self::Provider(error) = self { error.retry_after_ms.map(Duration::from_millis) } else { None }
     }
 

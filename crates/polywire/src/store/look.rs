@@ -80,19 +80,19 @@ impl LookOptions {
 pub struct Discovered {
     /// The rows.
     pub rows: Vec<Arc<ModelRow>>,
-    /// How they came.
-    pub how: How,
+    /// Where they are from.
+    pub source: RowSource,
     /// How old the list is, where one was kept.
     pub age: Option<Duration>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
 }
 
-/// How rows came.
+/// Where rows are from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum How {
+pub enum RowSource {
     /// They are those of the catalog: there is no list.
     Static,
     /// They were kept and are as they were.
@@ -121,12 +121,12 @@ impl Store {
         let options = options.with_network(Network::Never);
         match self.look(catalog, provider, address, &options) {
             Look::Done(found) => found,
-            Look::Ask => self.found(Vec::new(), How::Static, None),
+            Look::Ask => self.found(Vec::new(), RowSource::Static, None),
         }
     }
 
-    /// Whether the provider is to be asked, under these options.
-    pub fn wants(
+    /// What is known of a provider's models where that is fresh enough under these options; none where the provider is to be asked.
+    pub fn fresh(
         &mut self,
         catalog: &Catalog,
         provider: &Provider,
@@ -139,8 +139,8 @@ impl Store {
         }
     }
 
-    /// Takes in what a provider said. Part of a list does not take the place of a whole one.
-    pub fn learn(
+    /// Saves what a provider said. Part of a list does not take the place of a whole one.
+    pub fn save(
         &mut self,
         catalog: &Catalog,
         provider: &Provider,
@@ -159,13 +159,13 @@ impl Store {
         let now = options.seconds();
         let fingerprint = catalog.fingerprint(&provider.id).to_owned();
         self.keep(key, &Mark { fetched_at: now, authoritative: cut.is_none(), fingerprint }, listed, &rows, now);
-        self.found(rows, How::Fetched, Some(Duration::ZERO))
+        self.found(rows, RowSource::Fetched, Some(Duration::ZERO))
     }
 
     fn look(&mut self, catalog: &Catalog, provider: &Provider, address: &str, options: &LookOptions) -> Look {
         let untouched = |store: &mut Self| {
             let rows = catalog.merge(&provider.id, &[]);
-            Look::Done(store.found(rows, How::Static, None))
+            Look::Done(store.found(rows, RowSource::Static, None))
         };
         if provider.list.is_none() {
             return untouched(self);
@@ -198,7 +198,7 @@ impl Store {
             && same
             && let Some(rows) = self.merged(key)
         {
-            return Look::Done(self.found(rows, How::Kept, Some(old)));
+            return Look::Done(self.found(rows, RowSource::Kept, Some(old)));
         }
         let Some(listed) = self.listed(key) else {
             return if options.network == Network::Never { untouched(self) } else { Look::Ask };
@@ -208,11 +208,11 @@ impl Store {
             let mark = Mark { fingerprint: fingerprint.to_owned(), ..mark };
             self.keep(key, &mark, &listed, &rows, options.seconds());
         }
-        Look::Done(self.found(rows, How::Merged, Some(old)))
+        Look::Done(self.found(rows, RowSource::Merged, Some(old)))
     }
 
-    fn found(&mut self, rows: Vec<Arc<ModelRow>>, how: How, age: Option<Duration>) -> Discovered {
-        Discovered { rows, how, age, warnings: self.take_warnings() }
+    fn found(&mut self, rows: Vec<Arc<ModelRow>>, source: RowSource, age: Option<Duration>) -> Discovered {
+        Discovered { rows, source, age, warnings: self.take_warnings() }
     }
 }
 
@@ -228,19 +228,19 @@ impl Store {
     ) -> Discovered {
         let address = match client.list_address(provider) {
             Ok(address) => address.unwrap_or_default(),
-            Err(error) => return self.in_vain(catalog, provider, "", &error, options),
+            Err(error) => return self.not_asked(catalog, provider, "", &error, options),
         };
-        if let Some(found) = self.wants(catalog, provider, &address, options) {
+        if let Some(found) = self.fresh(catalog, provider, &address, options) {
             return found;
         }
         match client.list_models(provider).await {
-            Ok(listing) => self.learn(catalog, provider, &address, (&listing.models, listing.cut.as_deref()), options),
-            Err(error) => self.in_vain(catalog, provider, &address, &error, options),
+            Ok(listing) => self.save(catalog, provider, &address, (&listing.models, listing.cut.as_deref()), options),
+            Err(error) => self.not_asked(catalog, provider, &address, &error, options),
         }
     }
 
     /// What is known where the provider could not be asked.
-    pub fn in_vain(
+    pub fn not_asked(
         &mut self,
         catalog: &Catalog,
         provider: &Provider,

@@ -12,7 +12,7 @@ use etcetera::BaseStrategy as _;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
-pub use look::{Discovered, How, LookOptions, Network};
+pub use look::{Discovered, LookOptions, Network, RowSource};
 
 use crate::model::{ModelPatch, ModelRow};
 use file::Trouble;

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::protocol::Protocol;
 
-use super::{Cache, Extra, Message, Other, Output, Text, ToolOrigin, is_default, open_words};
+use super::{Cache, Extra, Message, Other, Output, OutputFormat, Text, ToolOrigin, is_default, open_words};
 
 /// The field of Chat requests that says whether a stream has its usage.
 const STREAM_OPTIONS: &str = "stream_options";
@@ -121,6 +121,65 @@ impl Request {
         self.extra.remove(Protocol::OpenAiChat, STREAM_OPTIONS);
     }
 
+    /// A request of one text of the user's, to whatever model it is sent.
+    ///
+    /// ```
+    /// use polywire_wire::{Function, Request};
+    /// use serde_json::json;
+    ///
+    /// let request = Request::user("Is it warm in Bern?")
+    ///     .system("Be brief.")
+    ///     .tool(Function::new("weather", "The weather of a city", json!({"type": "object"})))
+    ///     .temperature(0.2)
+    ///     .max_tokens(500);
+    /// assert_eq!((request.messages.len(), request.tools.len()), (1, 1));
+    /// ```
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new("", vec![Message::user(text)])
+    }
+
+    /// The same with one more instruction that everything begins with.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system.push(Text { text: text.into(), ..Text::default() });
+        self
+    }
+
+    /// The same with one more message.
+    #[must_use]
+    pub fn message(mut self, message: Message) -> Self {
+        self.messages.push(message);
+        self
+    }
+
+    /// The same with one more tool.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Into<Tool>) -> Self {
+        self.tools.push(tool.into());
+        self
+    }
+
+    /// The same with a sampling temperature.
+    #[must_use]
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// The same with a limit of output tokens.
+    #[must_use]
+    pub fn max_tokens(mut self, tokens: u64) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// The same with an answer in this form.
+    #[must_use]
+    pub fn output(mut self, output: impl Into<Output>) -> Self {
+        self.output = Some(output.into());
+        self
+    }
+
     /// A request of some messages to a model.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self { model: model.into(), messages, ..Self::default() }
@@ -136,6 +195,18 @@ pub enum Tool {
     Function(Function),
     /// A tool that only its own protocol understands.
     Other(Other),
+}
+
+impl From<Function> for Tool {
+    fn from(function: Function) -> Self {
+        Self::Function(function)
+    }
+}
+
+impl From<OutputFormat> for Output {
+    fn from(format: OutputFormat) -> Self {
+        Self::Schema(format)
+    }
 }
 
 impl Tool {
@@ -176,6 +247,16 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function by its name, what it is for, and the schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: Some(description.into()),
+            parameters: Some(parameters),
+            ..Self::default()
+        }
+    }
+
     /// The schema of its arguments, as it is to be written.
     pub(crate) fn schema(&self) -> Option<SchemaRef<'_>> {
         let written = self.written.as_ref().map(|written| SchemaRef::Text(&written.0));

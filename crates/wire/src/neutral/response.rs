@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Extra, is_default, open_words};
+use super::{Block, Extra, Message, Role, is_default, open_words};
 
 /// One answer, in no provider's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,11 @@ impl Response {
             | Block::Other(_) => None,
         });
         texts.collect()
+    }
+
+    /// The answer as a turn of the conversation, to be sent again with what is said next.
+    pub fn into_message(self) -> Message {
+        Message::new(Role::Assistant, self.content)
     }
 
     /// The tool calls of the answer.
@@ -104,4 +109,19 @@ pub struct Usage {
     /// What has no neutral name.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
+}
+
+impl Usage {
+    /// The tokens of both. What has no neutral name is left out.
+    #[must_use]
+    pub fn plus(self, other: &Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cache_read_tokens: self.cache_read_tokens.saturating_add(other.cache_read_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
+            extra: Extra::default(),
+        }
+    }
 }
