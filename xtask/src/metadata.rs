@@ -26,9 +26,11 @@ pub(crate) struct Member<'a> {
     pub(crate) examples: Vec<Example<'a>>,
 }
 
-/// A program in `examples/`.
+/// An example program: an example target of a package, or a program of the package `examples/`.
 pub(crate) struct Example<'a> {
     pub(crate) name: &'a str,
+    /// The flag of cargo that selects it.
+    pub(crate) flag: &'static str,
     pub(crate) required_features: Vec<&'a str>,
 }
 
@@ -43,22 +45,28 @@ fn member(package: &Value) -> Option<Member<'_>> {
     let manifest = Path::new(package.get("manifest_path")?.as_str()?);
     let folder = manifest.strip_prefix(root()).ok()?.iter().next()?;
     let targets = package.get("targets")?.as_array()?.iter();
-    let is_example = |target: &&Value| {
-        target.get("kind").and_then(Value::as_array).is_some_and(|kinds| kinds.contains(&"example".into()))
+    let flag = |target: &Value| {
+        let kinds = target.get("kind")?.as_array()?;
+        let is = |kind: &str| kinds.contains(&kind.into());
+        if is("example") { Some("--example") } else { (is("bin") && folder == "examples").then_some("--bin") }
     };
     Some(Member {
         name: package.get("name")?.as_str()?,
         folder: folder.to_string_lossy().into_owned(),
         rust_version: package.get("rust_version").and_then(Value::as_str),
         features: package.get("features")?.as_object()?.keys().map(String::as_str).collect(),
-        examples: targets.filter(is_example).map(example).collect::<Option<_>>()?,
+        examples: targets
+            .filter_map(|target| Some((target, flag(target)?)))
+            .map(|(target, flag)| example(target, flag))
+            .collect::<Option<_>>()?,
     })
 }
 
-fn example(target: &Value) -> Option<Example<'_>> {
+fn example<'a>(target: &'a Value, flag: &'static str) -> Option<Example<'a>> {
     let required = target.get("required-features").and_then(Value::as_array).into_iter().flatten();
     Some(Example {
         name: target.get("name")?.as_str()?,
+        flag,
         required_features: required.filter_map(Value::as_str).collect(),
     })
 }

@@ -64,9 +64,9 @@ pub(crate) fn examples() -> Result<()> {
     let metadata = metadata::read()?;
     for member in members(&metadata)? {
         for example in member.examples.iter().filter(|example| !RUN_ELSEWHERE.contains(&example.name)) {
-            say(&format!("    {} --example {}", member.name, example.name));
+            say(&format!("    {} {} {}", member.name, example.flag, example.name));
             let mut run = cargo_command();
-            run.args(["run", "--quiet", "--package", member.name, "--example", example.name]);
+            run.args(["run", "--quiet", "--package", member.name, example.flag, example.name]);
             run.args(["--features", &example.required_features.join(",")]);
             succeed(&mut run)?;
         }
