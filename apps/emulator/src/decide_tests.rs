@@ -1,3 +1,5 @@
+//! Which tool is called when, and which schema of a prompt counts.
+
 use polywire::wire::{Block, Function, Message, Request, Role, Text, Tool, ToolCall, ToolChoice, ToolResult};
 use serde_json::json;
 

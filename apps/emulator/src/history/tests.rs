@@ -1,3 +1,5 @@
+//! Conversations that each protocol takes and refuses, in the words of the provider.
+
 use polywire::Catalog;
 use serde_json::{Value, json};
 
