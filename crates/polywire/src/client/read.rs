@@ -5,8 +5,8 @@ use polywire_schema::Lens;
 use polywire_wire::{Block, Message, OUTPUT_TOOL, Output, Response, Role, StopReason, Strategy, Tool, ToolResult};
 use serde_json::Value;
 
-use super::ask::Attempt;
 use super::ask_error::AskErrorKind;
+use super::asked::Attempt;
 use crate::plan::Plan;
 use crate::restore::restore;
 
