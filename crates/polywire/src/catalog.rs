@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod list;
 mod merge;
+mod price_list;
 mod stock;
 
 pub use config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
@@ -26,6 +27,7 @@ use serde::Deserialize;
 use crate::address::shown_env;
 use crate::change::{Change, Effect, Kind};
 use crate::provider::Slots;
+use price_list::PriceList;
 use stock::Stock;
 
 /// The rows that come with the crate.
@@ -144,51 +146,6 @@ struct ModelFile {
     family: Vec<Family>,
     #[serde(default)]
     price: Vec<PriceList>,
-}
-
-/// Prices from one source.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct PriceList {
-    source: String,
-    checked_on: String,
-    model: Vec<PriceLine>,
-}
-
-/// The price of one model, in US dollars per million tokens.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct PriceLine {
-    provider: String,
-    id: String,
-    input: UsdPerMillion,
-    output: UsdPerMillion,
-    cache_read: Option<UsdPerMillion>,
-    cache_write: Option<UsdPerMillion>,
-    max_input: Option<u64>,
-}
-
-impl PriceList {
-    /// Puts the prices into rows.
-    fn over(&self, rows: &mut [Vec<ModelRow>]) -> Result<(), CatalogError> {
-        for line in &self.model {
-            let is_it = |row: &&mut ModelRow| row.provider == line.provider && row.id == line.id && row.price.is_none();
-            let Some(row) = rows.iter_mut().flatten().find(is_it) else {
-                let what = format!("price of `{}/{}`: there is no such model without a price", line.provider, line.id);
-                return Err(CatalogError(what));
-            };
-            row.price = Some(Price {
-                input: line.input,
-                output: line.output,
-                cache_read: line.cache_read,
-                cache_write: line.cache_write,
-                max_input: line.max_input,
-                source: self.source.clone(),
-                checked_on: self.checked_on.clone(),
-            });
-        }
-        Ok(())
-    }
 }
 
 impl Catalog {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use polywire_wire::Response;
 
-use super::ask::Attempt;
+use super::asked::Attempt;
 use super::error::{Failed, SendError};
 
 /// Why there is no value, and every attempt.

@@ -13,6 +13,7 @@
 mod address;
 mod ask;
 mod ask_error;
+mod asked;
 mod builder;
 mod call;
 mod credentials;
@@ -43,8 +44,9 @@ use std::sync::Arc;
 
 use polywire_wire::{Request, Response};
 
-pub use ask::{AskOutcome, AskStream, Asked, Attempt, ToolCalls};
+pub use ask::AskStream;
 pub use ask_error::{AskError, AskErrorKind};
+pub use asked::{AskOutcome, Asked, Attempt, ToolCalls};
 pub use builder::ClientBuilder;
 pub use call::CallOptions;
 pub use credentials::{Credential, CredentialFuture, Credentials};

@@ -3,8 +3,8 @@
 use polywire_answer::{Schema, feedback};
 use polywire_wire::{Block, Message, Response, Role, StopReason, Strategy, ToolResult};
 
-use super::ask::Attempt;
 use super::ask_error::AskErrorKind;
+use super::asked::Attempt;
 use crate::plan::Plan;
 use crate::restore::{Recovered, Wanted, recover};
 
