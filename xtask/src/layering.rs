@@ -9,8 +9,12 @@ use crate::metadata;
 use crate::steps::root;
 
 /// The crates of this workspace that each library may use. Libraries that are not named may use any library.
-const MAY_USE: &[(&str, &[&str])] =
-    &[("polywire-schema", &[]), ("polywire-wire", &[]), ("polywire-answer", &["polywire-schema"])];
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("polywire-report", &[]),
+    ("polywire-schema", &["polywire-report"]),
+    ("polywire-wire", &["polywire-report"]),
+    ("polywire-answer", &["polywire-schema"]),
+];
 
 /// The folders whose packages use the façade and nothing below it.
 const OUTWARD: &[&str] = &["apps", "bindings"];

@@ -25,7 +25,7 @@ use polywire_wire::{Budgets, Protocol, Quirk, Strategy, Surface};
 use serde::Deserialize;
 
 use crate::address::shown_env;
-use crate::change::{Change, Effect, Kind};
+use crate::change::{Action, Change, Effect, Kind, change};
 use crate::provider::Slots;
 use price_list::PriceList;
 use stock::Stock;
@@ -317,8 +317,8 @@ impl Catalog {
             changes.push(unknown_model(&host.row, &id, detail));
         }
         if let Some(why) = &row.deprecated {
-            let what = ("noted", Effect::Note);
-            changes.push(Change::new(Kind::Model, "deprecated", "/model", what, format!("`{}`: {why}", row.id)));
+            let what = (Action::Noted, Effect::Note);
+            changes.push(change(Kind::Model, "deprecated", "/model", what, format!("`{}`: {why}", row.id)));
         }
         Ok(Model { host: Arc::clone(host), surface, row, id, changes })
     }
@@ -336,7 +336,7 @@ impl Catalog {
 
 fn unknown_model(provider: &Provider, id: &str, why: &str) -> Change {
     let detail = format!("`{id}`: {why}; it is taken for what every model of {} can do", provider.title);
-    Change::new(Kind::Model, UNKNOWN_MODEL, "/model", ("assumed", Effect::Note), detail)
+    change(Kind::Model, UNKNOWN_MODEL, "/model", (Action::Assumed, Effect::Note), detail)
 }
 
 /// The code of the change that says that a model is not in the catalog.
@@ -388,7 +388,7 @@ impl Model {
         }
         let row = Arc::new(ModelRow::trusting(&self.host.row.id, &self.id));
         let detail = format!("`{}`: it is not in the catalog; what it can do is left to the provider", self.id);
-        let change = Change::new(Kind::Model, UNKNOWN_MODEL, "/model", ("assumed", Effect::Note), detail);
+        let change = change(Kind::Model, UNKNOWN_MODEL, "/model", (Action::Assumed, Effect::Note), detail);
         Cow::Owned(Self { row, changes: vec![change], ..self.clone() })
     }
 

@@ -1,96 +1,10 @@
-//! What had to give, in one shape for all stages: fitting schemas, choosing a strategy, repairing a history, writing a body.
+//! Changes of the façade: those of the crates below with the part of the request or answer that they are about.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use polywire_schema as schema;
-use polywire_wire as wire;
-use serde::{Deserialize, Serialize};
+pub use polywire_report::{Action, Change, Code, Effect, Kind};
 
-/// One thing that had to give.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Change {
-    /// What it is about.
-    pub kind: Kind,
-    /// A stable name for the change: the rule of a dialect, or a word.
-    pub code: String,
-    /// JSON Pointer to the place in the caller's request or answer.
-    pub at: String,
-    /// What was done.
-    pub action: String,
-    /// What it does to what is said.
-    pub effect: Effect,
-    /// The same in words.
-    pub detail: String,
-}
-
-/// What a change is about. A caller may refuse losses by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Kind {
-    /// What is known of the model.
-    Model,
-    /// The schemas and names of tools.
-    Tools,
-    /// The shape that is asked of the answer.
-    Output,
-    /// The conversation.
-    History,
-    /// Everything else that was asked for: sampling, limits, effort, labels.
-    #[serde(alias = "wishes")]
-    Parameters,
-}
-
-/// What a change does to what is said or accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Effect {
-    /// The same in another shape.
-    Same,
-    /// More is accepted, or a wish is not passed on.
-    Wider,
-    /// Less is accepted, or content is not passed on.
-    Narrower,
-    /// Nothing that the answer depends on.
-    Note,
-}
-
-impl Effect {
-    /// Whether something is lost.
-    pub fn is_loss(self) -> bool {
-        matches!(self, Self::Wider | Self::Narrower)
-    }
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident $word:literal),* })*) => { $(
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(match self { $(Self::$variant => $word),* })
-            }
-        }
-    )* };
-}
-
-words! {
-    Effect { Same "same", Wider "wider", Narrower "narrower", Note "note" }
-    Kind { Model "model", Tools "tools", Output "output", History "history", Parameters "parameters" }
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Model, Self::Tools, Self::Output, Self::History, Self::Parameters];
-
-    /// The kind of a place in a neutral request.
-    fn of_place(at: &str) -> Self {
-        let field = at.split('/').nth(1).unwrap_or_default();
-        FIELDS.iter().find(|(name, _)| *name == field).map_or(Self::Parameters, |(_, kind)| *kind)
-    }
-}
-
-/// The fields of a request that are more than parameters.
+/// The fields of a neutral request or answer that are more than parameters.
 const FIELDS: [(&str, Kind); 6] = [
     ("messages", Kind::History),
     ("system", Kind::History),
@@ -100,57 +14,25 @@ const FIELDS: [(&str, Kind); 6] = [
     ("model", Kind::Model),
 ];
 
-impl Change {
-    pub(crate) fn new(
-        kind: Kind,
-        code: &str,
-        at: impl Into<String>,
-        (action, effect): (&str, Effect),
-        detail: impl Into<String>,
-    ) -> Self {
-        Self { kind, code: code.to_owned(), at: at.into(), action: action.to_owned(), effect, detail: detail.into() }
-    }
-
-    /// A change to the schema that stands at a place.
-    pub(crate) fn of_schema(kind: Kind, place: &str, change: &schema::Change) -> Self {
-        Self {
-            kind,
-            code: change.code.as_ref().to_owned(),
-            at: [place, &change.at].concat(),
-            action: change.action.to_string(),
-            effect: change.effect.into(),
-            detail: change.detail.as_ref().to_owned(),
-        }
-    }
+/// A change of the façade itself.
+pub(crate) fn change(
+    kind: Kind,
+    code: impl Into<Code>,
+    at: impl Into<String>,
+    what: (Action, Effect),
+    detail: impl Into<Cow<'static, str>>,
+) -> Change {
+    Change::new(code, at, what, detail).with_kind(kind)
 }
 
-impl From<wire::Change> for Change {
-    fn from(change: wire::Change) -> Self {
-        let kind = Kind::of_place(&change.at);
-        let action = change.action.to_string();
-        Self::new(kind, &change.code, change.at, (&action, change.effect.into()), change.detail)
-    }
+/// A change of the wire, whose kind is the field that it is about.
+pub(crate) fn of_wire(change: Change) -> Change {
+    let field = change.at.split('/').nth(1).unwrap_or_default();
+    let kind = FIELDS.iter().find(|(name, _)| *name == field).map_or(Kind::Parameters, |(_, kind)| *kind);
+    change.with_kind(kind)
 }
 
-impl From<schema::Effect> for Effect {
-    fn from(effect: schema::Effect) -> Self {
-        match effect {
-            schema::Effect::Same => Self::Same,
-            schema::Effect::Wider => Self::Wider,
-            schema::Effect::Note => Self::Note,
-            // An effect that is not known yet is taken for a loss.
-            schema::Effect::Narrower | _ => Self::Narrower,
-        }
-    }
-}
-
-impl From<wire::Effect> for Effect {
-    fn from(effect: wire::Effect) -> Self {
-        match effect {
-            wire::Effect::Same => Self::Same,
-            wire::Effect::Wider => Self::Wider,
-            wire::Effect::Note => Self::Note,
-            wire::Effect::Narrower | _ => Self::Narrower,
-        }
-    }
+/// A change of the schema at a place of the request.
+pub(crate) fn of_schema(kind: Kind, place: &str, change: &Change) -> Change {
+    Change { kind: Some(kind), at: [place, &change.at].concat(), ..change.clone() }
 }

@@ -87,7 +87,7 @@ pub use polywire_schema as schema;
 pub use polywire_wire as wire;
 
 pub use catalog::{Catalog, Model};
-pub use change::{Change, Effect, Kind};
+pub use change::{Action, Change, Code, Effect, Kind};
 #[cfg(feature = "client")]
 pub use client::{AskError, CallOptions, Client, ClientOptions, SendError};
 pub use plan::{Plan, plan};

@@ -9,7 +9,7 @@ use polywire_wire::{
 use serde_json::Value;
 
 use crate::catalog::{Catalog, ResolveError};
-use crate::change::Change;
+use crate::change::{Change, of_wire};
 use crate::plan::LossError;
 use crate::translation::{TranslateOptions, Translation};
 
@@ -92,13 +92,13 @@ pub fn translate(body: &[u8], from: Protocol, to: Protocol, kind: BodyKind) -> R
         BodyKind::Response => {
             let decoded = decode(body, from)?;
             let encoded = to.encode_response(&decoded.value, &Surface::default());
-            let changes = decoded.changes.into_iter().chain(encoded.changes).map(Change::from).collect();
+            let changes = decoded.changes.into_iter().chain(encoded.changes).map(of_wire).collect();
             Ok(Translated { body: encoded.body, changes })
         }
         BodyKind::Stream => {
             let mut encoder = to.stream_encoder(&Surface::default());
             let bytes = decode_events(body, from)?.iter().flat_map(|event| encoder.push(event)).collect();
-            Ok(Translated { body: bytes, changes: encoder.changes().iter().cloned().map(Change::from).collect() })
+            Ok(Translated { body: bytes, changes: encoder.changes().iter().cloned().map(of_wire).collect() })
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::json::unescaped;
 use crate::keyword::Kw;
-use crate::report::{Change, Effect};
+use polywire_report::{Change, Effect};
 
 /// The places of the changes with one effect, as the values know them.
 #[derive(Clone, Debug)]

@@ -49,7 +49,6 @@ mod openapi;
 mod pattern;
 mod place;
 mod read;
-mod report;
 mod sample;
 mod spelling;
 pub mod targets;
@@ -72,8 +71,8 @@ pub use fit::fit_type;
 pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
 pub use lens::{Lens, LensError, NoImage};
 pub use openapi::as_json_schema;
+pub use polywire_report::{Action, Change, Code, Effect};
 pub use read::{Draft, Limits, Resolver, Unresolved};
-pub use report::{Action, Change, Effect};
 pub use sample::sample;
 pub use tools::{
     FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, ToolsByPlace, check_output, check_tools,

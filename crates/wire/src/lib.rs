@@ -47,8 +47,8 @@ pub use neutral::{
     ToolResultReference, Usage,
 };
 pub use output_tool::OUTPUT_TOOL;
+pub use polywire_report::{Action, Change, Code, Effect};
 pub use protocol::{Decoded, Encoded, EncodedError, Protocol};
-pub use report::{Action, Change, Effect};
 pub use stamp::{Stamp, Stamper};
 pub use stream::{StreamDecoder, StreamEncoder};
 pub use surface::{Budgets, Envelope, Quirk, Surface};

@@ -10,7 +10,7 @@ use super::exchange::Bounds;
 use super::mask::{Found, Mask};
 use super::mask_events::EventMask;
 use super::options::RawBytes;
-use crate::change::Change;
+use crate::change::{Change, of_wire};
 use crate::plan::Plan;
 
 /// What stands in the place of bytes in which a key cannot be hidden.
@@ -144,7 +144,7 @@ impl Reader {
         };
         let Some(mut arriving) = self.stream.take() else {
             let decoded = crate::translate::decode(&shown, protocol).map_err(|error| unreadable(&error))?;
-            let changes = decoded.changes.into_iter().map(Change::from).collect();
+            let changes = decoded.changes.into_iter().map(of_wire).collect();
             // A key that only shows once the answer is decoded is still in its bytes.
             let value = self.mask.value(decoded.value);
             let (response, found) = value.unwrap_or_else(|| (Response::default(), Found::Keys));

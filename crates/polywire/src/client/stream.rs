@@ -18,7 +18,7 @@ use super::tries::after;
 use super::work::Work;
 use super::{Client, Completion};
 use crate::catalog::Model;
-use crate::change::{Change, Effect, Kind};
+use crate::change::{Action, Change, Effect, Kind, change};
 use crate::plan::Plan;
 use crate::price::Cost;
 use crate::restore::{Contract, RestoreEvents, restore};
@@ -224,6 +224,6 @@ impl SendError {
 pub(super) fn fallen_over(failed: &[Failed]) -> impl Iterator<Item = Change> {
     failed.iter().map(|failed| {
         let detail = format!("`{}` gave no answer: {}", failed.model, failed.why);
-        Change::new(Kind::Model, "fell-over", "/model", ("rewritten", Effect::Note), detail)
+        change(Kind::Model, "fell-over", "/model", (Action::Rewritten, Effect::Note), detail)
     })
 }

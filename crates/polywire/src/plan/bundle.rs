@@ -4,8 +4,8 @@
 use polywire_schema::{SharedEntry, ToolEntry};
 use polywire_wire::{Function, Tool, ToolChoice};
 
-use super::{Draft, change};
-use crate::change::{Change, Effect, Kind};
+use super::Draft;
+use crate::change::{Action, Change, Effect, Kind, change, of_schema};
 
 /// Tools that share an entry, unless there are so many that more must.
 const SHARING: usize = 8;
@@ -31,13 +31,13 @@ impl Origin {
         match self {
             Self::Own(index) => {
                 let place = format!("/tools/{index}");
-                told.extend(changes.iter().map(|change| Change::of_schema(Kind::Tools, &place, change)));
+                told.extend(changes.iter().map(|change| of_schema(Kind::Tools, &place, change)));
             }
             Self::Shared(members) => told.extend(changes.iter().map(|change| {
                 let place = change.at.strip_prefix("/parameters").and_then(SharedEntry::place);
                 let place = place.and_then(|(number, rest)| Some((members.get(number)?.0, rest)));
                 let at = place.map_or("/tools".to_owned(), |(index, rest)| format!("/tools/{index}/parameters{rest}"));
-                Change { at, ..Change::of_schema(Kind::Tools, "", change) }
+                Change { at, ..of_schema(Kind::Tools, "", change) }
             })),
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn apply(draft: &mut Draft<'_>, most: Option<(u64, &str)>, beside: us
         for (index, member) in members.iter() {
             let detail =
                 format!("`{}` shares the entry `{name}`, because the provider takes {most} tools", member.name);
-            draft.record(change(Kind::Tools, code, &format!("/tools/{index}"), ("moved", Effect::Same), detail));
+            draft.record(change(Kind::Tools, code, &format!("/tools/{index}"), (Action::Moved, Effect::Same), detail));
         }
         origins.push(Origin::Shared(members.iter().map(|(index, member)| (*index, member.name.clone())).collect()));
         sent.push(Tool::Function(entry(name, members)));

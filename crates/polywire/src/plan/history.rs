@@ -8,7 +8,7 @@ use polywire_wire::{Block, OUTPUT_TOOL, ToolCall};
 use serde_json::{Value, json};
 
 use super::{Draft, PlannedTool};
-use crate::change::{Change, Effect, Kind};
+use crate::change::{Action, Change, Effect, Kind, change};
 
 pub(super) fn apply(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let mut known: BTreeMap<&str, &PlannedTool> = BTreeMap::new();
@@ -61,7 +61,7 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
                 call.arguments = text;
                 let detail = format!("the arguments of `{name}` are said in the fitted shape");
                 let at = place.at("arguments");
-                changes.push(Change::new(Kind::History, "carried", at, ("carried", Effect::Same), detail));
+                changes.push(change(Kind::History, "carried", at, (Action::Carried, Effect::Same), detail));
             }
         }
         Err(why) => {
@@ -69,11 +69,11 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
                 call.arguments = SharedEntry::call(&name, &value).to_string();
             }
             let detail = format!("the arguments of `{name}` stay as they are: {why}");
-            changes.push(Change::new(
+            changes.push(change(
                 Kind::History,
                 "uncarried",
                 place.at("arguments"),
-                ("kept", Effect::Note),
+                (Action::Kept, Effect::Note),
                 detail,
             ));
         }
@@ -95,7 +95,7 @@ fn rename(call: &mut ToolCall, name: &str, place: Place, changes: &mut Vec<Chang
         return;
     }
     let detail = format!("`{}` is called `{name}`", call.name);
-    changes.push(Change::new(Kind::History, "renamed", place.at("name"), ("renamed", Effect::Same), detail));
+    changes.push(change(Kind::History, "renamed", place.at("name"), (Action::Renamed, Effect::Same), detail));
     name.clone_into(&mut call.name);
 }
 

@@ -21,7 +21,7 @@ pub use body::Body;
 pub use options::{OnLoss, PlanOptions, Prompt, Strict};
 
 use crate::catalog::Model;
-use crate::change::{Change, Kind};
+use crate::change::{Change, of_wire};
 use crate::endpoint::Endpoint;
 
 /// Fits that the default planner remembers.
@@ -207,7 +207,7 @@ pub(crate) fn plan_with(
     options: &PlanOptions,
 ) -> Result<Plan, LossError> {
     let plan = decide(cache, request, model, options);
-    let refused = |change: &&Change| options.on_loss(change.kind) == OnLoss::Refuse;
+    let refused = |change: &&Change| change.kind.is_some_and(|kind| options.on_loss(kind) == OnLoss::Refuse);
     let losses: Vec<Change> = plan.losses().filter(refused).cloned().collect();
     if losses.is_empty() { Ok(plan) } else { Err(LossError { losses }) }
 }
@@ -251,9 +251,9 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
     history::apply(&mut draft, &fitted.tools);
     parameters::apply_instructions(&mut draft);
     let Draft { mut request, surface, mut changes, .. } = draft;
-    changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(Change::from));
+    changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(of_wire));
     let encoded = model.protocol().encode_request(&request, &surface);
-    changes.extend(encoded.changes.into_iter().map(Change::from));
+    changes.extend(encoded.changes.into_iter().map(of_wire));
     let endpoint = Endpoint::of(model, request.stream).with_headers(encoded.headers);
     Plan {
         provider: model.provider().id.clone(),
@@ -266,9 +266,4 @@ fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOption
         body: Body::of(encoded.body),
         changes,
     }
-}
-
-/// A change that the façade itself makes.
-fn change(kind: Kind, code: &str, at: &str, what: (&str, crate::Effect), detail: impl Into<String>) -> Change {
-    Change::new(kind, code, at, what, detail)
 }

@@ -4,8 +4,8 @@
 use polywire_schema::{FitOptions, Fitted, Slot, StrictMode};
 use polywire_wire::{Output, OutputFormat, Quirk, Strategy, Text};
 
-use super::{Draft, Prompt, Strict, change};
-use crate::change::{Change, Effect, Kind};
+use super::{Draft, Prompt, Strict};
+use crate::change::{Action, Change, Effect, Kind, change, of_schema};
 use crate::model::Ability;
 use crate::provider::Budget;
 
@@ -36,7 +36,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) -> Asked {
 fn free_json(draft: &mut Draft<'_>) {
     if !draft.model.row().can(Ability::JsonMode) && !draft.surface.has(Quirk::NoFreeJson) {
         draft.request.output = None;
-        let what = ("rewritten", Effect::Wider);
+        let what = (Action::Rewritten, Effect::Wider);
         draft.record(change(
             Kind::Output,
             "no-json-mode",
@@ -69,7 +69,7 @@ fn by_schema(draft: &mut Draft<'_>, format: OutputFormat) -> Asked {
     if strategy != asked {
         let why = if why.is_empty() { "this model calls no tools" } else { why };
         let detail = format!("{why}; the answer is asked for {}", if tool { "by a tool" } else { "in the prompt" });
-        draft.record(change(Kind::Output, "strategy", "/output/strategy", ("rewritten", Effect::Note), detail));
+        draft.record(change(Kind::Output, "strategy", "/output/strategy", (Action::Rewritten, Effect::Note), detail));
     }
     if tool {
         draft.request.output = None;
@@ -103,7 +103,7 @@ fn native(draft: &mut Draft<'_>, format: &OutputFormat) -> Result<std::sync::Arc
 }
 
 fn by_field(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc<Fitted>) -> Asked {
-    let place = |change: &_| Change::of_schema(Kind::Output, "/output/schema", change);
+    let place = |change: &_| of_schema(Kind::Output, "/output/schema", change);
     draft.changes.extend(fitted.changes.iter().map(place));
     let flag = draft.model.slots().output_strict.is_some();
     let kept = fitted.strict() || !flag;
@@ -138,8 +138,8 @@ fn by_prompt(draft: &mut Draft<'_>, format: &OutputFormat) -> Asked {
 }
 
 /// The loss of the promise that the answer follows its schema (R-C7).
-pub(super) fn not_held(detail: &str) -> Change {
-    change(Kind::Output, "not-enforced", "/output/strict", ("dropped", Effect::Wider), detail)
+pub(super) fn not_held(detail: &'static str) -> Change {
+    change(Kind::Output, "not-enforced", "/output/strict", (Action::Dropped, Effect::Wider), detail)
 }
 
 /// The schema in words.
@@ -156,6 +156,6 @@ fn instruction(format: &OutputFormat) -> String {
 /// Adds an instruction after the caller's own.
 pub(super) fn say(draft: &mut Draft<'_>, text: String) {
     draft.request.system.push(Text { text, ..Text::default() });
-    let what = ("added", Effect::Same);
+    let what = (Action::Added, Effect::Same);
     draft.record(change(Kind::Output, "prompt", "/system", what, "the instructions say which form the answer has"));
 }

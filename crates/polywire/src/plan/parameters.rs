@@ -3,8 +3,8 @@
 
 use polywire_wire::{Block, Effort, Message, Quirk, Reasoning, Request, Role, ThinkingMode};
 
-use super::{Draft, change};
-use crate::change::{Effect, Kind};
+use super::Draft;
+use crate::change::{Action, Effect, Kind, change};
 use crate::model::{Ability, ModelRow, When};
 
 /// A budget for thinking where the caller gave none and the model needs one.
@@ -73,7 +73,7 @@ fn apply_effort(draft: &mut Draft<'_>) {
         Kind::Parameters,
         "tools-stop-thinking",
         "/reasoning/effort",
-        ("rewritten", Effect::Wider),
+        (Action::Rewritten, Effect::Wider),
         detail,
     ));
 }
@@ -90,7 +90,7 @@ fn apply_budget(draft: &mut Draft<'_>) {
     let effort = Effort::of_budget(budget);
     let detail = format!("this model has efforts, not budgets; {budget} tokens are said as `{effort}`");
     *reasoning = Reasoning { effort: Some(effort), visible: reasoning.visible, ..Reasoning::default() };
-    draft.record(change(Kind::Parameters, "effort", "/reasoning", ("rewritten", Effect::Wider), detail));
+    draft.record(change(Kind::Parameters, "effort", "/reasoning", (Action::Rewritten, Effect::Wider), detail));
 }
 
 /// A mode of thinking that the model does not have becomes the nearest one that it has.
@@ -118,7 +118,13 @@ fn apply_mode(draft: &mut Draft<'_>) {
     let instead = given.as_ref().map_or("as the model does by itself", ThinkingMode::word);
     let detail = format!("this model does not think `{wanted}`; it thinks {instead}");
     reasoning.mode = given;
-    draft.record(change(Kind::Parameters, "thinking-mode", "/reasoning/mode", ("rewritten", Effect::Wider), detail));
+    draft.record(change(
+        Kind::Parameters,
+        "thinking-mode",
+        "/reasoning/mode",
+        (Action::Rewritten, Effect::Wider),
+        detail,
+    ));
 }
 
 /// While thinking is switched off, some models take no more than some effort.
@@ -130,7 +136,7 @@ fn apply_effort_without_thinking(draft: &mut Draft<'_>) {
     let (Some(wanted), Some(most)) = (wanted, row.efforts_without_thinking.last()) else { return };
     let detail = format!("without thinking this model takes effort `{most}` at most, not `{wanted}`");
     reasoning.effort = Some(most.clone());
-    draft.record(change(Kind::Parameters, "effort", "/reasoning/effort", ("rewritten", Effect::Wider), detail));
+    draft.record(change(Kind::Parameters, "effort", "/reasoning/effort", (Action::Rewritten, Effect::Wider), detail));
 }
 
 /// Where temperature and `top_p` do not go together, the temperature goes.
@@ -139,7 +145,7 @@ fn apply_sampling(draft: &mut Draft<'_>) {
     if both && draft.surface.has(Quirk::OneSampling) {
         draft.request.top_p = None;
         let detail = "this model takes either a temperature or `top_p`; the temperature is sent";
-        draft.record(change(Kind::Parameters, "one-sampling", "/top_p", ("dropped", Effect::Wider), detail));
+        draft.record(change(Kind::Parameters, "one-sampling", "/top_p", (Action::Dropped, Effect::Wider), detail));
     }
 }
 
@@ -154,7 +160,7 @@ pub(super) fn apply_instructions(draft: &mut Draft<'_>) {
         Some(_) | None => draft.request.messages.insert(0, Message { content: words, ..Message::user("") }),
     }
     let detail = "this model takes no instructions; they are the first words of the user";
-    draft.record(change(Kind::History, "no-instructions", "/system", ("moved", Effect::Same), detail));
+    draft.record(change(Kind::History, "no-instructions", "/system", (Action::Moved, Effect::Same), detail));
 }
 
 /// A limit above what the model writes at most would be refused.
@@ -165,5 +171,11 @@ fn apply_limit(draft: &mut Draft<'_>) {
     }
     draft.request.max_tokens = Some(most);
     let detail = format!("this model writes at most {most} tokens, not {limit}");
-    draft.record(change(Kind::Parameters, "output-limit", "/max_tokens", ("rewritten", Effect::Narrower), detail));
+    draft.record(change(
+        Kind::Parameters,
+        "output-limit",
+        "/max_tokens",
+        (Action::Rewritten, Effect::Narrower),
+        detail,
+    ));
 }

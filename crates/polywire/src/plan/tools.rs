@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::bundle::{self, Origin};
 use super::output::{Asked, not_held, say};
-use super::{Draft, PlannedOutput, PlannedTool, Strict, change};
-use crate::change::{Change, Effect, Kind};
+use super::{Draft, PlannedOutput, PlannedTool, Strict};
+use crate::change::{Action, Effect, Kind, change, of_schema};
 use crate::model::Ability;
 use crate::provider::Budget;
 
@@ -27,7 +27,7 @@ pub(super) fn apply(draft: &mut Draft<'_>, asked: Asked) -> FittedTools {
         draft.tools = Cow::default();
         draft.request.tool_choice = None;
         draft.request.parallel_tool_calls = None;
-        let what = ("dropped", Effect::Narrower);
+        let what = (Action::Dropped, Effect::Narrower);
         draft.record(change(Kind::Tools, "no-tools", "/tools", what, "this model calls no tools"));
     }
     let (first, output) = match asked {
@@ -81,7 +81,7 @@ fn fit(draft: &mut Draft<'_>, first: Option<First>, output: Option<PlannedOutput
     let list: Vec<ToolRef<'_>> = answer.into_iter().chain(own).collect();
     let mode = if draft.options.strict == Strict::Off { StrictMode::Off } else { StrictMode::Auto };
     let fitted = draft.cache.fit_list(&list, dialect, &FitOptions::default().with_strict(mode));
-    draft.changes.extend(fitted.changes.iter().map(|change| Change::of_schema(Kind::Tools, "/tools", change)));
+    draft.changes.extend(fitted.changes.iter().map(|change| of_schema(Kind::Tools, "/tools", change)));
     let mut results = fitted.tools.iter();
     let answer = first.as_ref().and_then(|_| results.next());
     take_tools(draft, &origins, results, flag, &mut fitted_tools.tools);
@@ -160,7 +160,7 @@ fn take_tools<'f>(
                 Origin::Own(index) => format!("/tools/{index}/strict"),
                 Origin::Shared(_) => "/tools".to_owned(),
             };
-            draft.changes.push(change(Kind::Tools, "not-enforced", &at, ("dropped", Effect::Wider), detail));
+            draft.changes.push(change(Kind::Tools, "not-enforced", &at, (Action::Dropped, Effect::Wider), detail));
         }
         let kind = function.origin.clone();
         planned.push(PlannedTool { origin: kind.clone(), ..planned_tool(fitted, origin) });
@@ -194,7 +194,7 @@ fn written(fitted: &FittedTool, flag: Flag) -> Function {
 
 /// Adds the tool by which the answer is asked for, and has the model call it as far as it can be made to.
 fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool, flag: Flag) -> PlannedOutput {
-    let place = |change: &_| Change::of_schema(Kind::Output, "/output", change);
+    let place = |change: &_| of_schema(Kind::Output, "/output", change);
     draft.changes.extend(fitted.changes.iter().map(place));
     if format.is_strict() && !fitted.strict {
         draft.record(not_held("the provider does not hold the tool for the answer to its schema"));
@@ -212,7 +212,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool
             Kind::Output,
             "not-forced",
             "/output/strategy",
-            ("dropped", Effect::Wider),
+            (Action::Dropped, Effect::Wider),
             "no tool can be forced here; the instructions ask for the call",
         ));
         return planned;
@@ -236,7 +236,7 @@ fn ask_by_tool(draft: &mut Draft<'_>, format: &OutputFormat, fitted: &FittedTool
         Kind::Output,
         "output-tool",
         "/output",
-        ("rewritten", Effect::Same),
+        (Action::Rewritten, Effect::Same),
         format!("the answer is asked for by a call of the tool `{OUTPUT_TOOL}`"),
     ));
     planned

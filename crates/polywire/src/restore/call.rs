@@ -6,7 +6,7 @@ use polywire_wire::ToolCall;
 
 use super::contract::{Contract, is_carried};
 use super::value::{Recovered, Wanted, recover};
-use crate::change::{Change, Effect, Kind};
+use crate::change::{Action, Change, Effect, Kind, change};
 use crate::plan::PlannedTool;
 
 /// How many repairs of one value are listed.
@@ -82,7 +82,7 @@ fn unshare(call: &mut ToolCall, tool: &PlannedTool) {
 
 fn not_restored(call: &ToolCall, why: &str, at: String, changes: &mut Vec<Change>) {
     let detail = format!("the arguments of `{}` stay as the model wrote them: {why}", call.name);
-    changes.push(Change::new(Kind::Tools, "not-restored", at, ("kept", Effect::Note), detail));
+    changes.push(change(Kind::Tools, "not-restored", at, (Action::Kept, Effect::Note), detail));
 }
 
 /// Says what is wrong with a call that passed on as it arrived. It is too late to repair it.
@@ -100,20 +100,20 @@ pub(super) fn check_passed(call: &ToolCall, contract: Contract<'_>, index: usize
 
 /// Records the repairs of a value that stands at a place.
 pub(super) fn record_repairs(kind: Kind, at: &str, repairs: &[Repair], changes: &mut Vec<Change>) {
-    let repaired = ("repaired", Effect::Note);
+    let repaired = (Action::Repaired, Effect::Note);
     let listed = repairs.iter().take(LISTED);
-    changes.extend(listed.map(|repair| {
-        Change::new(kind, repair.kind.name(), [at, &repair.at].concat(), repaired, repair.kind.meaning())
-    }));
+    changes
+        .extend(listed.map(|repair| {
+            change(kind, repair.kind.name(), [at, &repair.at].concat(), repaired, repair.kind.meaning())
+        }));
     if let Some(more) = repairs.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        changes.push(Change::new(kind, "more-repairs", at, repaired, format!("{more} more repairs are not listed")));
+        changes.push(change(kind, "more-repairs", at, repaired, format!("{more} more repairs are not listed")));
     }
 }
 
 /// Records why the caller's schema refuses a value that stands at a place.
 pub(super) fn record_faults(kind: Kind, code: &str, at: &str, verdict: Verdict, changes: &mut Vec<Change>) {
-    let what = ("kept", Effect::Wider);
-    let faults = verdict.into_faults();
-    let faults = faults.iter().take(LISTED);
-    changes.extend(faults.map(|fault| Change::new(kind, code, [at, &fault.at].concat(), what, fault.detail.as_str())));
+    let what = (Action::Kept, Effect::Wider);
+    let faults = verdict.into_faults().into_iter().take(LISTED);
+    changes.extend(faults.map(|fault| change(kind, code, [at, &fault.at].concat(), what, fault.detail)));
 }

@@ -6,11 +6,13 @@ mod contract;
 mod events;
 mod value;
 
+use std::borrow::Cow;
+
 use polywire_answer::{Schema, Verdict};
 use polywire_wire::{Block, Response, StopReason};
 use serde_json::Value;
 
-use crate::change::{Change, Effect, Kind};
+use crate::change::{Action, Change, Effect, Kind, change};
 
 pub use contract::Contract;
 pub use events::RestoreEvents;
@@ -73,7 +75,7 @@ impl Restored {
             return;
         };
         if let Some(why) = not_decoded {
-            self.record("not-restored", &format!("the answer stays as the model wrote it: {why}"));
+            self.record("not-restored", format!("the answer stays as the model wrote it: {why}"));
             return;
         }
         let is_repaired = !answer.repairs.is_empty();
@@ -86,8 +88,8 @@ impl Restored {
         self.output = Some(value);
     }
 
-    fn record(&mut self, code: &str, detail: &str) {
-        self.changes.push(Change::new(Kind::Output, code, "/content", ("kept", Effect::Note), detail));
+    fn record(&mut self, code: &str, detail: impl Into<Cow<'static, str>>) {
+        self.changes.push(change(Kind::Output, code, "/content", (Action::Kept, Effect::Note), detail));
     }
 
     /// One text in place of all.

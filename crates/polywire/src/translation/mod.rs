@@ -15,7 +15,7 @@ use polywire_schema::FitCache;
 use polywire_wire::{Protocol, Request, Surface};
 
 use crate::catalog::Model;
-use crate::change::Change;
+use crate::change::{Change, of_wire};
 use crate::plan::{Body, Encoded, Plan, REMEMBERED, plan_with};
 use crate::restore::Contract;
 use crate::translate::{TranslateError, decode_request};
@@ -85,7 +85,7 @@ impl Translation {
             request.forget_stream_options();
         }
         let mut plan = plan_with(&CACHE, &request, &model, &options.plan).map_err(TranslateError::Loss)?;
-        let mut changes: Vec<Change> = decoded.changes.into_iter().map(Change::from).collect();
+        let mut changes: Vec<Change> = decoded.changes.into_iter().map(of_wire).collect();
         let surface = if is_same {
             plan.body = edited(body, from, &request, options, &plan)?;
             plan.surface.clone().with_envelope(options.surface.envelope)

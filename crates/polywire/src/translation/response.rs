@@ -4,7 +4,7 @@ use polywire_wire::{Response, Stamper, Usage};
 
 use super::splice::splice;
 use super::{Inner, Translation};
-use crate::change::Change;
+use crate::change::{Change, of_wire};
 use crate::restore::restore;
 use crate::translate::{TranslateError, decode};
 
@@ -26,7 +26,7 @@ impl Translation {
         let inner = &*self.inner;
         let decoded = decode(body, inner.plan.protocol)?;
         let usage = decoded.value.usage.clone();
-        let mut changes: Vec<Change> = decoded.changes.into_iter().map(Change::from).collect();
+        let mut changes: Vec<Change> = decoded.changes.into_iter().map(of_wire).collect();
         if !inner.is_same_protocol() {
             let restored = restore(decoded.value, inner.contract());
             changes.extend(restored.changes);
@@ -45,7 +45,7 @@ impl Inner {
     fn encoded(&self, mut response: Response, changes: &mut Vec<Change>) -> Vec<u8> {
         Stamper::new(self.from, self.options.stamp.clone()).response(&mut response);
         let encoded = self.from.encode_response(&response, &self.surface);
-        changes.extend(encoded.changes.into_iter().map(Change::from));
+        changes.extend(encoded.changes.into_iter().map(of_wire));
         encoded.body
     }
 

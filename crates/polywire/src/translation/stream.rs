@@ -9,7 +9,7 @@ use polywire_wire::{
 
 use super::failure::wire_error;
 use super::{Inner, Translation};
-use crate::change::Change;
+use crate::change::{Change, of_wire};
 use crate::restore::RestoreEvents;
 
 /// A stream on its way back: the provider's bytes in, the caller's bytes out.
@@ -116,7 +116,7 @@ impl TranslatedStream {
             Mode::Rewrite(mut rewrite) => {
                 rewrite.finish(&self.inner, &mut bytes);
                 let changes = rewrite.restore.changes().iter().cloned();
-                let changes = changes.chain(rewrite.encoder.changes().iter().cloned().map(Change::from)).collect();
+                let changes = changes.chain(rewrite.encoder.changes().iter().cloned().map(of_wire)).collect();
                 (rewrite.usage, rewrite.error, changes)
             }
         };

@@ -133,7 +133,7 @@ fn r_c4_a_model_without_a_channel_is_asked_in_words() {
     assert!(body["messages"][0]["content"].as_str().unwrap().contains("JSON Schema `person`"));
     assert_eq!(body["response_format"]["type"], "json_object");
     let loss = plan.losses().find(|change| change.code == "not-enforced").expect("R-C7: a warning");
-    assert_eq!((loss.kind, loss.effect), (Kind::Output, Effect::Wider));
+    assert_eq!((loss.kind, loss.effect), (Some(Kind::Output), Effect::Wider));
 }
 
 #[test]

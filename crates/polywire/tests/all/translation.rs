@@ -7,7 +7,8 @@ use polywire::wire::{
 };
 use polywire::wire::{Function, Strategy};
 use polywire::{
-    Kind, OnLoss, PlanOptions, TranslateError, TranslateOptions, Translation, decode, decode_events, decode_stream,
+    Action, Kind, OnLoss, PlanOptions, TranslateError, TranslateOptions, Translation, decode, decode_events,
+    decode_stream,
 };
 use serde_json::{Value, json};
 
@@ -296,7 +297,7 @@ fn r_f3_broken_arguments_are_repaired_on_record() {
     let back = chat.response(body.to_string().as_bytes()).unwrap();
     let response = decode(&back.body, Protocol::AnthropicMessages).unwrap().value;
     assert_eq!(response.calls().next().unwrap().value().unwrap(), order_value());
-    assert!(back.changes.iter().any(|change| change.action == "repaired"), "{:?}", back.changes);
+    assert!(back.changes.iter().any(|change| change.action == Action::Repaired), "{:?}", back.changes);
 
     let wrong = json!({"labels": 3, "pay": {"by": "cash"}});
     let (_, changes) = returned(&translation, &answer(vec![call(&wrong.to_string())], StopReason::ToolUse), false);

@@ -8,8 +8,8 @@ use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a list of such items may have a greatest length, as far as the items themselves tell. What they refer to is known

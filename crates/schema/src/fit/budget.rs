@@ -14,9 +14,9 @@ use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
 use crate::names::Names;
-use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::walk::{look_at_subschemas, with_subschemas};
+use polywire_report::{Action, Change, Effect};
 
 /// Brings a printed schema under the dialect's budgets where that can be done without changing its meaning, or with a
 /// change that says so.
@@ -199,6 +199,7 @@ pub(super) fn last_resort<'d>(
         }
         if root == RootKind::Spoken {
             changes.push(Change {
+                kind: None,
                 code: stuck.code.as_str().into(),
                 at: String::new(),
                 keyword: Kw::Type.name().into(),
@@ -210,6 +211,7 @@ pub(super) fn last_resort<'d>(
         (arena.obj(&members), "nothing else would be taken: an object of any form")
     };
     changes.push(Change {
+        kind: None,
         code: stuck.code.as_str().into(),
         at: String::new(),
         keyword: stuck.keyword.clone().into(),
@@ -249,7 +251,8 @@ impl<'d> Hoist<'d, '_> {
             let slot = self.deep.len();
             self.deep.push((self.arena.text(&name), json));
             self.changes.push(Change {
-                code: Arc::clone(&self.code),
+                kind: None,
+                code: Arc::clone(&self.code).into(),
                 at: String::new(),
                 keyword: Kw::Defs.name().into(),
                 action: Action::Rewritten,
@@ -293,7 +296,8 @@ impl<'d> Strip<'d, '_> {
         if let Some((stripped, dropped)) = strip(json) {
             own = Some(stripped);
             self.changes.push(Change {
-                code: Arc::clone(self.code),
+                kind: None,
+                code: Arc::clone(self.code).into(),
                 at: self.pointer.clone(),
                 keyword: dropped.kw.name().into(),
                 action: dropped.action,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::graph::NoteKey;
 use crate::place::{Place, Places, Spelled};
-use crate::report::{Action, Change, Effect};
+use polywire_report::{Action, Change, Effect};
 
 /// A change whose place is not spelled yet.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) fn told(mut changes: Vec<Change>, edits: Vec<Edit<'_>>, places: &Plac
             NoteKey::Kw(kw) => Cow::Borrowed(kw.name()),
             NoteKey::Unknown(name) => Cow::Owned(name.to_owned()),
         };
-        Change { code, at, keyword, action, effect, detail }
+        Change { kind: None, code: code.into(), at, keyword, action, effect, detail }
     }));
     changes
 }

@@ -12,8 +12,8 @@ use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
 use crate::pattern::{self, Feature, Features};
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// A node being printed.
 pub(super) struct Sheet<'d> {

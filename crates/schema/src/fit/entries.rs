@@ -10,8 +10,8 @@ use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
 use crate::pattern::features_among;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a reference leads to a map that will be printed as a list of entries.

@@ -6,7 +6,7 @@ use super::emit::Sheet;
 use super::{Lowerer, Pos};
 use crate::graph::{ArrayRules, Condition, Node, NodeId, ObjectRules, Union};
 use crate::keyword::Kw;
-use crate::report::{Action, Effect};
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Keeps what conditions that cannot be said would have evaluated from being refused: their properties are declared where

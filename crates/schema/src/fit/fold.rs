@@ -10,8 +10,8 @@ use crate::graph::{Node, NodeId, Note, NoteKey, Union};
 use crate::json::{Distinct, Json, Member};
 use crate::keyword::Kw;
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// What the values of an enum mean is told in no more bytes.
 const LONGEST_LEGEND: usize = 4096;

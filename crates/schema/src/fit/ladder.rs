@@ -16,9 +16,9 @@ use crate::json::Json;
 use crate::lens::Lens;
 use crate::place::Places;
 use crate::read::{Read, ReadOptions, Unresolved, has_forgotten_siblings, read, remote_references};
-use crate::report::{Action, Change, Effect};
 use crate::work::Work;
 use crate::zod;
+use polywire_report::{Action, Change, Effect};
 
 /// What is said of a fitted schema beside the schema.
 pub(super) struct Outcome {
@@ -112,6 +112,7 @@ pub(super) fn fit_json<'d, T>(
 /// The change that tells of a rung that cannot be met.
 fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &Dialect) -> Change {
     Change {
+        kind: None,
         code: code.into(),
         at: at.to_owned(),
         keyword: keyword.to_owned().into(),

@@ -9,8 +9,8 @@ use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape, Verdict};
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// Schemas within schemas beyond this depth travel as JSON text.
 const MAX_DEPTH: usize = 64;

@@ -12,7 +12,7 @@ use crate::check::{Keys, Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, pointer_tokens};
 use crate::keyword::{Kw, keywords_along};
-use crate::report::{Action, Change, Effect};
+use polywire_report::{Action, Change, Effect};
 
 /// The same schema with all of that mended, as far as the dialect asks for it.
 pub(super) fn mended<'d>(
@@ -92,6 +92,7 @@ impl<'d> Mender<'d, '_> {
 
     fn tell(&mut self, violation: Violation, kw: Kw, action: Action, detail: &'static str) {
         self.changes.push(Change {
+            kind: None,
             code: violation.code.into(),
             at: violation.at,
             keyword: kw.name().into(),

@@ -13,8 +13,8 @@ use crate::json::{FEW, Json};
 use crate::keyword::Kw;
 use crate::pattern;
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The node with its reference and its `allOf` merged into it.

@@ -7,7 +7,7 @@ use crate::dialect::Demand;
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::Shape;
-use crate::report::{Action, Effect};
+use polywire_report::{Action, Effect};
 
 /// A schema of `null`.
 const OF_NULL: Json<'static> = Json::Obj(&[("type", NULL_NAME)]);

@@ -13,9 +13,9 @@ use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
 use crate::names::Names;
 use crate::pattern::{self, Lines};
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::spelling::Spelling;
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// What an object says of properties it does not declare.
 #[derive(Clone, Copy, PartialEq, Eq)]

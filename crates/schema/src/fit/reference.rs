@@ -11,8 +11,8 @@ use crate::graph::{Node, NodeId, Note, NoteKey};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, Role, root_definition};
 use crate::lens::LensId;
-use crate::report::{Action, Effect};
 use crate::walk::look_at_subschemas;
+use polywire_report::{Action, Effect};
 
 /// A schema that is printed among the definitions.
 pub(super) struct Definition<'d> {

@@ -6,7 +6,7 @@ use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::report::{Action, Effect};
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The same rules with keys declared that an object requires and does not declare, where it is going to be closed: no value

@@ -6,8 +6,8 @@ use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, Union};
 use crate::keyword::Kw;
 use crate::lens::{Lens, LensId, Shape};
-use crate::report::{Action, Change, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Change, Effect};
 
 /// The key of a wrapped root.
 const VALUE: &str = "value";

@@ -8,7 +8,7 @@ use crate::graph::NodeId;
 use crate::keyword::Kw;
 use crate::lens::{Found, Guesses, Lens, LensId};
 use crate::place::Place;
-use crate::report::{Action, Effect};
+use polywire_report::{Action, Effect};
 
 /// How often a schema is printed again to tell branches apart.
 const MOST_ROUNDS: usize = 8;

@@ -16,8 +16,8 @@ use crate::keyword::Kw;
 use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
 use crate::names::Names;
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// More branches than this are not multiplied out.
 const MAX_PRODUCT: usize = 32;

@@ -8,8 +8,8 @@ use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{Shape, Verdict};
 use crate::names::Names;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {

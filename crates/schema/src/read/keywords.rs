@@ -11,8 +11,8 @@ use crate::graph::{
 use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{Holds, Kw, KwSet};
 use crate::place::{Place, ROOT, Step};
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// Keywords and the draft that brought them. In a schema that says it is of an earlier one a validator passes them over, but
 /// their writer meant them.

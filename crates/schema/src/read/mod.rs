@@ -21,9 +21,9 @@ use crate::graph::{Graph, Node, NodeId, Note};
 use crate::json::{Bounds, Json, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::place::{Place, Places, ROOT, Spelled, Step};
-use crate::report::{Action, Change, Effect};
 use crate::types::Types;
 use crate::walk::look_at_subschemas;
+use polywire_report::{Action, Change, Effect};
 use resolve::{Found, Index, Scope};
 
 /// The draft in which a schema is written.
@@ -310,6 +310,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         detail: impl Into<Cow<'static, str>>,
     ) {
         let change = Change {
+            kind: None,
             code: code.into(),
             at: self.spelled.pointer(place, &self.places),
             keyword: keyword.into(),

@@ -11,7 +11,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::json::{Json, Member, pointer_tokens, unescaped};
 use crate::keyword::{Holds, Kw, keywords_along};
 use crate::place::{Place, ROOT, Step};
-use crate::report::{Action, Effect};
+use polywire_report::{Action, Effect};
 
 /// The resource that a schema stands in: what `#` means there, and what references are relative to.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use crate::graph::Node;
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::place::{ROOT, Step};
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 /// Names that generators write for a type that JSON Schema spells otherwise.
 const OTHER_TYPE_NAMES: &[(&str, Types)] = &[

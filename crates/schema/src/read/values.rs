@@ -7,8 +7,8 @@ use crate::graph::{Node, Rules};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::place::Place;
-use crate::report::{Action, Effect};
 use crate::types::Types;
+use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Reader<'g, 'd> {
     /// Brings the listed values of a node and its types together.

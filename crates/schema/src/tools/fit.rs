@@ -200,6 +200,7 @@ impl FittedTool {
                 self.schema = fit(&permissive, &off).map_or(permissive, |fitted| fitted.schema.clone());
                 self.strict = false;
                 self.changes.push(Change {
+                    kind: None,
                     code: UNREADABLE.into(),
                     at: format!("{}{}", entry.at, error.at()),
                     keyword: "".into(),
@@ -221,7 +222,7 @@ impl FittedTool {
     }
 
     fn spends(&self, dialect: &Dialect) -> Spends {
-        let made = |row: &RuleRow, one: &Change| one.action == Action::MadeNullable && one.code == row.code;
+        let made = |row: &RuleRow, one: &Change| one.action == Action::MadeNullable && one.code == *row.code;
         let traded = rows(dialect, Demand::MaxOptionals).any(|row| self.changes.iter().any(|one| made(row, one)));
         if traded { Spends::AllThereIs } else { Spends::AsAsked }
     }
@@ -381,6 +382,7 @@ fn placed(changes: &[Change], at: &str) -> impl Iterator<Item = Change> {
 
 fn note(code: &str, at: String, keyword: &str, action: Action, detail: String) -> Change {
     Change {
+        kind: None,
         code: code.into(),
         at,
         keyword: keyword.to_owned().into(),

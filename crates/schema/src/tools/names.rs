@@ -29,7 +29,8 @@ pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<
         let change = (repaired != entry.name).then(|| {
             let row = rule.rows.first().filter(|_| !rule.accepts(&entry.name)).map(|(row, _)| *row).or(rule.unique);
             Change {
-                code: row.map(|row| row.code.clone()).unwrap_or_default(),
+                kind: None,
+                code: row.map(|row| row.code.clone()).unwrap_or_default().into(),
                 at: format!("{}/name", entry.holder),
                 keyword: "name".into(),
                 action: Action::Renamed,
