@@ -343,6 +343,32 @@ fn translate_and_decode_speak_the_protocols() {
     assert_eq!(arrived["content"][0]["text"], json!("Ye"));
 }
 
+/// R-F1, R-F4: a request goes to a model and its answer comes back; a loss can be refused.
+#[test]
+fn translate_takes_a_model_there_and_back() {
+    let chat = r#"{"model": "m", "seed": 1, "messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function",
+        "function": {"name": "set.labels", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}}]}"#;
+    let chat = Scratch::new("there.json", chat);
+    let model = ["--model", "anthropic/claude-sonnet-4-5"];
+    let line = [&["translate", chat.path(), "--from", "openai-chat"][..], &model].concat();
+    let body = parsed(&fine(&line));
+    assert_eq!((&body["model"], &body["tools"][0]["name"]), (&json!("claude-sonnet-4-5"), &json!("set_labels")));
+    let refused = parsed(&findings(&[&line[..], &["--on-loss", "parameters=error"]].concat()));
+    assert_eq!(refused["refused"][0]["at"], json!("/seed"));
+
+    let answer = r#"{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use",
+        "id": "t", "name": "set_labels", "input": {"a": "1"}}], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}}"#;
+    let answer = Scratch::new("back.json", answer);
+    let back = ["translate", answer.path(), "--kind", "response", "--from", "anthropic-messages", "--to", "openai-chat"];
+    let back = [&back[..], &["--request", chat.path()], &model].concat();
+    let body = parsed(&fine(&back));
+    assert_eq!(body["choices"][0]["message"]["tool_calls"][0]["function"]["name"], json!("set.labels"));
+
+    let wrong = [&["translate", chat.path(), "--from", "openai-chat", "--to", "gemini"][..], &model].concat();
+    let error = polywire(&wrong).err().unwrap_or_default();
+    assert!(error.contains("this model speaks anthropic-messages, not gemini"), "{error}");
+}
+
 #[test]
 fn the_neutral_form_has_a_schema_and_the_example_follows_it() {
     let schema = parsed(&fine(&["schema", "request"]));

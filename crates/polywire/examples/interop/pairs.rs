@@ -143,11 +143,11 @@ fn scenarios() -> Result<Vec<Scenario>, Box<dyn Error>> {
     let tool = Function {
         name: "place_order".to_owned(),
         description: Some("Places an order".to_owned()),
-        parameters: Some(order()),
+        parameters: Some(order()?),
         strict: Some(true),
         ..Function::default()
     };
-    let format = OutputFormat::strict("order", order())?;
+    let format = OutputFormat::strict("order", order()?)?;
     let image = Block::Image(Image { source: Source::base64("image/png", PIXEL), ..Image::default() });
     let thought = Block::Thinking(Thinking { text: "Let me see.".to_owned(), ..Thinking::default() });
     let call = Block::ToolCall(ToolCall::new("call_1", "place_order", value.to_string()));
@@ -197,20 +197,8 @@ fn answer(content: Vec<Block>, stop: StopReason) -> Response {
 }
 
 /// A map, an optional, tagged branches and a tuple: what travels in another shape on most providers.
-fn order() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "note": {"type": "string"},
-            "pay": {"oneOf": [
-                {"type": "object", "properties": {"by": {"const": "card"}, "last4": {"type": "string"}}, "required": ["by", "last4"]},
-                {"type": "object", "properties": {"by": {"const": "iban"}, "iban": {"type": "string"}}, "required": ["by", "iban"]}
-            ]},
-            "at": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}], "items": false, "minItems": 2}
-        },
-        "required": ["labels", "pay", "at"]
-    })
+fn order() -> Result<Value, serde_json::Error> {
+    serde_json::from_str(include_str!("../../../../corpus/translation/order.json"))
 }
 
 /// An image of one pixel.

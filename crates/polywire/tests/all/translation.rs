@@ -25,19 +25,7 @@ const MODELS: [(Protocol, &str); 5] = [
 
 /// A tool whose arguments travel in another shape on every provider: a map, an optional, a union of tagged objects, a tuple.
 fn order() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "note": {"type": "string"},
-            "pay": {"oneOf": [
-                {"type": "object", "properties": {"by": {"const": "card"}, "last4": {"type": "string"}}, "required": ["by", "last4"]},
-                {"type": "object", "properties": {"by": {"const": "iban"}, "iban": {"type": "string"}}, "required": ["by", "iban"]}
-            ]},
-            "at": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}], "items": false, "minItems": 2}
-        },
-        "required": ["labels", "pay", "at"]
-    })
+    serde_json::from_str(include_str!("../../../../corpus/translation/order.json")).expect("a schema")
 }
 
 fn order_value() -> Value {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use polywire_wire::{
     Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Protocol,
     Reasoning, RedactedThinking, Request, Response, ResultBlock, Role, Signature, Source, StopReason, Text, Thinking,
-    ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult, ToolResultReference,
+    ThinkingMode, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult, ToolResultReference,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -36,6 +36,10 @@ impl<T> Word<T> {
     pub(crate) fn is_said_by(&self, protocol: Protocol) -> bool {
         self.said_by.contains(&protocol)
     }
+}
+
+fn custom() -> ToolOrigin {
+    ToolOrigin { custom: true, namespace: None, member: None }
 }
 
 /// What chance gives to a word.
@@ -129,6 +133,21 @@ impl Dice {
 
     fn words(&self) -> Source {
         Source::Text { text: self.text.clone() }
+    }
+
+    fn custom_call(&self) -> ToolCall {
+        ToolCall { arguments: json!({"input": self.text}).to_string(), origin: Some(custom()), ..self.call() }
+    }
+
+    /// The flat name and the origin of a tool of a namespace.
+    fn member(&self) -> (String, Option<ToolOrigin>) {
+        let (namespace, member) = (Some("space".to_owned()), Some(format!("more_{}", self.name)));
+        (format!("space__more_{}", self.name), Some(ToolOrigin { custom: false, namespace, member }))
+    }
+
+    fn member_call(&self) -> ToolCall {
+        let (name, origin) = self.member();
+        ToolCall { name, origin, ..self.call() }
     }
 
     fn call(&self) -> ToolCall {
@@ -247,6 +266,8 @@ words! { REQUEST_WORDS: Request {
     "a tool without words" [C R A G B] |r, d| tool(r, |tool| tool.description = None, d);
     "a strict tool" [C R A B] |r, d| tool(r, |tool| tool.strict = Some(true), d);
     "a loose tool" [C A B] |r, d| tool(r, |tool| tool.strict = Some(false), d);
+    "a custom tool" [C R] |r, d| tool(r, |tool| (tool.origin, tool.parameters) = (Some(custom()), Some(ToolOrigin::custom_parameters())), d);
+    "a tool of a namespace" [R] |r, d| tool(r, |tool| (tool.name, tool.origin) = d.member(), d);
     "a remembered tool" [A B] |r, d| tool(r, |tool| tool.cache = Some(d.cache()), d);
     "fields of a tool" [C R A G B] |r, d| tool(r, |tool| tool.extra = d.tool_fields(), d);
     "another tool" [C R A G B] |r, d| r.tools.push(Tool::Other(d.other()));
@@ -273,6 +294,8 @@ words! { REQUEST_WORDS: Request {
     "a signed thought" [R A G B] |r, d| round(r, vec![Block::Thinking(Thinking { text: d.text.clone(), signature: Some(d.signature()), ..Thinking::default() })], d.call(), d.result());
     "a sealed thought" [A B] |r, d| round(r, vec![Block::RedactedThinking(RedactedThinking { signature: d.signature() })], d.call(), d.result());
     "a signed text" [G] |r, d| round(r, vec![Block::Text(Text { signature: Some(d.signature()), ..d.text() })], d.call(), d.result());
+    "a custom call" [C R] |r, d| round(r, Vec::new(), d.custom_call(), d.result());
+    "a call of a namespace" [R] |r, d| round(r, Vec::new(), d.member_call(), d.result());
     "a signed call" [G] |r, d| round(r, Vec::new(), ToolCall { signature: Some(d.signature()), ..d.call() }, d.result());
     "fields of a call" [C R A G B] |r, d| round(r, Vec::new(), ToolCall { extra: d.fields(), ..d.call() }, d.result());
     "a remembered call" [A B] |r, d| round(r, Vec::new(), ToolCall { cache: Some(d.cache()), ..d.call() }, d.result());
@@ -348,6 +371,8 @@ words! { RESPONSE_WORDS: Response {
     "fields of the answer" [C R A G B] |r, d| r.extra = d.fields();
     "two texts" [R A G B] |r, d| r.content.splice(0..0, [Block::Text(Text { extra: Extra::default(), ..d.text() }), Block::text(&d.other_text)]);
     "a signed text" [G] |r, d| r.content.insert(0, Block::Text(Text { signature: Some(d.signature()), ..d.text() }));
+    "a custom call" [C R] |r, d| call(r, d.custom_call());
+    "a call of a namespace" [R] |r, d| call(r, d.member_call());
     "a signed call" [G] |r, d| call(r, ToolCall { signature: Some(d.signature()), ..d.call() });
     "fields of a call" [C R A G B] |r, d| call(r, ToolCall { extra: d.fields(), ..d.call() });
     "fields of a text" [C R A G] |r, d| r.content.insert(0, Block::Text(Text { extra: d.fields(), ..d.text() }));
