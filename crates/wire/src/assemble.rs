@@ -36,7 +36,7 @@ impl fmt::Display for IncompleteStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             Some(error) => write!(f, "the stream ended with an error: {error}"),
-            None => f.write_str("the stream was cut before the answer ended"),
+            None => f.write_str("the stream ended before the response was complete"),
         }
     }
 }

@@ -34,7 +34,7 @@ impl DecodeError {
 
     /// Something else stands where `wanted` must stand.
     pub(crate) fn shape(wanted: &str) -> Self {
-        Self::new(DecodeErrorKind::Shape, format!("{wanted} must stand here"))
+        Self::new(DecodeErrorKind::Shape, format!("expected {wanted}"))
     }
 
     /// The same, seen from one step further out.

@@ -164,7 +164,7 @@ impl WireError {
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = if self.message.is_empty() { "the provider gives no reason" } else { &self.message };
+        let message = if self.message.is_empty() { "the provider gave no message" } else { &self.message };
         write!(f, "{message} ({}", self.kind)?;
         if self.status != 0 {
             write!(f, ", status {}", self.status)?;

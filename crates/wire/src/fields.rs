@@ -88,12 +88,12 @@ impl Fields {
 
     /// The list that the protocol cannot do without.
     pub(crate) fn needed_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
-        self.list(name).ok_or_else(|| DecodeError::shape("a list").within(name))
+        self.list(name).ok_or_else(|| DecodeError::shape("an array").within(name))
     }
 
     /// The text that the protocol cannot do without.
     pub(crate) fn needed_text(&mut self, name: &str) -> Result<String, DecodeError> {
-        self.text(name).ok_or_else(|| DecodeError::shape("a text").within(name))
+        self.text(name).ok_or_else(|| DecodeError::shape("a string").within(name))
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

@@ -121,7 +121,14 @@ pub(crate) enum Medium {
 }
 
 impl Medium {
-    /// What there are several of.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Document => "document",
+        }
+    }
+
     pub(crate) fn plural(self) -> &'static str {
         match self {
             Self::Image => "images",

@@ -43,11 +43,11 @@ impl JsonArrayFramer {
                         self.place = Place::Inside;
                         self.inside(byte, sink)?;
                     }
-                    _ => return Err(broken("a stream of this framing begins with `[`")),
+                    _ => return Err(broken("expected `[` at the start of the stream")),
                 },
                 Place::Inside => self.inside(byte, sink)?,
                 Place::After if byte.is_ascii_whitespace() => {}
-                Place::After => return Err(broken("something follows the end of the array")),
+                Place::After => return Err(broken("unexpected data after the end of the array")),
             }
             if self.entry.len() > longest {
                 return Err(too_long(longest));
@@ -69,7 +69,7 @@ impl JsonArrayFramer {
             }
             (Quote::Outside, b'}' | b']') => {
                 let Some(depth) = self.depth.checked_sub(1) else {
-                    return Err(broken("a bracket closes that was never opened"));
+                    return Err(broken("unexpected closing bracket"));
                 };
                 self.depth = depth;
             }
@@ -87,6 +87,6 @@ impl JsonArrayFramer {
     }
 
     pub(super) fn finish(&mut self) -> Result<(), DecodeError> {
-        if self.entry.trim_ascii().is_empty() { Ok(()) } else { Err(broken("the array ends inside of an entry")) }
+        if self.entry.trim_ascii().is_empty() { Ok(()) } else { Err(broken("the stream ends inside an array entry")) }
     }
 }

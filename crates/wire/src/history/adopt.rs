@@ -72,7 +72,7 @@ fn adopt(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, c
     let Orphan { turn, index, .. } = *orphan;
     let block = messages.get_mut(turn).and_then(|message| message.content.get_mut(index));
     let Some(id) = block.and_then(answers_mut) else { return };
-    let detail = format!("the result names no call; it is paired with the call of `{}` by {by}", call.name);
+    let detail = format!("tool result has no known call id: paired with the call of `{}` by {by}", call.name);
     changes.push(
         "unnamed-result",
         format!("/messages/{turn}/content/{index}/call_id"),

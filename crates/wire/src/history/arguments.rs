@@ -20,21 +20,23 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
 /// The arguments as the text of an object, unless they are one.
 fn mended(text: &str) -> Option<(String, &'static str)> {
     if text.trim().is_empty() {
-        return Some(("{}".to_owned(), "no arguments are an empty object"));
+        return Some(("{}".to_owned(), "empty arguments are sent as `{}`"));
     }
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(_)) => None,
         // Arguments that were made text twice.
         Ok(Value::String(inner)) if serde_json::from_str::<Value>(&inner).is_ok_and(|value| value.is_object()) => {
-            Some((inner, "arguments that were text in a text are text"))
+            Some((inner, "arguments were encoded as a JSON string: decoded"))
         }
-        Ok(other) => Some((json!({"value": other}).to_string(), "arguments that are no object travel as its `value`")),
+        Ok(other) => {
+            Some((json!({"value": other}).to_string(), "arguments are not a JSON object: wrapped in one as `value`"))
+        }
         Err(_) => {
             let escaped = escape(text);
             if serde_json::from_str::<Value>(&escaped).is_ok_and(|value| value.is_object()) {
-                return Some((escaped, "backslashes that escape nothing are escaped"));
+                return Some((escaped, "invalid escapes in arguments repaired"));
             }
-            Some((json!({"text": text}).to_string(), "arguments that are no JSON travel as their `text`"))
+            Some((json!({"text": text}).to_string(), "arguments are not JSON: wrapped in an object as `text`"))
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
     request.system.retain(|text| {
         let kept = !is_blank(&text.text, rules.blank);
         if !kept {
-            changes.push("blank-text", format!("/system/{index}"), UNNOTED, "a text that says nothing is not taken");
+            changes.push("blank-text", format!("/system/{index}"), UNNOTED, "empty text dropped");
         }
         index += 1;
         kept
@@ -36,7 +36,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
         // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
         let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
         if empty {
-            changes.push("empty-turn", format!("/messages/{turn}"), UNNOTED, "a turn that says nothing is not taken");
+            changes.push("empty-turn", format!("/messages/{turn}"), UNNOTED, "empty message dropped");
         }
         turn += 1;
         !empty
@@ -59,13 +59,13 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
             strip(&mut text.signature, at, own, changes);
             // A signed text is kept with what it signs, even if that is nothing.
             if text.signature.is_none() && is_blank(&text.text, rules.blank) {
-                changes.push("blank-text", at, UNNOTED, "a text that says nothing is not taken");
+                changes.push("blank-text", at, UNNOTED, "empty text dropped");
                 return false;
             }
             true
         }
         Block::ToolCall(_) if role != Role::Assistant => {
-            changes.push("call-of-others", at, DROPPED, "only the assistant calls tools");
+            changes.push("call-of-others", at, DROPPED, "tool call dropped: only assistant messages can contain one");
             false
         }
         Block::ToolCall(call) => {
@@ -79,7 +79,7 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
                     "foreign-thinking",
                     at,
                     DROPPED,
-                    "a thought that is not the protocol's own is not taken back",
+                    format!("reasoning dropped: {} does not accept it in requests", own.title()),
                 );
             }
             taken
@@ -87,14 +87,19 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
         Block::RedactedThinking(redacted) => {
             let taken = redacted.signature.from == own && rules.thoughts != Thoughts::None;
             if !taken {
-                changes.push("foreign-thinking", at, DROPPED, "a closed thought of another protocol cannot be read");
+                changes.push(
+                    "foreign-thinking",
+                    at,
+                    DROPPED,
+                    format!("redacted reasoning dropped: {} does not accept it in requests", own.title()),
+                );
             }
             taken
         }
         Block::Other(other) => {
             let empty = other.value.as_object().is_some_and(serde_json::Map::is_empty) || other.value.is_null();
             if empty {
-                changes.push("empty-block", at, UNNOTED, "a block without content is not taken");
+                changes.push("empty-block", at, UNNOTED, "empty content block dropped");
             }
             !empty
         }
@@ -119,13 +124,13 @@ fn taken_back(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bo
 }
 
 fn strip(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
-    if signature.as_ref().is_some_and(|signature| signature.from != own) {
-        *signature = None;
+    if let Some(foreign) = signature.take_if(|signature| signature.from != own) {
+        let (own, from) = (own.title(), foreign.from.title());
         changes.push(
             "foreign-signature",
             format!("{at}/signature"),
             UNNOTED,
-            "a signature of another protocol means nothing",
+            format!("signature dropped: {own} does not accept signatures of {from}"),
         );
     }
 }
@@ -157,7 +162,7 @@ pub(super) fn sign_calls(messages: &mut [Message], rules: &Rules, changes: &mut 
                 "unsigned-call",
                 at,
                 (Action::Added, Effect::Same),
-                "a call from elsewhere says that it has no signature",
+                "placeholder signature added: the call has none",
             );
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
                 used.insert(call.id.clone());
                 open.entry(old.clone()).or_default().push_back(call.id.clone());
                 if call.id != old {
-                    let detail = format!("the call `{old}` is called `{}`", call.id);
+                    let detail = format!("call id `{old}` changed to `{}`", call.id);
                     changes.push("call-id", format!("/messages/{turn}/content/{index}/id"), RENAMED, detail);
                 }
             } else if let Some(id) = answers_mut(block) {

@@ -28,7 +28,7 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
                     "missing-result",
                     format!("/messages/{turn}"),
                     what,
-                    format!("the call `{id}` has no result"),
+                    format!("placeholder result added: call `{id}` has none"),
                 );
                 let content = vec![ResultBlock::text(MISSING)];
                 Block::ToolResult(ToolResult { call_id: id, content, is_error: true, ..ToolResult::default() })
@@ -83,10 +83,20 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
             let dropped = (Action::Dropped, Effect::Narrower);
             match called.get(&id) {
                 None => {
-                    changes.push("orphan-result", at, dropped, format!("there is no call `{id}` before its result"));
+                    changes.push(
+                        "orphan-result",
+                        at,
+                        dropped,
+                        format!("tool result dropped: no earlier call has the id `{id}`"),
+                    );
                 }
                 Some(_) if results.contains_key(&id) => {
-                    changes.push("duplicate-result", at, dropped, format!("the call `{id}` is answered already"));
+                    changes.push(
+                        "duplicate-result",
+                        at,
+                        dropped,
+                        format!("tool result dropped: call `{id}` already has one"),
+                    );
                 }
                 Some(&call) => {
                     if turn != call + 1 {
@@ -95,7 +105,7 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
                             "result-place",
                             at,
                             what,
-                            format!("the result of `{id}` stands directly after its call"),
+                            format!("result of call `{id}` moved directly after the call"),
                         );
                     }
                     results.insert(id, block);
@@ -123,7 +133,7 @@ fn merge_calls(rest: &mut Vec<Turn>, changes: &mut Changes) {
                     "split-calls",
                     format!("/messages/{turn}"),
                     what,
-                    "calls that follow each other are one turn",
+                    "consecutive assistant messages with tool calls merged",
                 );
                 last.content.extend(message.content);
                 *before = turn;

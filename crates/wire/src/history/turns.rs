@@ -25,14 +25,19 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
     }
     if request.messages.is_empty() {
         if rules.first == First::User || rules.last != Last::Anyone {
-            changes.push("no-turn", "/messages", ADDED, "a conversation needs a turn");
+            changes.push("no-turn", "/messages", ADDED, "user message added: the conversation is empty");
             request.messages.push(Message::user(BEGIN));
         }
         return;
     }
     let first = request.messages.iter().position(|message| message.role != Role::System).unwrap_or(0);
     if rules.first == First::User && request.messages.get(first).is_some_and(|first| first.role == Role::Assistant) {
-        changes.push("first-turn", format!("/messages/{first}"), ADDED, "the user must speak first");
+        changes.push(
+            "first-turn",
+            format!("/messages/{first}"),
+            ADDED,
+            "user message added: the first message must be from the user",
+        );
         request.messages.insert(first, Message::user(BEGIN));
     }
     if request.messages.last().is_some_and(|last| last.role == Role::Assistant) {
@@ -57,12 +62,7 @@ fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
         match merged.last_mut() {
             Some(last) if last.role == message.role && matches!(message.role, Role::User | Role::Assistant) => {
                 let what = (Action::Merged, Effect::Same);
-                changes.push(
-                    "same-role",
-                    format!("/messages/{turn}"),
-                    what,
-                    "turns of one role that follow each other are one",
-                );
+                changes.push("same-role", format!("/messages/{turn}"), what, "consecutive messages of one role merged");
                 last.content.extend(message.content);
                 last.extra.merge(message.extra);
             }
@@ -92,7 +92,12 @@ fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     match rules.last {
         Last::Anyone => {}
         Last::User => {
-            changes.push("last-turn", format!("/messages/{turn}"), ADDED, "the user must speak last");
+            changes.push(
+                "last-turn",
+                format!("/messages/{turn}"),
+                ADDED,
+                "user message added: the last message must be from the user",
+            );
             request.messages.push(Message::user(GO_ON));
         }
         Last::Trimmed => {
@@ -107,7 +112,7 @@ fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
                     "trailing-space",
                     format!("/messages/{turn}"),
                     what,
-                    "the last text may not end in white space",
+                    "trailing white space removed from the last assistant message",
                 );
             }
         }
@@ -119,7 +124,7 @@ fn declare(request: &mut Request, changes: &mut Changes) {
     let names: BTreeSet<String> =
         request.messages.iter().flat_map(Message::calls).map(|call| call.name.clone()).collect();
     for name in names {
-        changes.push("no-tools", "/tools", ADDED, format!("the conversation calls `{name}`, so it is declared"));
+        changes.push("no-tools", "/tools", ADDED, format!("tool `{name}` declared: the conversation calls it"));
         let parameters = Some(json!({"type": "object"}));
         request.tools.push(Tool::Function(Function { name, parameters, ..Function::default() }));
     }

@@ -43,11 +43,21 @@ pub(super) fn thinking<'r>(
         };
         let Some(mode) = mode else {
             if reasoning.visible.is_some() {
-                ctx.record("no-word", &at.field("visible"), UNSAID, "thoughts are shown or hidden beside a mode alone");
+                ctx.record(
+                    "no-word",
+                    &at.field("visible"),
+                    UNSAID,
+                    "`visible` dropped: it can only be sent with a thinking mode",
+                );
             }
             return None;
         };
-        ctx.record("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        ctx.record(
+            "thinking-mode",
+            &at.field("mode"),
+            ADDED,
+            format!("thinking mode set to `{mode}`: the request has none"),
+        );
         Cow::Owned(mode)
     };
     let budget_tokens = budget(ctx, reasoning, &mode, limit);
@@ -57,7 +67,7 @@ pub(super) fn thinking<'r>(
     let visible = reasoning.visible.filter(|_| {
         let said = *mode != ThinkingMode::Disabled;
         if !said {
-            ctx.record("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
+            ctx.record("no-word", &at.field("visible"), UNNOTED, "`visible` dropped: thinking is disabled");
         }
         said
     });
@@ -74,7 +84,12 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
     let at = At::ROOT.field("reasoning");
     if *mode != ThinkingMode::Enabled {
         if reasoning.budget_tokens.is_some() {
-            ctx.record("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
+            ctx.record(
+                "no-word",
+                &at.field("budget_tokens"),
+                UNSAID,
+                "thinking budget dropped: only the mode `enabled` has one",
+            );
         }
         return None;
     }
@@ -88,7 +103,12 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
         Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
     };
     let Some(budget) = ctx.budgets().nearest(wanted, Some(limit)) else { return ctx.budget(wanted, Some(limit)) };
-    ctx.record("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+    ctx.record(
+        "thinking-budget",
+        &at.field("budget_tokens"),
+        ADDED,
+        format!("thinking budget set to {budget} tokens: the request has none"),
+    );
     Some(budget)
 }
 
@@ -97,7 +117,7 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
     let effort = ctx.effort(request)?;
     if *effort == Effort::None {
         let at = At::ROOT.field("reasoning");
-        ctx.record("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
+        ctx.record("effort", &at.field("effort"), REWRITTEN, "effort `none` is sent as disabled thinking");
         return None;
     }
     Some(match ctx.parameter("reasoning", Some(effort))? {

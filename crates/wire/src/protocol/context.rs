@@ -109,14 +109,24 @@ impl<'a> Context<'a> {
     /// A wish that the protocol has no word for.
     pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
-            self.record("no-word", &At::ROOT.field(field), UNSAID, format!("{} cannot say `{field}`", self.protocol));
+            self.record(
+                "no-word",
+                &At::ROOT.field(field),
+                UNSAID,
+                format!("`{field}` dropped: {} has no such parameter", self.protocol.title()),
+            );
         }
     }
 
     /// A wish that the surface may refuse.
     pub(super) fn parameter<T>(&mut self, field: &'static str, value: Option<T>) -> Option<T> {
         if value.is_some() && self.surface.refuses_parameter(field) {
-            self.record("refused-here", &At::ROOT.field(field), UNSAID, format!("this surface refuses `{field}`"));
+            self.record(
+                "refused-here",
+                &At::ROOT.field(field),
+                UNSAID,
+                format!("`{field}` dropped: this provider does not accept it"),
+            );
             return None;
         }
         value
@@ -125,7 +135,11 @@ impl<'a> Context<'a> {
     /// The fields for this protocol. Fields for other protocols are not said.
     pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
         for (foreign, name) in extra.foreign(self.protocol) {
-            let detail = format!("`{name}` dropped: {} has no counterpart of this {foreign} field", self.protocol);
+            let detail = format!(
+                "`{name}` dropped: {} has no counterpart of this {} field",
+                self.protocol.title(),
+                foreign.title()
+            );
             self.record_field("foreign-fields", at, foreign, name, DROPPED, detail);
         }
         let own = extra.get(self.protocol)?;
@@ -148,7 +162,7 @@ impl<'a> Context<'a> {
     pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
         let own = self.protocol;
         for name in self.extra(at, extra).into_iter().flat_map(Map::keys) {
-            let detail = format!("`{name}` dropped: {own} has no place for it here");
+            let detail = format!("`{name}` dropped: {} has no such field here", own.title());
             self.record_field("no-place", at, own, name, DROPPED, detail);
         }
     }
@@ -158,7 +172,7 @@ impl<'a> Context<'a> {
         if other.protocol == self.protocol {
             return Some(&other.value);
         }
-        let detail = format!("only {} understands it", other.protocol);
+        let detail = format!("this block or tool dropped: only {} supports it", other.protocol.title());
         self.record("foreign-block", at, DROPPED, detail);
         None
     }
@@ -169,7 +183,7 @@ impl<'a> Context<'a> {
         if signature.from == self.protocol {
             return Some(&signature.data);
         }
-        let detail = format!("a signature of {} means nothing to {}", signature.from, self.protocol);
+        let detail = foreign_signature(self.protocol, signature);
         self.record("foreign-signature", &at.field("signature"), UNNOTED, detail);
         None
     }
@@ -177,7 +191,7 @@ impl<'a> Context<'a> {
     /// A signature where the protocol has none.
     pub(super) fn no_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
         if signature.is_some() {
-            let detail = format!("{} has no signatures here", self.protocol);
+            let detail = no_signature_field(self.protocol);
             self.record("no-signature", &at.field("signature"), UNNOTED, detail);
         }
     }
@@ -185,13 +199,18 @@ impl<'a> Context<'a> {
     /// A hint to remember, where the protocol has none.
     pub(super) fn no_cache<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
         if cache.is_some() {
-            self.record("no-cache-hint", &at.field("cache"), UNNOTED, format!("{} has no cache hints", self.protocol));
+            self.record(
+                "no-cache-hint",
+                &at.field("cache"),
+                UNNOTED,
+                format!("cache hint dropped: {} has none", self.protocol.title()),
+            );
         }
     }
 
     /// A piece that cannot stand where it stands.
     pub(super) fn no_place(&mut self, at: &At<'_>, kind: &str, place: &str) {
-        let detail = format!("{} takes no {kind} in {place}", self.protocol);
+        let detail = format!("{kind} block dropped: {} does not accept it in {place}", self.protocol.title());
         self.record("no-place", at, DROPPED, detail);
     }
 
@@ -224,21 +243,23 @@ impl<'a> Context<'a> {
     pub(super) fn no_free_json(&mut self) -> bool {
         let refused = self.has(Quirk::NoFreeJson);
         if refused {
-            let detail = "JSON mode is asked for by the schema of any object: this provider has no `json_object`";
+            let detail = "JSON mode is sent as the schema of any object: this provider has no `json_object`";
             self.record("no-free-json", &At::ROOT.field("output"), REWRITTEN, detail);
         }
         refused
     }
 
     /// Bytes that are somewhere the protocol cannot name.
-    pub(super) fn no_source(&mut self, at: &At<'_>, source: &Source) {
-        let place = match source {
-            Source::Base64 { .. } => "inline bytes of this kind",
-            Source::Url { .. } => "an address",
-            Source::File { .. } => "a stored file",
-            Source::Text { .. } => "plain text",
+    pub(super) fn no_source(&mut self, at: &At<'_>, medium: Medium, source: &Source) {
+        let kind = match source {
+            Source::Base64 { .. } => "data of this media type",
+            Source::Url { .. } => "URLs",
+            Source::File { .. } => "file ids",
+            Source::Text { .. } => "blocks of plain text",
         };
-        self.record("no-source", &at.field("source"), DROPPED, format!("{} takes no {place} here", self.protocol));
+        let (title, medium) = (self.protocol.title(), medium.word());
+        let detail = format!("{medium} dropped: {title} does not accept {medium} {kind}");
+        self.record("no-source", &at.field("source"), DROPPED, detail);
     }
 
     /// The effort, or the nearest one that the surface takes. No effort at all and words that nobody knows are the surface's
@@ -255,11 +276,11 @@ impl<'a> Context<'a> {
         let at = at.field("effort");
         let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
         let Some(wanted) = rank(effort) else {
-            self.record("effort", &at, UNSAID, format!("effort `{effort}` does not exist here"));
+            self.record("effort", &at, UNSAID, format!("effort `{effort}` dropped: this model does not support it"));
             return None;
         };
         let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
-        let detail = format!("effort `{effort}` does not exist here; `{nearest}` is the nearest");
+        let detail = format!("effort `{effort}` changed to `{nearest}`, the nearest supported one");
         self.record("effort", &at, (Action::Rewritten, Effect::Wider), detail);
         Some(Cow::Owned(nearest.clone()))
     }
@@ -269,23 +290,28 @@ impl<'a> Context<'a> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
         if *reasoning == Reasoning::default() {
-            self.record("no-word", &at, UNNOTED, "no wish is no wish");
+            self.record("no-word", &at, UNNOTED, "empty `reasoning` dropped");
         }
         let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
             (_, None, None) => None,
             (Some(_), _, _) => {
-                self.record("no-word", &at, UNSAID, "of thinking, only the effort can be said");
+                self.record("no-word", &at, UNSAID, "thinking mode and budget dropped: only the effort is sent");
                 None
             }
             (None, Some(ThinkingMode::Disabled), _) => Some(Effort::None),
             (None, _, Some(budget)) => Some(Effort::of_budget(budget)),
             (None, Some(_), None) => {
-                self.record("no-word", &at.field("mode"), UNSAID, "when to think cannot be said");
+                self.record(
+                    "no-word",
+                    &at.field("mode"),
+                    UNSAID,
+                    format!("thinking mode dropped: {} only has an effort", self.protocol.title()),
+                );
                 None
             }
         };
         if let Some(effort) = derived {
-            let detail = format!("how much to think is said as the effort `{effort}`");
+            let detail = format!("thinking mode or budget is sent as effort `{effort}`");
             self.record("effort", &at, (Action::Rewritten, Effect::Wider), detail);
             return Some(Cow::Owned(effort));
         }
@@ -299,8 +325,11 @@ impl<'a> Context<'a> {
         let taken = self.budgets().nearest(wanted, below);
         let detail = match taken {
             Some(taken) if taken == wanted => return Some(taken),
-            Some(taken) => format!("a budget of {wanted} tokens is not taken here; {taken} is the nearest"),
-            None => format!("below a limit of {} tokens there is no budget to think", below.unwrap_or(u64::MAX)),
+            Some(taken) => format!("thinking budget of {wanted} tokens changed to {taken}, the nearest supported one"),
+            None => format!(
+                "thinking budget dropped: a limit of {} tokens leaves no room for thinking",
+                below.unwrap_or(u64::MAX)
+            ),
         };
         self.record("thinking-budget", &at.field("budget_tokens"), (Action::Rewritten, Effect::Wider), detail);
         taken
@@ -316,7 +345,12 @@ impl<'a> Context<'a> {
     pub(super) fn no_visible(&mut self, request: &Request) {
         if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
             let at = At::ROOT.field("reasoning");
-            self.record("no-word", &at.field("visible"), UNSAID, "whether thoughts are shown cannot be said");
+            self.record(
+                "no-word",
+                &at.field("visible"),
+                UNSAID,
+                format!("`visible` dropped: {} has no such parameter", self.protocol.title()),
+            );
         }
     }
 
@@ -324,7 +358,12 @@ impl<'a> Context<'a> {
     pub(super) fn limit(&mut self, request: &Request) -> Option<u64> {
         request.max_tokens.or_else(|| {
             let limit = self.surface.max_tokens?;
-            self.record("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {limit} is sent"));
+            self.record(
+                "limit",
+                &At::ROOT.field("max_tokens"),
+                ADDED,
+                format!("`max_tokens` set to {limit}: the request has none"),
+            );
             Some(limit)
         })
     }
@@ -339,11 +378,21 @@ impl<'a> Context<'a> {
         let choice = request.tool_choice.as_ref()?;
         let forced = matches!(choice, ToolChoice::Required | ToolChoice::Tool(_) | ToolChoice::OneOf(_));
         if forced && self.has(Quirk::NoForcedChoice) {
-            self.record("no-forced-choice", &at, UNSAID, "no tool can be forced here; the model decides");
+            self.record(
+                "no-forced-choice",
+                &at,
+                UNSAID,
+                "`tool_choice` changed to `auto`: this provider cannot force a tool call",
+            );
             return Some(Cow::Owned(ToolChoice::Auto));
         }
         if matches!(choice, ToolChoice::Tool(_)) && self.has(Quirk::NoNamedChoice) {
-            self.record("no-named-choice", &at, UNSAID, "no tool can be forced by name here; some tool is forced");
+            self.record(
+                "no-named-choice",
+                &at,
+                UNSAID,
+                "`tool_choice` changed to `required`: this provider cannot force a tool by name",
+            );
             return Some(Cow::Owned(ToolChoice::Required));
         }
         Some(Cow::Borrowed(choice))
@@ -357,7 +406,12 @@ impl<'a> Context<'a> {
             ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => return choice,
         };
         let at = At::ROOT.field("tool_choice");
-        self.record("no-choice-among", &at, UNSAID, "a choice among some of the tools cannot be said");
+        self.record(
+            "no-choice-among",
+            &at,
+            UNSAID,
+            format!("`tool_choice` widened to all tools: {} cannot restrict it to some", self.protocol.title()),
+        );
         Cow::Owned(wider)
     }
 
@@ -374,7 +428,7 @@ impl<'a> Context<'a> {
             what.push("the custom tool is sent as a function with the string argument `input`".to_owned());
         }
         if let Some(namespace) = &origin.namespace {
-            what.push(format!("the tool of namespace `{namespace}` is sent as a function of its own"));
+            what.push(format!("the tool of namespace `{namespace}` is sent as a separate function"));
         }
         self.record("tool-origin", &at.field("origin"), REWRITTEN, what.join("; "));
     }
@@ -388,19 +442,24 @@ impl<'a> Context<'a> {
                 "no-tools-with-format",
                 &at,
                 UNSAID,
-                "tools and a format of the answer do not go together here",
+                "output format dropped: this provider does not accept one together with tools",
             );
             return None;
         }
         if let Output::Schema(format) = output
             && matches!(format.strategy(), Strategy::Tool | Strategy::Prompted)
         {
-            self.record("strategy", &at.field("strategy"), UNNOTED, "the format is asked for natively");
+            self.record(
+                "strategy",
+                &at.field("strategy"),
+                UNNOTED,
+                "strategy ignored: the format is sent as native structured output",
+            );
         }
         if matches!(output, Output::Schema(_)) && self.has(Quirk::NoSchemaFormat) {
             let free = has_free_json(self.protocol);
             let instead = if free { "; JSON mode is used" } else { "" };
-            let detail = format!("the schema of the answer is dropped: this provider does not accept one{instead}");
+            let detail = format!("output schema dropped: this provider does not accept one{instead}");
             self.record("no-schema-format", &at, UNSAID, detail);
             return free.then_some(&FREE_JSON);
         }
@@ -418,7 +477,12 @@ impl<'a> Context<'a> {
     pub(super) fn no_envelope(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
         for name in names.iter().filter(|name| extra.shift_remove(**name).is_some()) {
             let at = At::ROOT.field("extra");
-            self.record("no-envelope", &at.field(name), UNNOTED, "it belongs to an envelope, and there is none");
+            self.record(
+                "no-envelope",
+                &at.field(name),
+                UNNOTED,
+                format!("`{name}` dropped: it is only valid in an envelope, and the request has none"),
+            );
         }
     }
 
@@ -426,24 +490,29 @@ impl<'a> Context<'a> {
     fn without_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {
             let at = At::ROOT.field("tool_choice");
-            self.record("no-tools", &at, UNNOTED, "a choice of tools means nothing without tools");
+            self.record("no-tools", &at, UNNOTED, "`tool_choice` dropped: the request has no tools");
         }
         if request.parallel_tool_calls.is_some() {
             let at = At::ROOT.field("parallel_tool_calls");
-            self.record("no-tools", &at, UNNOTED, "calls in parallel mean nothing without tools");
+            self.record("no-tools", &at, UNNOTED, "`parallel_tool_calls` dropped: the request has no tools");
         }
     }
 
     /// A stored result, of which only the beginning is said.
     pub(super) fn reference(&mut self, at: &At<'_>) {
         let what = (Action::Rewritten, Effect::Narrower);
-        self.record("stored-result", at, what, "of a stored result its beginning and its place are said");
+        self.record("stored-result", at, what, "stored tool result is sent as its preview and its path");
     }
 
     /// What kind of thing is at an address, where the protocol does not say it.
     pub(super) fn media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
         if media_type.is_some() {
-            self.record("no-media-type", &at.field("source"), UNNOTED, "what is at the address is not said");
+            self.record(
+                "no-media-type",
+                &at.field("source"),
+                UNNOTED,
+                format!("media type of the URL dropped: {} has no field for it", self.protocol.title()),
+            );
         }
     }
 
@@ -457,14 +526,14 @@ impl<'a> Context<'a> {
         }
         let at = at.field("arguments");
         if text.is_empty() {
-            self.record("no-arguments", &at, REWRITTEN, "no arguments are an empty object");
+            self.record("no-arguments", &at, REWRITTEN, "empty arguments are sent as `{}`");
             return Json::Value(Cow::Owned(Value::Object(Map::new())));
         }
         let (key, value) = match serde_json::from_str(text) {
             Ok(value) => ("value", value),
             Err(_) => ("text", Value::String(text.to_owned())),
         };
-        let detail = format!("arguments that are no object travel as its `{key}`");
+        let detail = format!("arguments are not a JSON object: they are sent inside one, as `{key}`");
         self.record("arguments-not-an-object", &at, (Action::Wrapped, Effect::Same), detail);
         Json::Value(Cow::Owned(Value::Object(Map::from_iter([(key.to_owned(), value)]))))
     }
@@ -487,12 +556,12 @@ impl<'a> Context<'a> {
                     texts.push(Cow::Borrowed(text.text.as_str()));
                 }
                 ResultBlock::Json { value } => {
-                    self.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                    self.record("json-as-text", &at, REWRITTEN, "JSON result is sent as text");
                     texts.push(Cow::Owned(value.to_string()));
                 }
                 ResultBlock::Image(_) | ResultBlock::Document(_) => media.push(block),
                 ResultBlock::Other(other) => {
-                    let detail = format!("a result block of {} is not said", other.protocol);
+                    let detail = format!("result block dropped: only {} supports it", other.protocol.title());
                     self.record("foreign-block", &at, DROPPED, detail);
                 }
             }
@@ -500,7 +569,7 @@ impl<'a> Context<'a> {
         if let [only] = texts.as_slice()
             && only.is_empty()
         {
-            self.record("empty-text", &content, UNNOTED, "an empty text says nothing");
+            self.record("empty-text", &content, UNNOTED, "empty text dropped");
         }
         (self.joined(&content, texts), media)
     }
@@ -508,7 +577,7 @@ impl<'a> Context<'a> {
     /// Texts as one, a line each.
     pub(super) fn joined<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
         if texts.len() > 1 {
-            self.record("joined-texts", at, MERGED, "several texts are said as one, joined by a new line");
+            self.record("joined-texts", at, MERGED, "several texts joined into one, one per line");
             return Cow::Owned(texts.join("\n"));
         }
         texts.pop().unwrap_or_default()
@@ -519,7 +588,12 @@ impl<'a> Context<'a> {
         if !result.is_error {
             return text;
         }
-        self.record("no-error-flag", &at.field("is_error"), REWRITTEN, "that the tool failed is said in the text");
+        self.record(
+            "no-error-flag",
+            &at.field("is_error"),
+            REWRITTEN,
+            format!("tool failure is sent in the text: {} has no error flag", self.protocol.title()),
+        );
         let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
         if told { text } else { Cow::Owned(format!("Error: {text}")) }
     }
@@ -528,9 +602,19 @@ impl<'a> Context<'a> {
 /// Why a signature is not streamed by a protocol that signs thoughts alone, if it is not.
 pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> Option<(&'static str, String)> {
     if signature.from != own {
-        return Some(("foreign-signature", format!("a signature of {} means nothing to {own}", signature.from)));
+        return Some(("foreign-signature", foreign_signature(own, signature)));
     }
-    (!thought).then(|| ("no-signature", format!("{own} has no signatures here")))
+    (!thought).then(|| ("no-signature", no_signature_field(own)))
+}
+
+/// The `detail` of a signature that another protocol issued.
+pub(super) fn foreign_signature(own: Protocol, signature: &Signature) -> String {
+    format!("signature dropped: {} does not accept signatures of {}", own.title(), signature.from.title())
+}
+
+/// The `detail` of a signature at a place where the protocol has none.
+pub(super) fn no_signature_field(own: Protocol) -> String {
+    format!("signature dropped: {} has no field for it", own.title())
 }
 
 static FREE_JSON: Output = Output::Json;

@@ -131,7 +131,7 @@ pub(super) fn unstreamed(own: Protocol, index: usize, fields: &Map<String, Value
     let mut ctx = Context::new(own, &surface);
     let content = At::ROOT.field("content");
     for name in fields.keys() {
-        let detail = format!("`{name}` dropped: {own} streams have no place for fields of a text");
+        let detail = format!("`{name}` dropped: {} streams have no place for it", own.title());
         ctx.record_field("no-place", &content.entry(index), own, name, DROPPED, detail);
     }
     changes.append(ctx.changes);

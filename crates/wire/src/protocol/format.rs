@@ -24,7 +24,7 @@ pub(super) fn read_named(format: &Value, at: &str, changes: &mut Changes) -> Opt
 pub(super) fn name<'f>(format: &'f Value, at: &str, changes: &mut Changes) -> &'f str {
     let name = format.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| {
-        let detail = format!("the output format has no name; `{FORMAT_NAME}` is used");
+        let detail = format!("output format named `{FORMAT_NAME}`: the request has no name for it");
         changes.push("format-name", format!("{at}/name"), (Action::Added, Effect::Same), detail);
         FORMAT_NAME
     })

@@ -110,6 +110,17 @@ impl Protocol {
         NAMES.iter().find(|(protocol, _)| *protocol == self).map_or("", |(_, name)| name)
     }
 
+    /// The name of the API in messages to users.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "OpenAI Chat Completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::AnthropicMessages => "Anthropic Messages",
+            Self::Gemini => "Gemini",
+            Self::BedrockConverse => "Bedrock Converse",
+        }
+    }
+
     /// The protocol of a name.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(protocol, _)| *protocol)

@@ -73,7 +73,7 @@ pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, respo
     let (wanted, nearest) = (&response.stop, nearest(&response.stop));
     let word = word(words, wanted).or_else(|| word(words, nearest)).unwrap_or_default();
     if means(word) != *wanted {
-        let detail = format!("`{wanted}` is said as `{word}`");
+        let detail = format!("stop reason `{wanted}` is sent as `{word}`");
         ctx.record("stop-reason", &At::ROOT.field("stop"), REWRITTEN, detail);
     }
     word

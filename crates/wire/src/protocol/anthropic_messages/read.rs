@@ -19,9 +19,9 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         None => Vec::new(),
         Some(Value::String(text)) => vec![Text { text, ..Text::default() }],
         Some(Value::Array(blocks)) => each("system", blocks, |_, block| {
-            if let Block::Text(text) = read_block(block)? { Ok(text) } else { Err(DecodeError::shape("a text")) }
+            if let Block::Text(text) = read_block(block)? { Ok(text) } else { Err(DecodeError::shape("a string")) }
         })?,
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("system")),
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("system")),
     };
     for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
@@ -52,13 +52,13 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     };
     let content = match turn.take("content") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![Block::text(text)],
         Some(Value::Array(blocks)) => each("content", blocks, |_, block| read_block(block))?,
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("content")),
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("content")),
     };
     let extra = Extra::of(OWN, turn.rest());
     let mut parts: Vec<Message> = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a block")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content block")) };
     }
     let kind = kind.to_owned();
     let mut fields = Fields::of(value)?;
@@ -194,7 +194,7 @@ fn read_result(mut fields: Fields, cache: Option<Cache>) -> Result<ToolResult, D
         None => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
         Some(Value::Array(blocks)) => each("content", blocks, |_, block| {
-            read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
+            read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a content block of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

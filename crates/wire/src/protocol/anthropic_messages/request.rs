@@ -37,7 +37,12 @@ const FEATURES_HEADER: &str = "anthropic-beta";
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
     let limit = ctx.limit(request).unwrap_or_else(|| {
-        ctx.record("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
+        ctx.record(
+            "limit",
+            &At::ROOT.field("max_tokens"),
+            ADDED,
+            format!("`max_tokens` set to {LIMIT}: the request has none"),
+        );
         LIMIT
     });
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config", "thinking"]);
@@ -98,7 +103,12 @@ fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
     if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
         extra.shift_remove(FEATURES);
         let at = At::ROOT.field("extra");
-        ctx.record("feature-header", &at.field(OWN.name()).field(FEATURES), MOVED, "features are said in a header");
+        ctx.record(
+            "feature-header",
+            &at.field(OWN.name()).field(FEATURES),
+            MOVED,
+            "`anthropic_beta` moved to the `anthropic-beta` header",
+        );
         ctx.headers.push((FEATURES_HEADER, names.join(",")));
     }
 }
@@ -117,7 +127,7 @@ fn since_2026_10(ctx: &Context<'_>) -> bool {
 fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> Option<T> {
     let value = ctx.parameter(field, value)?;
     if since_2026_10(ctx) {
-        let detail = format!("this version of the API has no `{field}`");
+        let detail = format!("`{field}` dropped: this version of the API does not accept it");
         ctx.record("refused-here", &At::ROOT.field(field), UNSAID, detail);
         return None;
     }
@@ -133,7 +143,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             Tool::Function(function) => {
                 ctx.as_function(&at, function.origin.as_ref());
                 let input_schema = function.schema().unwrap_or_else(|| {
-                    ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+                    ctx.record(
+                        "no-parameters",
+                        &at.field("parameters"),
+                        ADDED,
+                        "`parameters` set to an object schema: the function has none",
+                    );
                     SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
                 });
                 shapes.push(ToolShape::Custom {
@@ -157,7 +172,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     let choice = choice.or_else(|| {
         parallel?;
         let at = At::ROOT.field("tool_choice");
-        ctx.record("choice", &at, ADDED, "whether calls are parallel is said beside a choice; the model decides");
+        ctx.record("choice", &at, ADDED, "`tool_choice` set to `auto`: `disable_parallel_tool_use` needs one");
         Some(Cow::Owned(ToolChoice::Auto))
     })?;
     let (kind, name) = match choice {
@@ -168,7 +183,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     };
     let parallel = if kind == "none" && parallel.is_some() {
         let at = At::ROOT.field("parallel_tool_calls");
-        ctx.record("no-tools", &at, UNNOTED, "without calls, none are parallel");
+        ctx.record("no-tools", &at, UNNOTED, "`parallel_tool_calls` dropped: `tool_choice` is `none`");
         None
     } else {
         parallel
@@ -189,15 +204,25 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record("no-free-json", &at, UNSAID, format!("JSON mode dropped: {} requires a schema", OWN.title()));
             None
         }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record(
+                    "no-format-name",
+                    &at,
+                    UNNOTED,
+                    format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
+                );
             }
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             Some(FormatShape { r#type: "json_schema", schema: format.schema() })
         }
@@ -219,7 +244,7 @@ fn thinking<'r>(
     let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
     let effort = effort.filter(|_| {
         if budgeted {
-            ctx.record("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
+            ctx.record("no-effort", &at.field("effort"), REWRITTEN, "effort is sent as a thinking budget");
         }
         !budgeted
     });
@@ -245,7 +270,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                     "leading-instruction",
                     &at,
                     MOVED,
-                    "an instruction that stands first is what everything begins with",
+                    "leading system message moved to the system instructions",
                 );
                 let content = at.field("content");
                 for (index, block) in message.content.iter().enumerate() {
@@ -253,12 +278,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                     if let Block::Text(text) = block {
                         system.push(text_piece(ctx, &at, text));
                     } else {
-                        ctx.no_place(&at, block.kind(), "an instruction");
+                        ctx.no_place(&at, block.kind(), "a system message");
                     }
                 }
             }
             Role::System if message.content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, UNNOTED, "empty system message dropped");
                 continue;
             }
             Role::System => {
@@ -276,12 +301,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 let after_results =
                     before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
                 if after_results && side == Side::Results && extra.is_none() {
-                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                 }
                 match turns.last_mut() {
                     Some(Turn { content: Content::Blocks(results), .. }) if after_results && extra.is_none() => {
                         if blocks.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, UNNOTED, "empty message after tool results dropped");
                             continue;
                         }
                         results.extend(blocks);
@@ -315,7 +340,7 @@ fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, pla
         return Turn { role: "system", content: Content::of(blocks), extra: None };
     }
     let what = (Action::Rewritten, Effect::Narrower);
-    ctx.record("instruction-as-user", at, what, "an instruction in the middle is said by the user");
+    ctx.record("instruction-as-user", at, what, "system message inside the conversation is sent as a user message");
     let mut pieces = blocks(ctx, at, &message.content, Side::User);
     for piece in &mut pieces {
         if let Piece::Known(BlockShape::Text { text, .. }) = piece {
@@ -356,7 +381,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::Audio(_) => false,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this turn");
+        ctx.no_place(at, block.kind(), "this message");
         return None;
     }
     match block {
@@ -394,7 +419,7 @@ fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Piece<'
     })
 }
 
-fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, plain: bool) -> Option<SourceShape<'r>> {
+fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, medium: Medium) -> Option<SourceShape<'r>> {
     match source {
         Source::Base64 { media_type, data } => Some(SourceShape::Base64 { media_type, data }),
         Source::Url { url, media_type } => {
@@ -402,9 +427,11 @@ fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, plain: boo
             Some(SourceShape::Url { url })
         }
         Source::File { id } => Some(SourceShape::File { file_id: id }),
-        Source::Text { text } if plain => Some(SourceShape::Text { media_type: "text/plain", data: text }),
+        Source::Text { text } if medium == Medium::Document => {
+            Some(SourceShape::Text { media_type: "text/plain", data: text })
+        }
         Source::Text { .. } => {
-            ctx.no_source(at, source);
+            ctx.no_source(at, medium, source);
             None
         }
     }
@@ -415,9 +442,14 @@ fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
         return None;
     }
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            UNSAID,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
-    let source = source(ctx, at, &image.source, false)?;
+    let source = source(ctx, at, &image.source, Medium::Image)?;
     let cache_control = CacheShape::of(image.cache.as_ref());
     Some(Piece::Known(BlockShape::Image { source, cache_control, extra: ctx.extra(at, &image.extra) }))
 }
@@ -426,7 +458,7 @@ fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
     if !ctx.takes(at, Medium::Document) {
         return None;
     }
-    let source = source(ctx, at, &document.source, true)?;
+    let source = source(ctx, at, &document.source, Medium::Document)?;
     Some(Piece::Known(BlockShape::Document {
         source,
         title: document.name.as_deref(),
@@ -438,7 +470,12 @@ fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
     let signature = ctx.signature(at, thinking.signature.as_ref());
     if signature.is_none() && side == Side::Assistant {
-        ctx.record("unsigned-thinking", at, DROPPED, "a thought without its own signature is not taken back");
+        ctx.record(
+            "unsigned-thinking",
+            at,
+            DROPPED,
+            "reasoning dropped: Anthropic Messages requires its own signature",
+        );
         return None;
     }
     let (signature, extra) = (signature.unwrap_or_default(), ctx.extra(at, &thinking.extra));
@@ -464,7 +501,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         let at = content.entry(index);
         let media = matches!(block, ResultBlock::Image(_) | ResultBlock::Document(_));
         if media && result.is_error {
-            ctx.no_place(&at, "image or document", "a failed result");
+            ctx.no_place(&at, "image or document", "a failed tool result");
             continue;
         }
         match block {
@@ -472,7 +509,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
             ResultBlock::Image(image) => pieces.extend(image_piece(ctx, &at, image)),
             ResultBlock::Document(document) => pieces.extend(document_piece(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "JSON result is sent as text");
                 let text = Cow::Owned(value.to_string());
                 pieces.push(Piece::Known(BlockShape::Text { text, cache_control: None, extra: None }));
             }

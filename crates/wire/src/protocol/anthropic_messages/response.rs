@@ -48,7 +48,12 @@ pub(super) fn stop_details(ctx: &mut Context<'_>, response: &Response, kept: Opt
     let mut details = kept.cloned();
     if let Some(refusal) = &response.refusal {
         if !matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter) {
-            ctx.record("no-place", &At::ROOT.field("refusal"), DROPPED, "only a refusal has words of refusal");
+            ctx.record(
+                "no-place",
+                &At::ROOT.field("refusal"),
+                DROPPED,
+                "refusal text dropped: the stop reason is not a refusal",
+            );
             return details;
         }
         let mut words = if let Some(Value::Object(words)) = details { words } else { Map::new() };

@@ -56,7 +56,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     };
     let content = blocks("content", turn.list("content").unwrap_or_default())?;
     let mut parts: Vec<Message> = Vec::new();
@@ -119,7 +119,7 @@ fn read_cache(value: &Value) -> Option<Cache> {
 pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
     let single = value.as_object().filter(|object| object.len() == 1).and_then(|object| object.keys().next()).cloned();
     let Some(kind) = single.filter(|kind| is_known(kind, value.get(kind))) else {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a block")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content block")) };
     };
     let mut outer = Fields::of(value)?;
     if kind == "text" {
@@ -204,7 +204,7 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         if let Some(json) = value.get("json").filter(|_| value.as_object().is_some_and(|object| object.len() == 1)) {
             return Ok(ResultBlock::Json { value: json.clone() });
         }
-        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
+        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a content block of a tool result"))
     })?;
     let call_id = fields.text("toolUseId").unwrap_or_default();
     let status = fields.text("status");

@@ -91,7 +91,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
     if *reasoning == neutral::Reasoning::default() {
-        ctx.record("no-word", &At::ROOT.field("reasoning"), UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &At::ROOT.field("reasoning"), UNNOTED, "empty `reasoning` dropped");
     }
     let effort = claude::effort(ctx, request);
     let limit = request.max_tokens.or(ctx.surface.max_tokens).unwrap_or(u64::MAX);
@@ -109,12 +109,17 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record("no-free-json", &at, UNSAID, format!("JSON mode dropped: {} requires a schema", OWN.title()));
             None
         }
         Output::Schema(format) => {
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             let (name, description) = (format.name(), format.description());
             let json_schema = SchemaText { schema: format.schema().to_string(), name, description };
@@ -136,13 +141,18 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             }
         };
         let json = function.schema().unwrap_or_else(|| {
-            ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+            ctx.record(
+                "no-parameters",
+                &at.field("parameters"),
+                ADDED,
+                "`parameters` set to an object schema: the function has none",
+            );
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
         ctx.as_function(&at, function.origin.as_ref());
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
-                ctx.record("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
+                ctx.record("empty-text", &at.field("description"), UNNOTED, "empty description dropped");
             }
             !text.is_empty()
         });
@@ -170,7 +180,7 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
                 "no-choice-none",
                 &At::ROOT.field("tool_choice"),
                 UNSAID,
-                "that no tool is called cannot be said",
+                "`tool_choice: none` dropped: Bedrock Converse has no such choice",
             );
             None
         }
@@ -198,18 +208,23 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
         }
         match message.role {
             Role::System if turns.is_empty() => {
-                let detail = "an instruction that stands first is what everything begins with";
+                let detail = "leading system message moved to the system instructions";
                 ctx.record("leading-instruction", &at, MOVED, detail);
                 system.extend(content);
                 continue;
             }
             Role::System if content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, UNNOTED, "empty system message dropped");
                 continue;
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record(
+                    "instruction-as-user",
+                    &at,
+                    what,
+                    "system message inside the conversation is sent as a user message",
+                );
                 for piece in &mut content {
                     if let Piece::Known(Block::Text(text)) = piece {
                         *text = Cow::Owned(format!("<system>{text}</system>"));
@@ -223,11 +238,11 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
                 match turns.last_mut() {
                     Some(results) if after && extra.is_none() => {
                         if content.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, UNNOTED, "empty message after tool results dropped");
                             continue;
                         }
                         if message.role == Role::Tool {
-                            ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                            ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                         }
                         results.content.extend(content);
                     }
@@ -269,7 +284,7 @@ pub(super) fn piece<'r>(
         neutral::Block::Audio(_) | neutral::Block::Document(_) => role == Role::User,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this turn");
+        ctx.no_place(at, block.kind(), "this message");
         return;
     }
     match block {
@@ -282,7 +297,7 @@ pub(super) fn piece<'r>(
         }
         neutral::Block::Audio(audio) => {
             if ctx.takes(at, Medium::Audio) {
-                let media = media(ctx, at, &audio.source, None, &audio.extra);
+                let media = media(ctx, at, &audio.source, Medium::Audio, None, &audio.extra);
                 pieces.extend(media.map(|media| Piece::Known(Block::Audio(media))));
             }
         }
@@ -332,9 +347,14 @@ fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
         return None;
     }
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            UNSAID,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
-    media(ctx, at, &image.source, None, &image.extra)
+    media(ctx, at, &image.source, Medium::Image, None, &image.extra)
 }
 
 fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Media<'r>> {
@@ -342,20 +362,26 @@ fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
         return None;
     }
     let name = document.name.as_deref().unwrap_or_else(|| {
-        ctx.record("document-name", &at.field("name"), ADDED, "a document must have a name");
+        ctx.record(
+            "document-name",
+            &at.field("name"),
+            ADDED,
+            format!("document name set to `{DOCUMENT}`: Bedrock Converse requires one"),
+        );
         DOCUMENT
     });
     if let Source::Text { text } = &document.source {
         let extra = ctx.extra(at, &document.extra);
         return Some(Media { name: Some(name), format: "txt", source: SourceShape::Text(text), extra });
     }
-    media(ctx, at, &document.source, Some(name), &document.extra)
+    media(ctx, at, &document.source, Medium::Document, Some(name), &document.extra)
 }
 
 fn media<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
     source: &'r Source,
+    medium: Medium,
     name: Option<&'r str>,
     extra: &'r Extra,
 ) -> Option<Media<'r>> {
@@ -373,7 +399,7 @@ fn media<'r>(
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, source)) = known else {
-        ctx.no_source(at, source);
+        ctx.no_source(at, medium, source);
         return None;
     };
     Some(Media { name, format, source, extra: ctx.extra(at, extra) })
@@ -399,7 +425,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
                     "json-not-an-object",
                     &at,
                     (Action::Wrapped, Effect::Same),
-                    "JSON that is no object stands in one",
+                    "JSON result is not an object: it is sent inside one, as `output`",
                 );
                 content.push(Piece::Known(Block::Json(Cow::Owned(json!({"output": value})))));
             }
@@ -415,7 +441,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         }
     }
     if content.is_empty() {
-        ctx.record("empty-result", at, REWRITTEN, "a result without content says so");
+        ctx.record("empty-result", at, REWRITTEN, "empty tool result is sent as the text `(no output)`");
         content.push(Piece::Known(Block::Text(Cow::Borrowed("(no output)"))));
     }
     let status = result.is_error.then_some("error");

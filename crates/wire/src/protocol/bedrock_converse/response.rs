@@ -51,10 +51,15 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
 /// What the protocol has no place for.
 pub(super) fn unsaid(ctx: &mut Context<'_>, response: &Response) {
     if response.refusal.is_some() {
-        ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "the words of a refusal are text");
+        ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "refusal is sent as text");
     }
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            UNNOTED,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
 }
 
@@ -62,7 +67,12 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
     let at = At::ROOT.field("usage");
     let extra = ctx.extra(&at, &usage.extra).cloned().unwrap_or_default();
     if usage.reasoning_tokens > 0 {
-        ctx.record("no-word", &at.field("reasoning_tokens"), UNNOTED, "how much was thought cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("reasoning_tokens"),
+            UNNOTED,
+            "`reasoning_tokens` dropped: Bedrock Converse usage has no such field",
+        );
     }
     let mut fields = counts(usage);
     fields.extend(extra);

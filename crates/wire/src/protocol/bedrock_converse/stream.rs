@@ -217,7 +217,7 @@ impl Writer {
             | Block::ToolResult(_)
             | Block::ToolResultReference(_)
             | Block::Other(_) => {
-                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                let detail = format!("{} block dropped: {} streams cannot carry it", block.kind(), OWN.title());
                 changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
                 return;
             }
@@ -227,7 +227,7 @@ impl Writer {
                 "no-cache-hint",
                 format!("/content/{index}/cache"),
                 DROPPED,
-                "hints to remember are not streamed",
+                "cache hint dropped: Bedrock Converse streams have none",
             );
         }
         let place = self.0.number(index, block);
@@ -349,7 +349,12 @@ impl StreamWriter for Writer {
             }
             Event::Other { protocol, name, data } if *protocol == OWN => emit(name, data, out),
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
         }
     }

@@ -62,7 +62,8 @@ fn of_message<'e>(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, names: &[&str]
 }
 
 fn drop_field(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, name: &str) {
-    let detail = format!("`{name}` dropped: {kind} of the Gemini API has no such field and unknown fields are refused");
+    let detail =
+        format!("`{name}` dropped: {kind} of the Gemini API has no such field, and unknown fields are rejected");
     ctx.record_field("unknown-field", at, OWN, name, UNNOTED, detail);
 }
 

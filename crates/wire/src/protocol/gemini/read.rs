@@ -142,7 +142,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
     let role = match content.text("role").as_deref() {
         Some("model") => Role::Assistant,
         Some("user" | "function" | "tool" | "") | None => Role::User,
-        Some(_) => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        Some(_) => return Err(DecodeError::shape("a known role").within("role")),
     };
     let parts = content.list_or_one("parts").unwrap_or_default();
     let start = messages.len();
@@ -204,7 +204,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     };
     let parts = fields.list("parts").unwrap_or_default();
     content.extend(each("parts", parts, |_, value| {
-        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
     })?);
     let mut extra = fields.rest();
     extra.extend(part.rest());
@@ -302,7 +302,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             let parameters = function.take("parameters")?;
             let at = format!("/tools/{index}/functionDeclarations/{number}/parameters");
             let what = (Action::Moved, Effect::Same);
-            changes.push("open-api-slot", at, what, "a schema of the OpenAPI slot is read as a JSON Schema");
+            changes.push("open-api-slot", at, what, "OpenAPI schema in `parameters` is read as a JSON Schema");
             Some(parameters)
         });
         tools.push(Tool::Function(Function {
@@ -340,7 +340,7 @@ fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice>
                     "validated",
                     "/toolConfig/functionCallingConfig/mode",
                     what,
-                    "that calls are held to their schema is not kept",
+                    "function calling mode is read as `AUTO`: validation of calls is not kept",
                 );
             }
             ToolChoice::Auto
@@ -403,7 +403,7 @@ fn read_format(config: &mut Fields, changes: &mut Changes) -> Option<Output> {
     if named {
         config.take("responseMimeType");
     } else if schema.is_some() {
-        let detail = format!("a response schema without `responseMimeType` is read as one for `{JSON}`");
+        let detail = format!("`responseMimeType` is read as `{JSON}`: the request has a response schema and no type");
         let at = "/generationConfig/responseMimeType";
         changes.push("response-mime-type", at, (Action::Added, Effect::Same), detail);
     }

@@ -9,7 +9,7 @@ use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
     GenerationConfig, Kept, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, enveloped, known};
+use super::{ENVELOPE, OWN, enveloped, known};
 use crate::history::made_up_call_id;
 use crate::neutral::{
     Block, Effort, Extra, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
@@ -77,7 +77,12 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         system.extend(known::part(ctx, &at, part));
     }
     if !ctx.surface.has_call_ids() && request.messages.iter().any(|message| message.calls().next().is_some()) {
-        ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
+        ctx.record(
+            "no-call-ids",
+            &At::ROOT.field("messages"),
+            UNNOTED,
+            "ids of calls and results dropped: this provider pairs them by order",
+        );
     }
     let mut calls = Calls::default();
     let messages = At::ROOT.field("messages");
@@ -89,14 +94,19 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         let extra = known::of_content(ctx, &at, extra);
         match message.role {
             Role::System if contents.is_empty() => {
-                let detail = "an instruction that stands first is what everything begins with";
+                let detail = "leading system message moved to the system instructions";
                 ctx.record("leading-instruction", &at, MOVED, detail);
                 let parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 system.extend(parts);
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record(
+                    "instruction-as-user",
+                    &at,
+                    what,
+                    "system message inside the conversation is sent as a user message",
+                );
                 let mut parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 for part in &mut parts {
                     if let Part::Known(part) = part
@@ -145,7 +155,7 @@ fn parts<'r>(
             Block::RedactedThinking(_) => false,
         };
         if !placed {
-            ctx.no_place(&at, block.kind(), "this turn");
+            ctx.no_place(&at, block.kind(), "this message");
             continue;
         }
         let written = if block.answers().is_some() {
@@ -189,7 +199,7 @@ pub(super) fn part<'r>(
         }
         Block::Other(other) => ctx.other(at, other).map(|value| Part::Other(Cow::Borrowed(value))),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "this turn");
+            ctx.no_place(at, block.kind(), "this message");
             None
         }
     }
@@ -235,7 +245,12 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
     }
     ctx.no_cache(at, image.cache.as_ref());
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            UNSAID,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
     Some(Part::known(KnownPart { extra: kept(ctx, at, &image.extra), ..part }))
@@ -275,14 +290,14 @@ pub(super) fn media<'r>(
                 "media-type",
                 &at.field("source"),
                 ADDED,
-                format!("what is at the address is said to be {usual}"),
+                format!("media type set to {usual}: the URL has none"),
             );
             Some(usual)
         }),
         Source::File { .. } | Source::Text { .. } => None,
     };
     if media_type.is_some_and(|media_type| Medium::of(media_type) != medium) {
-        ctx.record("medium", at, REWRITTEN, "what it is follows from its media type");
+        ctx.record("medium", at, REWRITTEN, "kind of content is taken from its media type");
     }
     match source {
         Source::Base64 { media_type, data } => {
@@ -294,11 +309,11 @@ pub(super) fn media<'r>(
             Some(KnownPart { file_data: Some(file), ..KnownPart::default() })
         }
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             Some(KnownPart { text: Some(Cow::Borrowed(text)), ..KnownPart::default() })
         }
         Source::File { .. } => {
-            ctx.no_source(at, source);
+            ctx.no_source(at, medium, source);
             None
         }
     }
@@ -313,13 +328,18 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         match tool {
             Tool::Function(function) => {
                 if !others.is_empty() {
-                    ctx.record("order", &at, MOVED, "functions stand before other tools");
+                    ctx.record("order", &at, MOVED, "function moved before the other tools");
                 }
                 ctx.no_cache(&at, function.cache.as_ref());
                 ctx.as_function(&at, function.origin.as_ref());
                 if let Some(strict) = function.strict {
                     let effect = if strict { UNSAID } else { UNNOTED };
-                    ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");
+                    ctx.record(
+                        "no-strict",
+                        &at.field("strict"),
+                        effect,
+                        "`strict` dropped: Gemini functions have no such field",
+                    );
                 }
                 let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
                 let extra = ctx.extra(&at, &function.extra);
@@ -400,10 +420,20 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         Output::Json => None,
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record(
+                    "no-format-name",
+                    &at,
+                    UNNOTED,
+                    format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
+                );
             }
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             Some(format.schema())
         }
@@ -431,12 +461,12 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {
         if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
-            ctx.record("no-word", &at, UNSAID, "beside the effort, nothing more is said of thinking");
+            ctx.record("no-word", &at, UNSAID, "thinking mode and budget dropped: only the effort is sent");
         }
     };
     match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
         (Some(Effort::None), ..) => {
-            ctx.record("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
+            ctx.record("effort", &at, REWRITTEN, "effort `none` is sent as a thinking budget of 0 tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (Some(effort), ..) if ctx.surface.has_thinking_budget() => {
@@ -447,7 +477,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
                 "effort",
                 &at.field("effort"),
                 what,
-                format!("the effort is said as a budget of {tokens} tokens"),
+                format!("effort is sent as a thinking budget of {tokens} tokens"),
             );
             config.thinking_budget = budget(Some(tokens));
         }
@@ -457,22 +487,27 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
         }
         (None, Some(tokens), mode) => {
             if mode.is_some() {
-                ctx.record("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
+                ctx.record("no-word", &at.field("mode"), UNSAID, "thinking mode dropped: only the budget is sent");
             }
             config.thinking_budget = budget(ctx.budget(tokens, below));
         }
         (None, None, Some(ThinkingMode::Adaptive)) => config.thinking_budget = Some(-1),
         (None, None, Some(ThinkingMode::Disabled)) => {
-            ctx.record("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
+            ctx.record("thinking-mode", &at, REWRITTEN, "disabled thinking is sent as a budget of 0 tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (None, None, Some(mode)) => {
-            ctx.record("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
+            ctx.record(
+                "no-word",
+                &at.field("mode"),
+                UNSAID,
+                format!("thinking mode `{mode}` dropped: Gemini has no such mode"),
+            );
         }
         (None, None, None) => {}
     }
     if config == ThinkingConfig::default() {
-        ctx.record("no-word", &at, UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &at, UNNOTED, "empty `reasoning` dropped");
         return None;
     }
     Some(config)

@@ -42,7 +42,12 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let word = finish(ctx, response);
     let message = finish_message(ctx, response, word);
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            UNNOTED,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let at = At::ROOT.field("content");
     let mut parts = Vec::with_capacity(response.content.len());
@@ -97,7 +102,12 @@ pub(super) fn finish_message<'r>(ctx: &mut Context<'_>, response: &'r Response, 
     if stop::read(STOP_WORDS, word) == StopReason::ContentFilter {
         return Some(refusal);
     }
-    ctx.record("no-place", &At::ROOT.field("refusal"), DROPPED, "only a filter has words of refusal");
+    ctx.record(
+        "no-place",
+        &At::ROOT.field("refusal"),
+        DROPPED,
+        "refusal text dropped: the finish reason is not a content filter",
+    );
     None
 }
 
@@ -105,7 +115,12 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
     let at = At::ROOT.field("usage");
     let extra = ctx.extra(&at, &usage.extra).cloned().unwrap_or_default();
     if usage.cache_write_tokens > 0 {
-        ctx.record("no-word", &at.field("cache_write_tokens"), UNNOTED, "what went into the cache cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("cache_write_tokens"),
+            UNNOTED,
+            "`cache_write_tokens` dropped: Gemini usage has no such field",
+        );
     }
     let counts = [
         ("promptTokenCount", usage.input_tokens),

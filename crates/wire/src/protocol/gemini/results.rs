@@ -50,7 +50,7 @@ pub(super) fn result_part<'r>(
     let kept = block.extra().and_then(|extra| extra.field(ctx.protocol, "name")).and_then(Value::as_str);
     extra.shift_remove("name");
     let name = called.map(|called| called.name).or(kept).unwrap_or_else(|| {
-        ctx.record("no-call", at, ADDED, "no call before it has this id; the id stands for the name");
+        ctx.record("no-call", at, ADDED, "function name set to the call id: no earlier call has this id");
         call_id
     });
     let send_id = called.is_none_or(|called| !called.made_up) && ctx.surface.has_call_ids();
@@ -80,7 +80,7 @@ fn answered<'r>(
         && !refers(value)
     {
         if value.is_string() {
-            ctx.record("json-as-text", at, REWRITTEN, "a JSON text is a text");
+            ctx.record("json-as-text", at, REWRITTEN, "JSON string is sent as text");
         }
         let plain = value.as_object().is_some_and(|object| !is_wrapped(object));
         return if plain && !result.is_error { Answered::Object(value) } else { wrap(Payload::Json(value)) };
@@ -102,7 +102,7 @@ fn answered<'r>(
             parts.push(part);
             continue;
         }
-        ctx.record("media-after-result", at, MOVED, "images and documents of a result follow in a user's turn");
+        ctx.record("media-after-result", at, MOVED, "attachment of a tool result moved to a user message after it");
         if after.is_empty() {
             let text = Some(Cow::Borrowed(MEDIA_MARKER));
             after.push(Part::known(KnownPart { text, ..KnownPart::default() }));

@@ -262,12 +262,7 @@ impl Writer {
             | Block::Other(_) => None,
         };
         if kind.is_some() && kind == self.before {
-            changes.push(
-                "joined-texts",
-                format!("/content/{index}"),
-                MERGED,
-                "texts that follow each other are streamed as one",
-            );
+            changes.push("joined-texts", format!("/content/{index}"), MERGED, "consecutive texts joined into one");
         }
         self.before = kind;
         if block.as_call().is_some() {
@@ -393,7 +388,12 @@ impl StreamWriter for Writer {
                 data(&super::super::json(&json!({"candidates": [{}, value]})), out);
             }
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
         }
     }

@@ -66,7 +66,12 @@ fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mu
         "system" | "developer" => {
             if role == "developer" {
                 let renamed = (Action::Renamed, Effect::Same);
-                changes.push("developer-role", format!("/messages/{index}/role"), renamed, "a developer instructs");
+                changes.push(
+                    "developer-role",
+                    format!("/messages/{index}/role"),
+                    renamed,
+                    "role `developer` is read as `system`",
+                );
             }
             let content = read_content(&mut turn)?;
             let extra = Extra::of(OWN, turn.rest());
@@ -93,7 +98,7 @@ fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mu
                 _ => request.messages.push(Message::new(Role::Tool, vec![result])),
             }
         }
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     }
     Ok(())
 }
@@ -104,7 +109,7 @@ fn read_content(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
         Some(Value::Array(parts)) => each("content", parts, |_, part| read_part(part)),
-        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+        Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
 
@@ -120,7 +125,7 @@ fn read_part(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content part")) };
     }
     let kind = kind.to_owned();
     let mut part = Fields::of(value)?;
@@ -181,7 +186,7 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
         return Ok(Block::ToolCall(read_custom_call(Fields::of(value)?)));
     }
     if !value.get("function").is_some_and(Value::is_object) {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a call")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a tool call")) };
     }
     let mut call = Fields::of(value)?;
     call.take("type");
@@ -215,7 +220,7 @@ fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
         Some(Value::Array(parts)) => each("content", parts, |_, part| {
-            read_part(part)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+            read_part(part)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

@@ -109,7 +109,7 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
             "uniform-strict",
             &at.field("strict"),
             UNSAID,
-            "all tools are strict here or none; one of them is not",
+            "`strict` set to false: this provider needs all tools to be strict or none, and one is not",
         );
         return Some(false);
     }
@@ -161,7 +161,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>>
         }
         Output::Json => Format::JsonObject { schema: None },
         Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
-            ctx.record("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
+            ctx.record("schema-in-free-json", &at, REWRITTEN, "output schema is sent with `json_object`");
             Format::JsonObject { schema: Some(format.schema()) }
         }
         Output::Schema(format) => {
@@ -193,27 +193,27 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                         "leading-instruction",
                         &at,
                         MOVED,
-                        "an instruction that stands first is what everything begins with",
+                        "leading system message moved to the system instructions",
                     );
                 }
-                let content = content(ctx, &at, &message.content, "an instruction");
+                let content = content(ctx, &at, &message.content, "a system message");
                 if content.said() {
                     turns.push(Turn { role: system, content, extra, ..Turn::default() });
                 } else {
-                    ctx.record("empty-text", &at, UNNOTED, "an empty instruction says nothing");
+                    ctx.record("empty-text", &at, UNNOTED, "empty system message dropped");
                 }
             }
             Role::User => {
-                let content = content(ctx, &at, &message.content, "a user's turn");
+                let content = content(ctx, &at, &message.content, "a user message");
                 turns.push(Turn { role: "user", content, extra, ..Turn::default() });
             }
             Role::Assistant => turns.push(Turn { extra, ..assistant(ctx, &at, &message.content, Side::Request) }),
             Role::Tool => {
                 if before == Some(Role::Tool) {
-                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                 }
                 for name in extra.into_iter().flat_map(serde_json::Map::keys) {
-                    let detail = format!("`{name}` dropped: tool results are messages of their own");
+                    let detail = format!("`{name}` dropped: every tool result is a separate message");
                     ctx.record_field("no-place", &at, OWN, name, DROPPED, detail);
                 }
                 results(ctx, &at, &message.content, &mut turns);
@@ -240,7 +240,7 @@ fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r,
     ctx.no_cache(at, text.cache.as_ref());
     ctx.no_signature(at, text.signature.as_ref());
     if text.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, UNNOTED, "empty text dropped");
     }
     Cow::Borrowed(&text.text)
 }
@@ -298,7 +298,7 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
     if let [empty] = texts.as_slice()
         && empty.is_empty()
     {
-        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, UNNOTED, "empty text dropped");
     }
     Content::Text(ctx.joined(at, texts))
 }
@@ -315,7 +315,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
             Cow::Borrowed(url.as_str())
         }
         Source::File { .. } | Source::Text { .. } => {
-            ctx.no_source(at, &image.source);
+            ctx.no_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -332,12 +332,12 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, &audio.source);
+        ctx.no_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let mp3 = "mp3";
     let format = if format == "mpeg" {
-        ctx.record("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
+        ctx.record("audio-format", &at.field("source"), REWRITTEN, "audio format `mpeg` is sent as `mp3`");
         mp3
     } else {
         format
@@ -359,11 +359,11 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
         }
         Source::File { id } => KnownPart::File { file: File { id: Some(id), filename, data: None } },
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             KnownPart::Text { text: Cow::Borrowed(text) }
         }
         Source::Url { .. } => {
-            ctx.no_source(at, &document.source);
+            ctx.no_source(at, Medium::Document, &document.source);
             return None;
         }
     };
@@ -421,12 +421,12 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
             | Block::RedactedThinking(_)
             | Block::ToolResult(_)
             | Block::ToolResultReference(_) => {
-                ctx.no_place(&at, block.kind(), "an assistant's turn");
+                ctx.no_place(&at, block.kind(), "an assistant message");
                 latest
             }
         };
         if rank < latest {
-            ctx.record("order", &at, MOVED, "thoughts stand before text and text before calls");
+            ctx.record("order", &at, MOVED, "block moved: reasoning comes before text, and text before tool calls");
         }
         latest = latest.max(rank);
     }
@@ -442,7 +442,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
                 "null-content",
                 outer,
                 REWRITTEN,
-                "`content` is an empty text: this surface does not accept `null`",
+                "`content` is sent as an empty string: this provider does not accept `null`",
             );
             Content::Text(Cow::Borrowed(""))
         }
@@ -460,13 +460,13 @@ fn is_call(value: &Value) -> bool {
 
 fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
     if side == Side::Request && ctx.surface.refuses_thoughts() {
-        ctx.record("refused-here", at, DROPPED, "this surface takes no thoughts back");
+        ctx.record("refused-here", at, DROPPED, "reasoning dropped: this provider does not accept it in requests");
         return None;
     }
     ctx.no_fields(at, &thinking.extra);
     ctx.no_signature(at, thinking.signature.as_ref());
     if thinking.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "an empty thought says nothing");
+        ctx.record("empty-text", at, UNNOTED, "empty reasoning dropped");
     }
     Some(Cow::Borrowed(&thinking.text))
 }
@@ -499,7 +499,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
                 let (text, attached) = ctx.result_text(&at, result);
                 let text = ctx.error_text(&at, result, text);
                 if text.is_empty() && !result.content.is_empty() {
-                    ctx.record("empty-text", &at, UNNOTED, "an empty text says nothing");
+                    ctx.record("empty-text", &at, UNNOTED, "empty text dropped");
                 }
                 media.extend(attached.into_iter().map(|block| (index, block)));
                 let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
@@ -519,7 +519,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
-            | Block::Other(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+            | Block::Other(_) => ctx.no_place(&at, block.kind(), "a tool message"),
         }
     }
     if media.is_empty() {
@@ -529,7 +529,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
     let mut parts = vec![Part::Known { part: KnownPart::Text { text }, extra: None }];
     for (index, block) in media {
         let at = at.entry(index);
-        ctx.record("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
+        ctx.record("media-after-result", &at, MOVED, "attachment of a tool result moved to a user message after it");
         match block {
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),

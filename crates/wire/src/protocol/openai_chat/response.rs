@@ -34,7 +34,12 @@ pub(super) const NESTED: [&str; 4] = ["message", "choice", "choices", "finish_re
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let finish_reason = finish(ctx, response);
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            UNNOTED,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let extra = ctx.extra(&At::ROOT, &response.extra);
     let nested = |name| extra.and_then(|extra| extra.get(name));

@@ -15,7 +15,7 @@ use crate::neutral::{
     Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall, ToolOrigin,
     escaped,
 };
-use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED, foreign_signature, no_signature_field};
 use crate::protocol::ending::{own_fields, unstreamed};
 use crate::protocol::stop::Ending;
 use crate::protocol::told::Told;
@@ -339,7 +339,7 @@ impl Writer {
             unstreamed(OWN, index, own, changes);
         }
         if block.signature().is_some() {
-            let detail = format!("{OWN} has no signatures");
+            let detail = no_signature_field(OWN);
             changes.push("no-signature", format!("/content/{index}/signature"), UNNOTED, detail);
         }
         let (kind, text) = match block {
@@ -353,7 +353,7 @@ impl Writer {
             | Block::ToolResult(_)
             | Block::ToolResultReference(_)
             | Block::Other(_) => {
-                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                let detail = format!("{} block dropped: {} streams cannot carry it", block.kind(), OWN.title());
                 changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
                 return;
             }
@@ -362,7 +362,7 @@ impl Writer {
         let seen = self.seen.get_mut(usize::from(kind == Kind::Text));
         let before = seen.map_or(0, |seen| std::mem::replace(seen, *seen + 1));
         if before > 0 {
-            changes.push("joined-texts", format!("/content/{index}"), MERGED, "several texts are streamed as one");
+            changes.push("joined-texts", format!("/content/{index}"), MERGED, "several texts joined into one");
             self.text(kind, "\n", out);
         }
         if !text.is_empty() {
@@ -438,7 +438,7 @@ impl StreamWriter for Writer {
                 let own = own_fields(OWN, &Surface::default(), None, extra, changes);
                 let own = own.as_ref();
                 if own.is_some_and(|own| own.contains_key("choices")) {
-                    changes.push("no-place", "/extra", DROPPED, "other answers are not streamed");
+                    changes.push("no-place", "/extra", DROPPED, "`choices` dropped: only the first choice is streamed");
                 }
                 (self.created, self.top) = top(own);
                 let delta = WriteDelta { role: Some("assistant"), content: Some(""), ..WriteDelta::default() };
@@ -465,7 +465,7 @@ impl StreamWriter for Writer {
                 }
                 Delta::Arguments(text) => self.arguments(*index, text, out),
                 Delta::Signature(signature) => {
-                    let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
+                    let detail = foreign_signature(OWN, signature);
                     let at = format!("/content/{index}/signature");
                     changes.push("foreign-signature", at, UNNOTED, detail);
                 }
@@ -505,7 +505,12 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
             Event::Close { index } => self.custom_call(*index, out),
         }

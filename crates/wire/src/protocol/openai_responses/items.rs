@@ -50,7 +50,7 @@ pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
     if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), UNNOTED, "item id dropped: this provider stores no items");
     }
     fields
 }
@@ -63,10 +63,15 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
         Block::RedactedThinking(redacted) => {
             let encrypted_content = ctx.signature(at, Some(&redacted.signature));
             if encrypted_content.is_none() {
-                ctx.no_place(at, block.kind(), "an assistant's turn");
+                ctx.no_place(at, block.kind(), "an assistant message");
                 return None;
             }
-            ctx.record("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
+            ctx.record(
+                "sealed-thought",
+                at,
+                REWRITTEN,
+                "redacted reasoning is sent as a reasoning item without a summary",
+            );
             let (id, extra) = (side.id("rs", &Map::new()), Map::new());
             Some(Item::Reasoning(ReasoningItem {
                 r#type: "reasoning",
@@ -98,7 +103,7 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
         | Block::Document(_)
         | Block::ToolResult(_)
         | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "an assistant's turn");
+            ctx.no_place(at, block.kind(), "an assistant message");
             None
         }
     }
@@ -113,7 +118,7 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
     let stateless = side == Side::Request && ctx.surface.is_stateless();
     if stateless && item.is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), UNNOTED, "item id dropped: this provider stores no items");
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
@@ -132,7 +137,12 @@ fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, sid
     let extra = item_extra(ctx, at, &thinking.extra, side);
     let known = encrypted_content.is_some() || extra.contains_key("id");
     if side == Side::Request && !known {
-        ctx.record("unsigned-thinking", at, DROPPED, "a thought that is neither sealed nor stored is not taken back");
+        ctx.record(
+            "unsigned-thinking",
+            at,
+            DROPPED,
+            "reasoning dropped: it has neither encrypted content nor an item id",
+        );
         return None;
     }
     let text = thinking.text.as_str();
@@ -212,7 +222,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
         }
         Source::File { id } => (None, Some(id.as_str())),
         Source::Text { .. } => {
-            ctx.no_source(at, &image.source);
+            ctx.no_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -229,7 +239,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, &audio.source);
+        ctx.no_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let input_audio = InputAudio { data, format };
@@ -250,7 +260,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
         }
         Source::File { id } => file_id = Some(id.as_str()),
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             let extra = ctx.extra(at, &document.extra);
             return Some(Part::Known(KnownPart::InputText { text: Cow::Borrowed(text), extra }));
         }
@@ -292,7 +302,7 @@ pub(super) fn results<'r>(
             | Block::Document(_)
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
-            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a tool message"),
         }
     }
 }
@@ -309,7 +319,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "JSON result is sent as text");
                 parts.push(Part::Known(KnownPart::InputText { text: Cow::Owned(value.to_string()), extra: None }));
             }
             ResultBlock::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
@@ -329,7 +339,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
     }
     let output = match short(parts) {
         Content::Text(text) if text.is_empty() => {
-            ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+            ctx.record("empty-text", at, UNNOTED, "empty text dropped");
             Content::Text(text)
         }
         Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),

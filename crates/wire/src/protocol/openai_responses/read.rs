@@ -140,7 +140,7 @@ fn content(fields: &mut Fields) -> Result<Vec<Block>, DecodeError> {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
         Some(Value::Array(parts)) => each("content", parts, |_, value| part(value)),
-        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+        Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content part")) };
     }
     let kind = kind.to_owned();
     let mut part = Fields::of(value)?;
@@ -207,7 +207,7 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
         Some(Value::Array(parts)) => each("output", parts, |_, value| {
-            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

@@ -25,7 +25,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let stateless = ctx.surface.is_stateless() && !extra.contains_key("store");
     if stateless {
-        ctx.record("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
+        ctx.record("stateless", &At::ROOT, ADDED, "`store` set to false: this provider stores nothing");
     }
     ctx.no_word("top_k", request.top_k.as_ref());
     ctx.no_word("seed", request.seed.as_ref());
@@ -85,7 +85,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                 let system = ctx.surface.system_role();
                 let role = if message.role == Role::User { "user" } else { system };
                 let extra = ctx.extra(&at, &message.extra);
-                let content = content(ctx, &at, &message.content, "this turn");
+                let content = content(ctx, &at, &message.content, "this message");
                 items.push(Item::Message(MessageItem {
                     r#type: "message",
                     id: None,
@@ -98,7 +98,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
             Role::Assistant | Role::Tool => {
                 ctx.no_fields(&at, &message.extra);
                 if before == Some(message.role) {
-                    ctx.record("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
+                    ctx.record("merged-turns", &at, MERGED, "consecutive messages of one role merged");
                 }
                 if message.role == Role::Tool {
                     results(ctx, &at, &message.content, &custom, &mut items);
@@ -106,7 +106,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                     assistant(ctx, &at, message, &mut items);
                 }
                 if items.len() == length {
-                    ctx.record("empty-turn", &at, UNNOTED, "an empty turn says nothing");
+                    ctx.record("empty-turn", &at, UNNOTED, "empty message dropped");
                     continue;
                 }
             }
@@ -200,7 +200,12 @@ fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String,
     let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
     if visible == Some(false) {
         let at = At::ROOT.field("reasoning");
-        ctx.record("no-word", &at.field("visible"), UNNOTED, "thoughts are hidden unless they are asked for");
+        ctx.record(
+            "no-word",
+            &at.field("visible"),
+            UNNOTED,
+            "`visible: false` dropped: reasoning is hidden by default",
+        );
     }
     let summary = visible.filter(|visible| *visible).map(|_| "auto");
     let said = effort.is_some() || summary.is_some() || !extra.is_empty();
@@ -218,7 +223,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             for (index, mut item) in items.into_iter().enumerate() {
                 if let Some(more) = additional_tools(&mut item) {
                     let at = format!("/input/{index}");
-                    let detail = "the tools of an `additional_tools` item are declared with the others";
+                    let detail = "tools of an `additional_tools` item moved to `tools`";
                     changes.push("additional-tools", at.clone(), (Action::Moved, Effect::Same), detail);
                     additional.push((more, format!("{at}/tools")));
                     continue;
@@ -227,7 +232,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             }
         }
         None => {}
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("input")),
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("input")),
     }
     tools::read(fields.list("tools").unwrap_or_default(), "/tools", &mut request.tools, changes);
     for (more, at) in additional {

@@ -50,7 +50,12 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
         output.push(refusal_item(refusal, output.len(), refusal_fields(&response.extra)));
     }
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            UNNOTED,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let usage = response.usage.as_ref().map(|usage| openai_usage::write(ctx, &USAGE, usage));
     let extra = ctx.extra(&At::ROOT, &response.extra);

@@ -262,7 +262,12 @@ impl StreamWriter for Writer {
             }
             Event::Other { protocol, name, data } if *protocol == OWN => self.emit(name, data.clone(), out),
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
             Event::Refusal { .. } | Event::Usage(_) => {}
         }

@@ -117,7 +117,7 @@ pub(super) fn name_members(request: &mut Request, changes: &mut Changes) {
             let start: String = wanted.chars().take(56).collect();
             function.name = format!("{start}_{number}");
         }
-        let detail = format!("the namespaced tool is called `{}`", function.name);
+        let detail = format!("tool of a namespace renamed to `{}`", function.name);
         changes.push("namespace-tool", format!("/tools/{index}/name"), (Action::Renamed, Effect::Same), detail);
     }
     let tools = &request.tools;
@@ -185,7 +185,12 @@ fn shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, function: &'r Function) -> (Too
     }
     // A tool without the field would be made strict by the server.
     if function.strict == Some(false) {
-        ctx.record("strict-off", &at.field("strict"), REWRITTEN, "`strict: false` is the default of the neutral form");
+        ctx.record(
+            "strict-off",
+            &at.field("strict"),
+            REWRITTEN,
+            "`strict: false` reads back as a tool without `strict`",
+        );
     }
     let strict = ctx.strict(at, function.strict.filter(|strict| *strict)).is_some();
     let parameters = function.schema();
