@@ -147,9 +147,9 @@ impl WireError {
 
     /// The error with its kind told by status, code and words, and with what the headers say.
     #[must_use]
-    pub(crate) fn settled(mut self, headers: &Headers<'_>) -> Self {
-        let told = [self.code.as_deref(), Some(self.message.as_str())];
-        let words = told.into_iter().flatten().collect::<Vec<_>>().join("\n").to_ascii_lowercase();
+    pub(crate) fn classified(mut self, headers: &Headers<'_>) -> Self {
+        let texts = [self.code.as_deref(), Some(self.message.as_str())];
+        let words = texts.into_iter().flatten().collect::<Vec<_>>().join("\n").to_ascii_lowercase();
         if let Some((_, kind)) = BY_WORDS.iter().find(|(needle, _)| words.contains(needle)) {
             self.kind = kind.clone();
         }

@@ -87,12 +87,12 @@ impl Fields {
     }
 
     /// The list that the protocol cannot do without.
-    pub(crate) fn needed_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
+    pub(crate) fn required_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
         self.list(name).ok_or_else(|| DecodeError::shape("an array").within(name))
     }
 
     /// The text that the protocol cannot do without.
-    pub(crate) fn needed_text(&mut self, name: &str) -> Result<String, DecodeError> {
+    pub(crate) fn required_text(&mut self, name: &str) -> Result<String, DecodeError> {
         self.text(name).ok_or_else(|| DecodeError::shape("a string").within(name))
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Event, Extra, Response, ToolCall};
 use crate::protocol::Protocol;
 
@@ -22,34 +22,39 @@ impl Stamp {
 }
 
 /// What a protocol demands of an answer and another protocol may not have.
-struct Demands {
+struct RequiredFields {
     protocol: Protocol,
     created: Option<&'static str>,
     id_prefix: Option<&'static str>,
     call_id_prefix: Option<&'static str>,
 }
 
-static DEMANDS: [Demands; 5] = [
-    Demands {
+static REQUIRED_FIELDS: [RequiredFields; 5] = [
+    RequiredFields {
         protocol: Protocol::OpenAiChat,
         created: Some("created"),
         id_prefix: Some("chatcmpl-"),
         call_id_prefix: Some("call_"),
     },
-    Demands {
+    RequiredFields {
         protocol: Protocol::OpenAiResponses,
         created: Some("created_at"),
         id_prefix: Some("resp_"),
         call_id_prefix: Some("call_"),
     },
-    Demands {
+    RequiredFields {
         protocol: Protocol::AnthropicMessages,
         created: None,
         id_prefix: Some("msg_"),
         call_id_prefix: Some("toolu_"),
     },
-    Demands { protocol: Protocol::Gemini, created: None, id_prefix: None, call_id_prefix: None },
-    Demands { protocol: Protocol::BedrockConverse, created: None, id_prefix: None, call_id_prefix: Some("tooluse_") },
+    RequiredFields { protocol: Protocol::Gemini, created: None, id_prefix: None, call_id_prefix: None },
+    RequiredFields {
+        protocol: Protocol::BedrockConverse,
+        created: None,
+        id_prefix: None,
+        call_id_prefix: Some("tooluse_"),
+    },
 ];
 
 /// Adds the times and ids that a protocol demands and an answer lacks.
@@ -92,11 +97,11 @@ impl Stamper {
     }
 
     fn start(&self, id: &mut String, extra: &mut Extra) {
-        let Some(demands) = self.demands() else { return };
-        if let Some(field) = demands.created.filter(|field| extra.field(self.protocol, field).is_none()) {
+        let Some(required) = self.required() else { return };
+        if let Some(field) = required.created.filter(|field| extra.field(self.protocol, field).is_none()) {
             extra.insert(self.protocol, field, json!(self.stamp.unix_seconds));
         }
-        if let Some(prefix) = demands.id_prefix.filter(|_| id.is_empty()) {
+        if let Some(prefix) = required.id_prefix.filter(|_| id.is_empty()) {
             *id = format!("{prefix}{}", self.stamp.seed);
         }
     }
@@ -106,14 +111,14 @@ impl Stamper {
         let number = self.calls;
         self.calls += 1;
         // Ids that a decoder made up begin anew in every answer; a conversation needs ids that differ.
-        let is_missing = id.is_empty() || *id == made_up_call_id(0, number);
-        if let Some(prefix) = self.demands().and_then(|demands| demands.call_id_prefix).filter(|_| is_missing) {
+        let is_missing = id.is_empty() || *id == synthetic_call_id(0, number);
+        if let Some(prefix) = self.required().and_then(|required| required.call_id_prefix).filter(|_| is_missing) {
             *id = format!("{prefix}{}_{number}", self.stamp.seed);
         }
     }
 
-    fn demands(&self) -> Option<&'static Demands> {
-        DEMANDS.iter().find(|demands| demands.protocol == self.protocol)
+    fn required(&self) -> Option<&'static RequiredFields> {
+        REQUIRED_FIELDS.iter().find(|required| required.protocol == self.protocol)
     }
 }
 

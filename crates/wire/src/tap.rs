@@ -15,29 +15,29 @@ pub struct StreamTap {
     protocol: Protocol,
     framer: Framer,
     /// The first frame, which says what the others leave out.
-    first: Option<Kept>,
+    first: Option<KeptFrame>,
     /// The last frame that has each landmark of the protocol.
-    marks: Vec<Mark>,
+    marks: Vec<Landmark>,
     count: usize,
     is_broken: bool,
 }
 
 #[derive(Debug)]
-struct Mark {
+struct Landmark {
     name: &'static str,
     /// The name as a JSON string. Quotes inside of a JSON string are escaped, so a text cannot hold it.
     quoted: memmem::Finder<'static>,
-    kept: Option<Kept>,
+    kept: Option<KeptFrame>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct KeptFrame {
     number: usize,
     event: String,
     data: Vec<u8>,
 }
 
-impl Kept {
+impl KeptFrame {
     fn replace(&mut self, number: usize, frame: Frame<'_>) {
         self.number = number;
         self.event.clear();
@@ -63,7 +63,7 @@ impl StreamTap {
     pub(crate) fn new(protocol: Protocol, framing: Framing, landmarks: &[&'static str]) -> Self {
         let mark = |name: &&'static str| {
             let quoted = memmem::Finder::new(&format!("\"{name}\"")).into_owned();
-            Mark { name, quoted, kept: None }
+            Landmark { name, quoted, kept: None }
         };
         let marks = landmarks.iter().map(mark).collect();
         Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
@@ -73,7 +73,7 @@ impl StreamTap {
     pub fn push(&mut self, bytes: &[u8]) {
         let Self { framer, first, marks, count, .. } = self;
         let seen = framer.push(bytes, |frame| {
-            see(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, count);
             Ok(())
         });
         self.is_broken |= seen.is_err();
@@ -83,10 +83,10 @@ impl StreamTap {
     pub fn finish(mut self) -> Tapped {
         let Self { framer, first, marks, count, .. } = &mut self;
         let seen = framer.finish(|frame| {
-            see(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, count);
             Ok(())
         });
-        let mut frames: Vec<Kept> =
+        let mut frames: Vec<KeptFrame> =
             self.first.into_iter().chain(self.marks.into_iter().filter_map(|mark| mark.kept)).collect();
         frames.sort_by_key(|kept| kept.number);
         frames.dedup_by_key(|kept| kept.number);
@@ -104,7 +104,7 @@ impl StreamTap {
     }
 }
 
-fn see(frame: Frame<'_>, first: &mut Option<Kept>, marks: &mut [Mark], count: &mut usize) {
+fn keep_landmark_frame(frame: Frame<'_>, first: &mut Option<KeptFrame>, marks: &mut [Landmark], count: &mut usize) {
     if first.is_none() {
         first.get_or_insert_default().replace(*count, frame);
     }

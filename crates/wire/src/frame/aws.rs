@@ -58,8 +58,8 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 fn message_length(bytes: &[u8], longest: usize) -> Result<Option<usize>, DecodeError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let numbers = (u32_at(prelude, 0), prelude.get(..8).map(crc32fast::hash), u32_at(prelude, 8));
-    let (Some(total), Some(computed), Some(told)) = numbers else { return Ok(None) };
-    if computed != told {
+    let (Some(total), Some(computed), Some(expected)) = numbers else { return Ok(None) };
+    if computed != expected {
         return Err(broken("the checksum of a message prelude does not match"));
     }
     let total = usize::try_from(total).unwrap_or(usize::MAX);
@@ -70,8 +70,8 @@ fn message_length(bytes: &[u8], longest: usize) -> Result<Option<usize>, DecodeE
 }
 
 fn dispatch(message: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-    let (checked, told) = message.split_at(message.len().saturating_sub(4));
-    if u32_at(told, 0) != Some(crc32fast::hash(checked)) {
+    let (checked, expected) = message.split_at(message.len().saturating_sub(4));
+    if u32_at(expected, 0) != Some(crc32fast::hash(checked)) {
         return Err(broken("the checksum of a message does not match"));
     }
     let length = u32_at(checked, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);

@@ -9,7 +9,7 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
     for (turn, message) in messages.iter_mut().enumerate() {
         for (index, block) in message.content.iter_mut().enumerate() {
             let Block::ToolCall(call) = block else { continue };
-            let Some((new, detail)) = mended(&call.arguments) else { continue };
+            let Some((new, detail)) = repaired(&call.arguments) else { continue };
             let at = format!("/messages/{turn}/content/{index}/arguments");
             changes.push("arguments", at, (Action::Rewritten, Effect::Same), detail);
             call.arguments = new;
@@ -18,7 +18,7 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
 }
 
 /// The arguments as the text of an object, unless they are one.
-fn mended(text: &str) -> Option<(String, &'static str)> {
+fn repaired(text: &str) -> Option<(String, &'static str)> {
     if text.trim().is_empty() {
         return Some(("{}".to_owned(), "empty arguments are sent as `{}`"));
     }

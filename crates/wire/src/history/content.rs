@@ -12,14 +12,14 @@ use crate::report::{Action, Changes, Effect};
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
-const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 
 pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     let mut index = 0;
     request.system.retain(|text| {
         let kept = !is_blank(&text.text, rules.blank);
         if !kept {
-            changes.push("blank-text", format!("/system/{index}"), UNNOTED, "empty text dropped");
+            changes.push("blank-text", format!("/system/{index}"), DROPPED_NOTE, "empty text dropped");
         }
         index += 1;
         kept
@@ -31,12 +31,12 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
         message.content.retain_mut(|block| {
             let at = format!("/messages/{turn}/content/{index}");
             index += 1;
-            keep(block, message.role, &at, rules, changes)
+            keep_block(block, message.role, &at, rules, changes)
         });
         // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
         let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
         if empty {
-            changes.push("empty-turn", format!("/messages/{turn}"), UNNOTED, "empty message dropped");
+            changes.push("empty-turn", format!("/messages/{turn}"), DROPPED_NOTE, "empty message dropped");
         }
         turn += 1;
         !empty
@@ -52,14 +52,14 @@ fn is_blank(text: &str, rule: Blank) -> bool {
 }
 
 /// Whether a block stays, without signatures that mean nothing here.
-fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
+fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
     let own = rules.protocol;
     match block {
         Block::Text(text) => {
-            strip(&mut text.signature, at, own, changes);
+            drop_foreign_signature(&mut text.signature, at, own, changes);
             // A signed text is kept with what it signs, even if that is nothing.
             if text.signature.is_none() && is_blank(&text.text, rules.blank) {
-                changes.push("blank-text", at, UNNOTED, "empty text dropped");
+                changes.push("blank-text", at, DROPPED_NOTE, "empty text dropped");
                 return false;
             }
             true
@@ -69,11 +69,11 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
             false
         }
         Block::ToolCall(call) => {
-            strip(&mut call.signature, at, own, changes);
+            drop_foreign_signature(&mut call.signature, at, own, changes);
             true
         }
         Block::Thinking(thinking) => {
-            let taken = taken_back(thinking.signature.as_ref(), &thinking.extra, rules);
+            let taken = is_accepted(thinking.signature.as_ref(), &thinking.extra, rules);
             if !taken {
                 changes.push(
                     "foreign-thinking",
@@ -99,7 +99,7 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
         Block::Other(other) => {
             let empty = other.value.as_object().is_some_and(serde_json::Map::is_empty) || other.value.is_null();
             if empty {
-                changes.push("empty-block", at, UNNOTED, "empty content block dropped");
+                changes.push("empty-block", at, DROPPED_NOTE, "empty content block dropped");
             }
             !empty
         }
@@ -112,7 +112,7 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
     }
 }
 
-fn taken_back(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
+fn is_accepted(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
     let own = signature.is_some_and(|signature| signature.from == rules.protocol);
     match rules.thoughts {
         Thoughts::Any => true,
@@ -123,13 +123,13 @@ fn taken_back(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bo
     }
 }
 
-fn strip(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
+fn drop_foreign_signature(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
     if let Some(foreign) = signature.take_if(|signature| signature.from != own) {
         let (own, from) = (own.title(), foreign.from.title());
         changes.push(
             "foreign-signature",
             format!("{at}/signature"),
-            UNNOTED,
+            DROPPED_NOTE,
             format!("signature dropped: {own} does not accept signatures of {from}"),
         );
     }

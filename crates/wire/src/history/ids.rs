@@ -9,12 +9,12 @@ use crate::report::{Action, Changes, Effect};
 const RENAMED: (Action, Effect) = (Action::Renamed, Effect::Same);
 
 /// The id of a call that came without one, from the place of its turn and its number there.
-pub(crate) fn made_up_call_id(turn: usize, number: usize) -> String {
+pub(crate) fn synthetic_call_id(turn: usize, number: usize) -> String {
     format!("call_{turn}_{number}")
 }
 
 pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Changes) {
-    if fine(messages, rules) {
+    if are_ids_valid(messages, rules) {
         return;
     }
     let mut used: HashSet<String> = HashSet::new();
@@ -28,9 +28,9 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
         for (index, block) in message.content.iter_mut().enumerate() {
             if let Block::ToolCall(call) = block {
                 let old = std::mem::take(&mut call.id);
-                let wanted = if old.trim().is_empty() { made_up_call_id(turn, number) } else { old.clone() };
+                let wanted = if old.trim().is_empty() { synthetic_call_id(turn, number) } else { old.clone() };
                 number += 1;
-                call.id = unique(&rules.ids, wanted, &used, &mut tries);
+                call.id = unique_id(&rules.ids, wanted, &used, &mut tries);
                 used.insert(call.id.clone());
                 open.entry(old.clone()).or_default().push_back(call.id.clone());
                 if call.id != old {
@@ -64,24 +64,27 @@ pub(super) fn answers_mut(block: &mut Block) -> Option<&mut String> {
     }
 }
 
-fn fine(messages: &[Message], rules: &Rules) -> bool {
+fn are_ids_valid(messages: &[Message], rules: &Rules) -> bool {
     let mut used = HashSet::new();
-    messages.iter().flat_map(Message::calls).all(|call| valid(&rules.ids, &call.id) && used.insert(call.id.as_str()))
+    messages
+        .iter()
+        .flat_map(Message::calls)
+        .all(|call| is_valid_id(&rules.ids, &call.id) && used.insert(call.id.as_str()))
 }
 
-fn valid(rule: &IdRule, id: &str) -> bool {
+fn is_valid_id(rule: &IdRule, id: &str) -> bool {
     let length = rule.exact.map_or((1..=rule.longest).contains(&id.len()), |exact| id.len() == exact);
     length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.marks.contains(one))
 }
 
 /// The id itself, or one made of it that is valid and not used.
-fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
-    if valid(rule, &wanted) && !used.contains(&wanted) {
+fn unique_id(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
+    if is_valid_id(rule, &wanted) && !used.contains(&wanted) {
         return wanted;
     }
     let salt = tries.entry(wanted.clone()).or_default();
     loop {
-        let id = replacement(rule, &wanted, *salt);
+        let id = replacement_id(rule, &wanted, *salt);
         *salt += 1;
         if !used.contains(&id) {
             return id;
@@ -90,7 +93,7 @@ fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut Has
 }
 
 /// A valid id that is the same for the same old one: its beginning, as far as it is valid, and its fingerprint.
-fn replacement(rule: &IdRule, old: &str, salt: u64) -> String {
+fn replacement_id(rule: &IdRule, old: &str, salt: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     // FNV-1a: stable across versions and machines, unlike the standard library's hasher.
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

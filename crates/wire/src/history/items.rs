@@ -11,7 +11,7 @@ use super::rules::{Items, Rules};
 use crate::neutral::{Block, Extra, Message, Role};
 use crate::report::{Action, Changes, Effect};
 
-const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 
 /// The field of a text that keeps the fields of its message item.
 const ITEM: &str = "item";
@@ -69,7 +69,7 @@ fn drop_id(extra: &mut Extra, rules: &Rules, path: &[&str], (turn, index): (usiz
         let at = format!("/messages/{turn}/content/{index}/extra/{own}{path}/id");
         let detail =
             format!("item id `{id}` dropped: the reasoning item that it belongs to is not in the conversation");
-        changes.push("item-id", at, UNNOTED, detail);
+        changes.push("item-id", at, DROPPED_NOTE, detail);
     }
 }
 
@@ -123,7 +123,7 @@ fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
         messages,
         &gone,
         changes,
-        ("blank-text", UNNOTED, "empty text between reasoning and tool call dropped"),
+        ("blank-text", DROPPED_NOTE, "empty text between reasoning and tool call dropped"),
     );
 }
 

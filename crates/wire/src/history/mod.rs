@@ -1,6 +1,5 @@
 //! History repair: a conversation made acceptable to a protocol's rules. The rules are data, the repairs know no protocol.
 
-mod adopt;
 mod arguments;
 mod content;
 mod ids;
@@ -9,18 +8,19 @@ mod pairing;
 mod rules;
 mod server_tools;
 mod turns;
+mod unnamed_results;
 
 use crate::neutral::Request;
 use crate::protocol::Protocol;
 use crate::report::{Change, Changes};
 use crate::surface::Surface;
 
-pub(crate) use ids::made_up_call_id;
+pub(crate) use ids::synthetic_call_id;
 use rules::Rules;
 
 /// What the assistant says between results and the user where the surface asks for it, if it does.
 pub(crate) fn bridge(protocol: Protocol, surface: &Surface) -> Option<&'static str> {
-    (Rules::of(protocol, surface).after_results == rules::AfterResults::Assistant).then_some(turns::BRIDGE)
+    (Rules::of(protocol, surface).after_results == rules::AfterResults::Assistant).then_some(turns::BRIDGE_TEXT)
 }
 
 /// Makes the conversation one that the protocol accepts, and says what it did. One that is acceptable is not touched.
@@ -32,7 +32,7 @@ pub(crate) fn repair(request: &mut Request, protocol: Protocol, surface: &Surfac
     server_tools::repair(&mut request.messages, &rules, &mut changes);
     items::repair(&mut request.messages, &rules, &mut changes);
     arguments::repair(&mut request.messages, &mut changes);
-    adopt::repair(&mut request.messages, &mut changes);
+    unnamed_results::repair(&mut request.messages, &mut changes);
     ids::repair(&mut request.messages, &rules, &mut changes);
     pairing::repair(&mut request.messages, &rules, &mut changes);
     content::sign_calls(&mut request.messages, &rules, &mut changes);

@@ -10,7 +10,7 @@ use crate::report::{Action, Changes, Effect};
 const MISSING: &str = "No result was recorded for this call.";
 
 pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut Changes) {
-    if paired(messages, rules) {
+    if is_paired(messages, rules) {
         return;
     }
     let (mut results, mut rest) = take_results(messages, changes);
@@ -40,7 +40,7 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
 }
 
 /// Whether every call is answered in the one turn that follows it, and nothing else is answered.
-fn paired(messages: &[Message], rules: &Rules) -> bool {
+fn is_paired(messages: &[Message], rules: &Rules) -> bool {
     let mut expected: Vec<&str> = Vec::new();
     for message in messages {
         let mut answered: Vec<&str> = message.content.iter().filter_map(Block::answers).collect();

@@ -118,7 +118,7 @@ pub(super) enum AfterResults {
 }
 
 /// Rules as the owners of the protocols serve them.
-fn own(protocol: Protocol) -> Rules {
+fn protocol_rules(protocol: Protocol) -> Rules {
     let free = Rules {
         protocol,
         ids: IdRule { marks: "_-", longest: 64, exact: None },
@@ -170,7 +170,7 @@ fn own(protocol: Protocol) -> Rules {
 impl Rules {
     /// The rules of a protocol on a surface.
     pub(super) fn of(protocol: Protocol, surface: &Surface) -> Self {
-        let mut rules = own(protocol);
+        let mut rules = protocol_rules(protocol);
         if surface.has(Quirk::NineCharacterIds) {
             rules.ids = IdRule { marks: "", longest: 9, exact: Some(9) };
         }

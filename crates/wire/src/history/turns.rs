@@ -11,14 +11,14 @@ use crate::report::{Action, Changes, Effect};
 const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 /// What the user says where the user must speak.
-const GO_ON: &str = "Please continue.";
+const CONTINUE_PROMPT: &str = "Please continue.";
 /// What the assistant says between results and the user.
-pub(super) const BRIDGE: &str = "(The tool results were read.)";
-const BEGIN: &str = "(The conversation begins here.)";
+pub(super) const BRIDGE_TEXT: &str = "(The tool results were read.)";
+const START_PROMPT: &str = "(The conversation begins here.)";
 
 pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     if rules.turns == Turns::Alternate {
-        merge(&mut request.messages, changes);
+        merge_same_role(&mut request.messages, changes);
     }
     if rules.after_results == AfterResults::Assistant {
         bridge(&mut request.messages, changes);
@@ -26,7 +26,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
     if request.messages.is_empty() {
         if rules.first == First::User || rules.last != Last::Anyone {
             changes.push("no-turn", "/messages", ADDED, "user message added: the conversation is empty");
-            request.messages.push(Message::user(BEGIN));
+            request.messages.push(Message::user(START_PROMPT));
         }
         return;
     }
@@ -38,18 +38,18 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
             ADDED,
             "user message added: the first message must be from the user",
         );
-        request.messages.insert(first, Message::user(BEGIN));
+        request.messages.insert(first, Message::user(START_PROMPT));
     }
     if request.messages.last().is_some_and(|last| last.role == Role::Assistant) {
-        last(request, rules, changes);
+        fix_last_turn(request, rules, changes);
     }
     if rules.tools == Declared::Needed && request.tools.is_empty() {
-        declare(request, changes);
+        declare_called_tools(request, changes);
     }
 }
 
 /// Turns of one role that follow each other become one; results keep their own.
-fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
+fn merge_same_role(messages: &mut Vec<Message>, changes: &mut Changes) {
     let repeats = |pair: &[Message]| match pair {
         [before, after] => before.role == after.role && matches!(after.role, Role::User | Role::Assistant),
         _ => false,
@@ -79,7 +79,7 @@ fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
         if message.role == Role::User && bridged.last().is_some_and(|before| before.role == Role::Tool) {
             let detail = "assistant message added: a user message may not follow a tool message";
             changes.push("user-after-tool", format!("/messages/{turn}"), ADDED, detail);
-            bridged.push(Message::assistant(BRIDGE));
+            bridged.push(Message::assistant(BRIDGE_TEXT));
         }
         bridged.push(message);
     }
@@ -87,7 +87,7 @@ fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
 }
 
 /// The assistant spoke last.
-fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
+fn fix_last_turn(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     let turn = request.messages.len().saturating_sub(1);
     match rules.last {
         Last::Anyone => {}
@@ -98,7 +98,7 @@ fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
                 ADDED,
                 "user message added: the last message must be from the user",
             );
-            request.messages.push(Message::user(GO_ON));
+            request.messages.push(Message::user(CONTINUE_PROMPT));
         }
         Last::Trimmed => {
             let Some(Block::Text(text)) = request.messages.last_mut().and_then(|last| last.content.last_mut()) else {
@@ -120,7 +120,7 @@ fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
 }
 
 /// Declares the tools that the conversation calls and the request does not have.
-fn declare(request: &mut Request, changes: &mut Changes) {
+fn declare_called_tools(request: &mut Request, changes: &mut Changes) {
     let names: BTreeSet<String> =
         request.messages.iter().flat_map(Message::calls).map(|call| call.name.clone()).collect();
     for name in names {

@@ -47,8 +47,8 @@ pub(super) fn body(error: &WireError) -> Value {
     let reason = REASONS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, reason)| *reason);
     let code = error.code.as_deref().filter(|code| !is_exception(code));
     if let Some(fields) = body.as_object_mut() {
-        let told = [("reason", reason), ("code", code)];
-        fields.extend(told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
+        let optional = [("reason", reason), ("code", code)];
+        fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
     }
     body
 }
@@ -64,17 +64,17 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
     let mut body = Fields::of(body).ok()?;
     let message = body.text("message").or_else(|| body.text("Message"))?;
     // `ValidationException:http://internal.amazon.com/…` names the exception before the colon.
-    let told = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
-    let name =
-        told.map(|told| told.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
+    let exception = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
+    let name = exception
+        .map(|name| name.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
     let known = |name: &String| WORDS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
     let row = name.as_ref().and_then(known);
     let reason = body.peek("reason");
-    let told = REASONS.iter().find(|(_, known)| reason == Some(known));
-    if told.is_some() {
+    let by_reason = REASONS.iter().find(|(_, known)| reason == Some(known));
+    if by_reason.is_some() {
         body.take("reason");
     }
-    let kind = told.or(row).map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
+    let kind = by_reason.or(row).map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
     let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     let code = name.filter(|name| own.is_none_or(|own| !own.eq_ignore_ascii_case(name))).or_else(|| body.text("code"));
     let details = Some(body.rest()).filter(|rest| !rest.is_empty()).map(Value::Object);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use super::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MOVED, REWRITTEN};
 use super::format;
 use crate::fields::Fields;
 use crate::neutral::{Effort, Output, Reasoning, Request, ThinkingMode};
@@ -28,7 +28,7 @@ pub(super) struct ThinkingShape<'a> {
 pub(super) fn thinking<'r>(
     ctx: &mut Context<'_>,
     reasoning: &'r Reasoning,
-    unsaid: Option<ThinkingMode>,
+    default_mode: Option<ThinkingMode>,
     limit: u64,
     extra: Map<String, Value>,
 ) -> Option<ThinkingShape<'r>> {
@@ -39,14 +39,14 @@ pub(super) fn thinking<'r>(
         let mode = match (&reasoning.effort, reasoning.budget_tokens) {
             (Some(Effort::None), _) | (_, Some(0)) => Some(ThinkingMode::Disabled),
             (_, Some(_)) => Some(ThinkingMode::Enabled),
-            (_, None) => unsaid,
+            (_, None) => default_mode,
         };
         let Some(mode) = mode else {
             if reasoning.visible.is_some() {
                 ctx.record(
                     "no-word",
                     &at.field("visible"),
-                    UNSAID,
+                    DROPPED_WIDER,
                     "`visible` dropped: it can only be sent with a thinking mode",
                 );
             }
@@ -65,11 +65,11 @@ pub(super) fn thinking<'r>(
         mode = Cow::Owned(ThinkingMode::Disabled);
     }
     let visible = reasoning.visible.filter(|_| {
-        let said = *mode != ThinkingMode::Disabled;
-        if !said {
-            ctx.record("no-word", &at.field("visible"), UNNOTED, "`visible` dropped: thinking is disabled");
+        let is_enabled = *mode != ThinkingMode::Disabled;
+        if !is_enabled {
+            ctx.record("no-word", &at.field("visible"), DROPPED_NOTE, "`visible` dropped: thinking is disabled");
         }
-        said
+        is_enabled
     });
     let display = visible.map(|visible| if visible { "summarized" } else { "omitted" });
     let kind = match mode {
@@ -87,7 +87,7 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
             ctx.record(
                 "no-word",
                 &at.field("budget_tokens"),
-                UNSAID,
+                DROPPED_WIDER,
                 "thinking budget dropped: only the mode `enabled` has one",
             );
         }

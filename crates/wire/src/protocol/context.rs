@@ -61,13 +61,13 @@ pub(super) struct Context<'a> {
     /// What is said beside the body.
     pub(super) headers: Vec<(&'static str, String)>,
     /// Whether some fields without a neutral name are the rest of an object, so that its name may be written twice.
-    halves: bool,
+    has_partial_objects: bool,
 }
 
 /// What a change did, and to what effect.
 pub(super) const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
-pub(super) const UNSAID: (Action, Effect) = (Action::Dropped, Effect::Wider);
-pub(super) const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+pub(super) const DROPPED_WIDER: (Action, Effect) = (Action::Dropped, Effect::Wider);
+pub(super) const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 pub(super) const REWRITTEN: (Action, Effect) = (Action::Rewritten, Effect::Same);
 pub(super) const MERGED: (Action, Effect) = (Action::Merged, Effect::Same);
 pub(super) const MOVED: (Action, Effect) = (Action::Moved, Effect::Same);
@@ -75,7 +75,7 @@ pub(super) const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
 impl<'a> Context<'a> {
     pub(super) fn new(protocol: Protocol, surface: &'a Surface) -> Self {
-        Self { protocol, surface, changes: Changes::default(), headers: Vec::new(), halves: false }
+        Self { protocol, surface, changes: Changes::default(), headers: Vec::new(), has_partial_objects: false }
     }
 
     pub(super) fn has(&self, quirk: Quirk) -> bool {
@@ -107,12 +107,12 @@ impl<'a> Context<'a> {
     }
 
     /// A wish that the protocol has no word for.
-    pub(super) fn no_word<T>(&mut self, field: &'static str, value: Option<&T>) {
+    pub(super) fn record_unsupported<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
             self.record(
                 "no-word",
                 &At::ROOT.field(field),
-                UNSAID,
+                DROPPED_WIDER,
                 format!("`{field}` dropped: {} has no such parameter", self.protocol.title()),
             );
         }
@@ -124,7 +124,7 @@ impl<'a> Context<'a> {
             self.record(
                 "refused-here",
                 &At::ROOT.field(field),
-                UNSAID,
+                DROPPED_WIDER,
                 format!("`{field}` dropped: this provider does not accept it"),
             );
             return None;
@@ -143,23 +143,23 @@ impl<'a> Context<'a> {
             self.record_field("foreign-fields", at, foreign, name, DROPPED, detail);
         }
         let own = extra.get(self.protocol)?;
-        self.halves |= own.values().any(Value::is_object);
+        self.has_partial_objects |= own.values().any(Value::is_object);
         Some(own)
     }
 
     /// The body with every name said once.
-    pub(super) fn once(&self, body: Vec<u8>) -> Vec<u8> {
-        if self.halves { merge::merged(body) } else { body }
+    pub(super) fn merge_keys(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.has_partial_objects { merge::merge_duplicate_keys(body) } else { body }
     }
 
     /// What was encoded, with every name said once.
     pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
-        let body = self.once(body);
+        let body = self.merge_keys(body);
         Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 
     /// Fields that cannot be said where they stand, not even to their own protocol.
-    pub(super) fn no_fields(&mut self, at: &At<'_>, extra: &Extra) {
+    pub(super) fn drop_fields(&mut self, at: &At<'_>, extra: &Extra) {
         let own = self.protocol;
         for name in self.extra(at, extra).into_iter().flat_map(Map::keys) {
             let detail = format!("`{name}` dropped: {} has no such field here", own.title());
@@ -184,38 +184,38 @@ impl<'a> Context<'a> {
             return Some(&signature.data);
         }
         let detail = foreign_signature(self.protocol, signature);
-        self.record("foreign-signature", &at.field("signature"), UNNOTED, detail);
+        self.record("foreign-signature", &at.field("signature"), DROPPED_NOTE, detail);
         None
     }
 
     /// A signature where the protocol has none.
-    pub(super) fn no_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
+    pub(super) fn drop_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
         if signature.is_some() {
             let detail = no_signature_field(self.protocol);
-            self.record("no-signature", &at.field("signature"), UNNOTED, detail);
+            self.record("no-signature", &at.field("signature"), DROPPED_NOTE, detail);
         }
     }
 
     /// A hint to remember, where the protocol has none.
-    pub(super) fn no_cache<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
+    pub(super) fn drop_cache_hint<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
         if cache.is_some() {
             self.record(
                 "no-cache-hint",
                 &at.field("cache"),
-                UNNOTED,
+                DROPPED_NOTE,
                 format!("cache hint dropped: {} has none", self.protocol.title()),
             );
         }
     }
 
     /// A piece that cannot stand where it stands.
-    pub(super) fn no_place(&mut self, at: &At<'_>, kind: &str, place: &str) {
+    pub(super) fn drop_block(&mut self, at: &At<'_>, kind: &str, place: &str) {
         let detail = format!("{kind} block dropped: {} does not accept it in {place}", self.protocol.title());
         self.record("no-place", at, DROPPED, detail);
     }
 
     /// A medium that the surface may refuse.
-    pub(super) fn takes(&mut self, at: &At<'_>, medium: Medium) -> bool {
+    pub(super) fn accepts(&mut self, at: &At<'_>, medium: Medium) -> bool {
         let refused = self.surface.refuses_medium(medium);
         if refused {
             self.record("refused-here", at, DROPPED, format!("this provider does not accept {}", medium.plural()));
@@ -227,7 +227,7 @@ impl<'a> Context<'a> {
     pub(super) fn strict(&mut self, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
         let wanted = strict?;
         if self.has(Quirk::NoStrict) {
-            let effect = if wanted { UNSAID } else { UNNOTED };
+            let effect = if wanted { DROPPED_WIDER } else { DROPPED_NOTE };
             self.record(
                 "no-strict",
                 &at.field("strict"),
@@ -240,7 +240,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether free JSON is asked for by the schema of any object.
-    pub(super) fn no_free_json(&mut self) -> bool {
+    pub(super) fn replaces_json_mode(&mut self) -> bool {
         let refused = self.has(Quirk::NoFreeJson);
         if refused {
             let detail = "JSON mode is sent as the schema of any object: this provider has no `json_object`";
@@ -250,7 +250,7 @@ impl<'a> Context<'a> {
     }
 
     /// Bytes that are somewhere the protocol cannot name.
-    pub(super) fn no_source(&mut self, at: &At<'_>, medium: Medium, source: &Source) {
+    pub(super) fn drop_source(&mut self, at: &At<'_>, medium: Medium, source: &Source) {
         let kind = match source {
             Source::Base64 { .. } => "data of this media type",
             Source::Url { .. } => "URLs",
@@ -276,7 +276,12 @@ impl<'a> Context<'a> {
         let at = at.field("effort");
         let rank = |effort: &Effort| EFFORTS.iter().position(|known| known == effort);
         let Some(wanted) = rank(effort) else {
-            self.record("effort", &at, UNSAID, format!("effort `{effort}` dropped: this model does not support it"));
+            self.record(
+                "effort",
+                &at,
+                DROPPED_WIDER,
+                format!("effort `{effort}` dropped: this model does not support it"),
+            );
             return None;
         };
         let nearest = taken.iter().min_by_key(|known| rank(known).map_or(usize::MAX, |rank| rank.abs_diff(wanted)))?;
@@ -290,12 +295,12 @@ impl<'a> Context<'a> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
         if *reasoning == Reasoning::default() {
-            self.record("no-word", &at, UNNOTED, "empty `reasoning` dropped");
+            self.record("no-word", &at, DROPPED_NOTE, "empty `reasoning` dropped");
         }
         let derived = match (&reasoning.effort, &reasoning.mode, reasoning.budget_tokens) {
             (_, None, None) => None,
             (Some(_), _, _) => {
-                self.record("no-word", &at, UNSAID, "thinking mode and budget dropped: only the effort is sent");
+                self.record("no-word", &at, DROPPED_WIDER, "thinking mode and budget dropped: only the effort is sent");
                 None
             }
             (None, Some(ThinkingMode::Disabled), _) => Some(Effort::None),
@@ -304,7 +309,7 @@ impl<'a> Context<'a> {
                 self.record(
                     "no-word",
                     &at.field("mode"),
-                    UNSAID,
+                    DROPPED_WIDER,
                     format!("thinking mode dropped: {} only has an effort", self.protocol.title()),
                 );
                 None
@@ -337,25 +342,25 @@ impl<'a> Context<'a> {
 
     /// The budgets of thinking that are taken: the surface's, or those that the protocol takes.
     pub(super) fn budgets(&self) -> Budgets {
-        let said = self.surface.budgets;
-        if said == Budgets::default() { budgets(self.protocol) } else { said }
+        let own = self.surface.budgets;
+        if own == Budgets::default() { budgets(self.protocol) } else { own }
     }
 
     /// Whether thoughts are shown, where the protocol cannot say it.
-    pub(super) fn no_visible(&mut self, request: &Request) {
+    pub(super) fn drop_visible(&mut self, request: &Request) {
         if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
             let at = At::ROOT.field("reasoning");
             self.record(
                 "no-word",
                 &at.field("visible"),
-                UNSAID,
+                DROPPED_WIDER,
                 format!("`visible` dropped: {} has no such parameter", self.protocol.title()),
             );
         }
     }
 
     /// The limit of tokens: the request's, or the one that the surface has for requests without.
-    pub(super) fn limit(&mut self, request: &Request) -> Option<u64> {
+    pub(super) fn max_tokens(&mut self, request: &Request) -> Option<u64> {
         request.max_tokens.or_else(|| {
             let limit = self.surface.max_tokens?;
             self.record(
@@ -371,7 +376,7 @@ impl<'a> Context<'a> {
     /// The choice of tools, as far as the surface takes it and there are tools.
     pub(super) fn tool_choice<'r>(&mut self, request: &'r Request, has_tools: bool) -> Option<Cow<'r, ToolChoice>> {
         if !has_tools {
-            self.without_tools(request);
+            self.record_missing_tools(request);
             return None;
         }
         let at = At::ROOT.field("tool_choice");
@@ -381,7 +386,7 @@ impl<'a> Context<'a> {
             self.record(
                 "no-forced-choice",
                 &at,
-                UNSAID,
+                DROPPED_WIDER,
                 "`tool_choice` changed to `auto`: this provider cannot force a tool call",
             );
             return Some(Cow::Owned(ToolChoice::Auto));
@@ -390,7 +395,7 @@ impl<'a> Context<'a> {
             self.record(
                 "no-named-choice",
                 &at,
-                UNSAID,
+                DROPPED_WIDER,
                 "`tool_choice` changed to `required`: this provider cannot force a tool by name",
             );
             return Some(Cow::Owned(ToolChoice::Required));
@@ -399,7 +404,7 @@ impl<'a> Context<'a> {
     }
 
     /// A choice among some of the tools, where the protocol cannot say it.
-    pub(super) fn no_lists<'r>(&mut self, choice: Cow<'r, ToolChoice>) -> Cow<'r, ToolChoice> {
+    pub(super) fn widen_choice<'r>(&mut self, choice: Cow<'r, ToolChoice>) -> Cow<'r, ToolChoice> {
         let wider = match choice.as_ref() {
             ToolChoice::AnyOf(_) => ToolChoice::Auto,
             ToolChoice::OneOf(_) => ToolChoice::Required,
@@ -409,7 +414,7 @@ impl<'a> Context<'a> {
         self.record(
             "no-choice-among",
             &at,
-            UNSAID,
+            DROPPED_WIDER,
             format!("`tool_choice` widened to all tools: {} cannot restrict it to some", self.protocol.title()),
         );
         Cow::Owned(wider)
@@ -421,7 +426,7 @@ impl<'a> Context<'a> {
     }
 
     /// A custom tool or a member of a namespace, or a call of one, that is sent as a function.
-    pub(super) fn as_function(&mut self, at: &At<'_>, origin: Option<&ToolOrigin>) {
+    pub(super) fn record_as_function(&mut self, at: &At<'_>, origin: Option<&ToolOrigin>) {
         let Some(origin) = origin else { return };
         let mut what = Vec::new();
         if origin.custom {
@@ -441,7 +446,7 @@ impl<'a> Context<'a> {
             self.record(
                 "no-tools-with-format",
                 &at,
-                UNSAID,
+                DROPPED_WIDER,
                 "output format dropped: this provider does not accept one together with tools",
             );
             return None;
@@ -452,7 +457,7 @@ impl<'a> Context<'a> {
             self.record(
                 "strategy",
                 &at.field("strategy"),
-                UNNOTED,
+                DROPPED_NOTE,
                 "strategy ignored: the format is sent as native structured output",
             );
         }
@@ -460,7 +465,7 @@ impl<'a> Context<'a> {
             let free = has_free_json(self.protocol);
             let instead = if free { "; JSON mode is used" } else { "" };
             let detail = format!("output schema dropped: this provider does not accept one{instead}");
-            self.record("no-schema-format", &at, UNSAID, detail);
+            self.record("no-schema-format", &at, DROPPED_WIDER, detail);
             return free.then_some(&FREE_JSON);
         }
         Some(output)
@@ -474,43 +479,43 @@ impl<'a> Context<'a> {
     }
 
     /// Fields that belong to an envelope, where there is none.
-    pub(super) fn no_envelope(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
+    pub(super) fn drop_envelope_fields(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
         for name in names.iter().filter(|name| extra.shift_remove(**name).is_some()) {
             let at = At::ROOT.field("extra");
             self.record(
                 "no-envelope",
                 &at.field(name),
-                UNNOTED,
+                DROPPED_NOTE,
                 format!("`{name}` dropped: it is only valid in an envelope, and the request has none"),
             );
         }
     }
 
     /// What cannot be said without tools.
-    fn without_tools(&mut self, request: &Request) {
+    fn record_missing_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {
             let at = At::ROOT.field("tool_choice");
-            self.record("no-tools", &at, UNNOTED, "`tool_choice` dropped: the request has no tools");
+            self.record("no-tools", &at, DROPPED_NOTE, "`tool_choice` dropped: the request has no tools");
         }
         if request.parallel_tool_calls.is_some() {
             let at = At::ROOT.field("parallel_tool_calls");
-            self.record("no-tools", &at, UNNOTED, "`parallel_tool_calls` dropped: the request has no tools");
+            self.record("no-tools", &at, DROPPED_NOTE, "`parallel_tool_calls` dropped: the request has no tools");
         }
     }
 
     /// A stored result, of which only the beginning is said.
-    pub(super) fn reference(&mut self, at: &At<'_>) {
+    pub(super) fn record_reference(&mut self, at: &At<'_>) {
         let what = (Action::Rewritten, Effect::Narrower);
         self.record("stored-result", at, what, "stored tool result is sent as its preview and its path");
     }
 
     /// What kind of thing is at an address, where the protocol does not say it.
-    pub(super) fn media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
+    pub(super) fn drop_media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
         if media_type.is_some() {
             self.record(
                 "no-media-type",
                 &at.field("source"),
-                UNNOTED,
+                DROPPED_NOTE,
                 format!("media type of the URL dropped: {} has no field for it", self.protocol.title()),
             );
         }
@@ -550,9 +555,9 @@ impl<'a> Context<'a> {
             let at = content.entry(index);
             match block {
                 ResultBlock::Text(text) => {
-                    self.no_fields(&at, &text.extra);
-                    self.no_cache(&at, text.cache.as_ref());
-                    self.no_signature(&at, text.signature.as_ref());
+                    self.drop_fields(&at, &text.extra);
+                    self.drop_cache_hint(&at, text.cache.as_ref());
+                    self.drop_signature(&at, text.signature.as_ref());
                     texts.push(Cow::Borrowed(text.text.as_str()));
                 }
                 ResultBlock::Json { value } => {
@@ -569,13 +574,13 @@ impl<'a> Context<'a> {
         if let [only] = texts.as_slice()
             && only.is_empty()
         {
-            self.record("empty-text", &content, UNNOTED, "empty text dropped");
+            self.record("empty-text", &content, DROPPED_NOTE, "empty text dropped");
         }
-        (self.joined(&content, texts), media)
+        (self.join_texts(&content, texts), media)
     }
 
     /// Texts as one, a line each.
-    pub(super) fn joined<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
+    pub(super) fn join_texts<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
         if texts.len() > 1 {
             self.record("joined-texts", at, MERGED, "several texts joined into one, one per line");
             return Cow::Owned(texts.join("\n"));
@@ -594,13 +599,17 @@ impl<'a> Context<'a> {
             REWRITTEN,
             format!("tool failure is sent in the text: {} has no error flag", self.protocol.title()),
         );
-        let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-        if told { text } else { Cow::Owned(format!("Error: {text}")) }
+        let has_prefix = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+        if has_prefix { text } else { Cow::Owned(format!("Error: {text}")) }
     }
 }
 
 /// Why a signature is not streamed by a protocol that signs thoughts alone, if it is not.
-pub(super) fn unsigned(own: Protocol, signature: &Signature, thought: bool) -> Option<(&'static str, String)> {
+pub(super) fn unsupported_signature(
+    own: Protocol,
+    signature: &Signature,
+    thought: bool,
+) -> Option<(&'static str, String)> {
     if signature.from != own {
         return Some(("foreign-signature", foreign_signature(own, signature)));
     }

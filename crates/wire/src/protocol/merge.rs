@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 const DEEPEST: usize = 16;
 
 /// The body with every name said once. Of two values that are not both objects, the first one stays.
-pub(super) fn merged(body: Vec<u8>) -> Vec<u8> {
+pub(super) fn merge_duplicate_keys(body: Vec<u8>) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&body) else { return body };
     let mut out = String::with_capacity(text.len());
     write(&[text], DEEPEST, &mut out);
@@ -19,13 +19,13 @@ pub(super) fn merged(body: Vec<u8>) -> Vec<u8> {
 }
 
 /// The fields of an object in their order, values unread.
-struct Halves<'a>(Vec<(String, &'a str)>);
+struct RawObject<'a>(Vec<(String, &'a str)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Halves<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Halves<'de>;
+            type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -36,7 +36,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Halves<'a> {
                 while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
                     fields.push((name, value.get()));
                 }
-                Ok(Halves(fields))
+                Ok(RawObject(fields))
             }
         }
         deserializer.deserialize_map(Fields)
@@ -49,11 +49,12 @@ fn write(values: &[&str], depth: usize, out: &mut String) {
     let objects = || values.iter().filter(|value| value.starts_with('{'));
     match first.as_bytes().first() {
         Some(b'{') if depth > 0 => {
-            let read = objects().map(|value| serde_json::from_str::<Halves<'_>>(value)).collect::<Result<Vec<_>, _>>();
+            let read =
+                objects().map(|value| serde_json::from_str::<RawObject<'_>>(value)).collect::<Result<Vec<_>, _>>();
             let Ok(read) = read else { return out.push_str(first) };
             let mut names: Vec<(String, Vec<&str>)> = Vec::new();
             let mut places = std::collections::HashMap::new();
-            for (name, value) in read.into_iter().flat_map(|halves| halves.0) {
+            for (name, value) in read.into_iter().flat_map(|object| object.0) {
                 let place = *places.entry(name.clone()).or_insert(names.len());
                 match names.get_mut(place) {
                     Some((_, values)) => values.push(value),

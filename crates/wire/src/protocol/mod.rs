@@ -5,15 +5,15 @@ mod aws_error;
 mod bedrock_converse;
 mod claude;
 mod context;
-mod ending;
 mod format;
 mod gemini;
 mod merge;
 mod openai_chat;
 mod openai_responses;
 mod openai_usage;
+mod seen_fields;
 mod stop;
-mod told;
+mod writer_state;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -212,7 +212,7 @@ impl Protocol {
             let message = text.trim().chars().take(LONGEST_MESSAGE).collect::<String>();
             WireError { status, ..WireError::new(crate::FaultKind::of_status(status), message) }
         });
-        error.settled(&headers)
+        error.classified(&headers)
     }
 
     /// How the pieces of a field without a neutral name become one.
@@ -283,8 +283,8 @@ fn json<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// The same with every name said once, where some may be the name of two halves.
-fn json_once<T: Serialize>(value: &T, halves: bool) -> Vec<u8> {
-    if halves { merge::merged(json(value)) } else { json(value) }
+fn json_merged<T: Serialize>(value: &T, has_duplicates: bool) -> Vec<u8> {
+    if has_duplicates { merge::merge_duplicate_keys(json(value)) } else { json(value) }
 }
 
 /// One server-sent event.

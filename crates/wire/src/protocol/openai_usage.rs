@@ -30,14 +30,14 @@ pub(super) fn write(ctx: &mut Context<'_>, names: &Names, usage: &Usage) -> Map<
     let read = details(names.input_details, &[(CACHED, usage.cache_read_tokens), (WRITTEN, usage.cache_write_tokens)]);
     let written = details(names.output_details, &[(THOUGHT, usage.reasoning_tokens)]);
     let total = usage.input_tokens.saturating_add(usage.output_tokens);
-    let said = [
+    let counts = [
         (names.input, json!(usage.input_tokens)),
         (names.input_details, read),
         (names.output, json!(usage.output_tokens)),
         (names.output_details, written),
         ("total_tokens", json!(total)),
     ];
-    said.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra).collect()
+    counts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra).collect()
 }
 
 pub(super) fn read(protocol: Protocol, names: &Names, mut usage: Fields) -> Usage {

@@ -19,35 +19,35 @@ pub(super) fn read(words: &Words, word: &str) -> StopReason {
 pub(super) enum Ending {
     /// It says something.
     #[default]
-    Said,
+    Text,
     /// It calls tools.
     Calls,
     /// It refuses.
-    Refuses,
+    Refusal,
 }
 
 impl Ending {
     pub(super) fn of(response: &Response) -> Self {
         if response.refusal.is_some() {
-            return Self::Refuses;
+            return Self::Refusal;
         }
-        if response.calls().next().is_some() { Self::Calls } else { Self::Said }
+        if response.calls().next().is_some() { Self::Calls } else { Self::Text }
     }
 
     pub(super) fn calls(some: bool) -> Self {
-        if some { Self::Calls } else { Self::Said }
+        if some { Self::Calls } else { Self::Text }
     }
 
     /// Whichever says more.
-    pub(super) fn see(&mut self, other: Self) {
+    pub(super) fn update(&mut self, other: Self) {
         *self = (*self).max(other);
     }
 }
 
 /// What a word means in an answer that calls tools or refuses, where the protocol's own word does not tell.
-pub(super) fn settle(reason: StopReason, ending: Ending) -> StopReason {
+pub(super) fn resolve(reason: StopReason, ending: Ending) -> StopReason {
     match (reason, ending) {
-        (StopReason::EndTurn, Ending::Refuses) => StopReason::Refusal,
+        (StopReason::EndTurn, Ending::Refusal) => StopReason::Refusal,
         (StopReason::EndTurn, Ending::Calls) => StopReason::ToolUse,
         (reason, _) => reason,
     }
@@ -66,7 +66,7 @@ pub(super) fn word<'r>(words: &Words, reason: &'r StopReason) -> Option<&'r str>
 pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, response: &'r Response) -> &'r str {
     let kept = response.extra.field(ctx.protocol, field).and_then(Value::as_str);
     let ending = Ending::of(response);
-    let means = |word| settle(read(words, word), ending);
+    let means = |word| resolve(read(words, word), ending);
     if let Some(word) = kept.filter(|word| means(word) == response.stop) {
         return word;
     }

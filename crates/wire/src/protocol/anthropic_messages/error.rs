@@ -70,9 +70,9 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
     let mut details = error.object("details");
     let code = details.as_mut().and_then(|details| details.text("error_code"));
     let foreign = details.as_mut().and_then(|details| details.text(FOREIGN_CODE));
-    let told = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
+    let by_code = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
     let known = WORDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
-    let implied = told.is_some();
+    let implied = by_code.is_some();
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
     let unknown = known.is_none().then_some(word).filter(|word| !word.is_empty());
     let rest = details.map(Fields::rest).filter(|rest| !rest.is_empty());
@@ -81,6 +81,6 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
         code: foreign.or_else(|| if implied { None } else { code.or(unknown) }),
         request_id: body.text("request_id"),
         details: rest.map(Value::Object),
-        ..WireError::new(told.or(known).unwrap_or_else(of_status), message)
+        ..WireError::new(by_code.or(known).unwrap_or_else(of_status), message)
     })
 }

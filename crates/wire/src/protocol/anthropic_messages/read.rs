@@ -23,7 +23,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         })?,
         Some(_) => return Err(DecodeError::shape("a string or an array").within("system")),
     };
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
         turn.within(index).within("messages")?;
     }
@@ -48,7 +48,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
 
 /// A turn; results in a user's turn are a turn of their own.
 fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
-    let role = match turn.needed_text("role")?.as_str() {
+    let role = match turn.required_text("role")?.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,

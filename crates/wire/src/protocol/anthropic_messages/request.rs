@@ -14,7 +14,7 @@ use crate::neutral::{
 };
 use crate::protocol::FORMAT_NAME;
 use crate::protocol::claude::{self, ThinkingShape};
-use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Medium, Quirk};
 
@@ -36,7 +36,7 @@ const FEATURES_HEADER: &str = "anthropic-beta";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
-    let limit = ctx.limit(request).unwrap_or_else(|| {
+    let limit = ctx.max_tokens(request).unwrap_or_else(|| {
         ctx.record(
             "limit",
             &At::ROOT.field("max_tokens"),
@@ -48,18 +48,18 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config", "thinking"]);
     if surface.envelope == Envelope::Plain {
         features(ctx, &mut extra);
-        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+        ctx.drop_envelope_fields(&mut extra, ENVELOPE_FIELDS);
     }
     let tools = tools(ctx, request);
     let tool_choice = choice(ctx, request, !tools.is_empty());
     let (thinking, effort) = thinking(ctx, request, limit, inner.shift_remove("thinking"));
     let format = format(ctx, request);
     let config = object(inner.shift_remove("output_config"));
-    let said = effort.is_some() || format.is_some() || !config.is_empty();
-    ctx.no_word("frequency_penalty", request.frequency_penalty.as_ref());
-    ctx.no_word("presence_penalty", request.presence_penalty.as_ref());
-    ctx.no_word("seed", request.seed.as_ref());
-    ctx.no_word("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
+    let has_config = effort.is_some() || format.is_some() || !config.is_empty();
+    ctx.record_unsupported("frequency_penalty", request.frequency_penalty.as_ref());
+    ctx.record_unsupported("presence_penalty", request.presence_penalty.as_ref());
+    ctx.record_unsupported("seed", request.seed.as_ref());
+    ctx.record_unsupported("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
     let mut metadata = object(inner.shift_remove("metadata"));
     if let Some(user) = ctx.parameter("user", request.user.as_ref()) {
         metadata.insert("user_id".to_owned(), json!(user));
@@ -79,7 +79,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tools,
         tool_choice,
         thinking,
-        output_config: said.then_some(OutputConfig { effort, format, extra: config }),
+        output_config: has_config.then_some(OutputConfig { effort, format, extra: config }),
         temperature: sampling(ctx, "temperature", request.temperature),
         top_p: sampling(ctx, "top_p", request.top_p),
         top_k: sampling(ctx, "top_k", request.top_k),
@@ -97,10 +97,10 @@ fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
         Value::String(names) => Some(vec![names.clone()]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
-    let speakable =
+    let is_header_value =
         |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     let names: Option<Vec<String>> = extra.get(FEATURES).and_then(listed);
-    if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
+    if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(is_header_value)) {
         extra.shift_remove(FEATURES);
         let at = At::ROOT.field("extra");
         ctx.record(
@@ -128,7 +128,7 @@ fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> 
     let value = ctx.parameter(field, value)?;
     if since_2026_10(ctx) {
         let detail = format!("`{field}` dropped: this version of the API does not accept it");
-        ctx.record("refused-here", &At::ROOT.field(field), UNSAID, detail);
+        ctx.record("refused-here", &At::ROOT.field(field), DROPPED_WIDER, detail);
         return None;
     }
     Some(value)
@@ -141,7 +141,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                ctx.as_function(&at, function.origin.as_ref());
+                ctx.record_as_function(&at, function.origin.as_ref());
                 let input_schema = function.schema().unwrap_or_else(|| {
                     ctx.record(
                         "no-parameters",
@@ -168,7 +168,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
-    let choice = ctx.tool_choice(request, has_tools).map(|choice| ctx.no_lists(choice));
+    let choice = ctx.tool_choice(request, has_tools).map(|choice| ctx.widen_choice(choice));
     let choice = choice.or_else(|| {
         parallel?;
         let at = At::ROOT.field("tool_choice");
@@ -183,7 +183,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     };
     let parallel = if kind == "none" && parallel.is_some() {
         let at = At::ROOT.field("parallel_tool_calls");
-        ctx.record("no-tools", &at, UNNOTED, "`parallel_tool_calls` dropped: `tool_choice` is `none`");
+        ctx.record("no-tools", &at, DROPPED_NOTE, "`parallel_tool_calls` dropped: `tool_choice` is `none`");
         None
     } else {
         parallel
@@ -204,7 +204,12 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, format!("JSON mode dropped: {} requires a schema", OWN.title()));
+            ctx.record(
+                "no-free-json",
+                &at,
+                DROPPED_WIDER,
+                format!("JSON mode dropped: {} requires a schema", OWN.title()),
+            );
             None
         }
         Output::Schema(format) => {
@@ -212,7 +217,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
                 ctx.record(
                     "no-format-name",
                     &at,
-                    UNNOTED,
+                    DROPPED_NOTE,
                     format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
                 );
             }
@@ -240,8 +245,8 @@ fn thinking<'r>(
     let at = At::ROOT.field("reasoning");
     let effort = claude::effort(ctx, request);
     let budgeted = ctx.surface.has_thinking_budget();
-    let unsaid = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
-    let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
+    let default_mode = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
+    let thinking = claude::thinking(ctx, reasoning, Some(default_mode), limit, object(extra));
     let effort = effort.filter(|_| {
         if budgeted {
             ctx.record("no-effort", &at.field("effort"), REWRITTEN, "effort is sent as a thinking budget");
@@ -278,12 +283,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                     if let Block::Text(text) = block {
                         system.push(text_piece(ctx, &at, text));
                     } else {
-                        ctx.no_place(&at, block.kind(), "a system message");
+                        ctx.drop_block(&at, block.kind(), "a system message");
                     }
                 }
             }
             Role::System if message.content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "empty system message dropped");
+                ctx.record("empty-turn", &at, DROPPED_NOTE, "empty system message dropped");
                 continue;
             }
             Role::System => {
@@ -306,7 +311,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 match turns.last_mut() {
                     Some(Turn { content: Content::Blocks(results), .. }) if after_results && extra.is_none() => {
                         if blocks.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "empty message after tool results dropped");
+                            ctx.record("empty-turn", &at, DROPPED_NOTE, "empty message after tool results dropped");
                             continue;
                         }
                         results.extend(blocks);
@@ -381,7 +386,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::Audio(_) => false,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this message");
+        ctx.drop_block(at, block.kind(), "this message");
         return None;
     }
     match block {
@@ -396,7 +401,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::ToolCall(call) => Some(call_piece(ctx, at, call)),
         Block::ToolResult(result) => Some(result_piece(ctx, at, result)),
         Block::ToolResultReference(reference) => {
-            ctx.reference(at);
+            ctx.record_reference(at);
             Some(Piece::Known(BlockShape::ToolResult {
                 tool_use_id: &reference.call_id,
                 content: Some(Content::Text(Cow::Owned(reference.note()))),
@@ -411,7 +416,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
 }
 
 fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Piece<'r> {
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     Piece::Known(BlockShape::Text {
         text: Cow::Borrowed(&text.text),
         cache_control: CacheShape::of(text.cache.as_ref()),
@@ -423,7 +428,7 @@ fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, medium: Me
     match source {
         Source::Base64 { media_type, data } => Some(SourceShape::Base64 { media_type, data }),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             Some(SourceShape::Url { url })
         }
         Source::File { id } => Some(SourceShape::File { file_id: id }),
@@ -431,21 +436,21 @@ fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, medium: Me
             Some(SourceShape::Text { media_type: "text/plain", data: text })
         }
         Source::Text { .. } => {
-            ctx.no_source(at, medium, source);
+            ctx.drop_source(at, medium, source);
             None
         }
     }
 }
 
 fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Piece<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
         ctx.record(
             "no-word",
             &at.field("detail"),
-            UNSAID,
+            DROPPED_WIDER,
             format!("`detail` dropped: {} has no such parameter", OWN.title()),
         );
     }
@@ -455,7 +460,7 @@ fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
 }
 
 fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Piece<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
     let source = source(ctx, at, &document.source, Medium::Document)?;
@@ -483,8 +488,8 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 }
 
 fn call_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Piece<'r> {
-    ctx.as_function(at, call.origin.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.record_as_function(at, call.origin.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     Piece::Known(BlockShape::ToolUse {
         id: &call.id,
         name: &call.name,
@@ -501,7 +506,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         let at = content.entry(index);
         let media = matches!(block, ResultBlock::Image(_) | ResultBlock::Document(_));
         if media && result.is_error {
-            ctx.no_place(&at, "image or document", "a failed tool result");
+            ctx.drop_block(&at, "image or document", "a failed tool result");
             continue;
         }
         match block {

@@ -72,7 +72,7 @@ pub(super) fn usage_shape(ctx: &mut Context<'_>, usage: &Usage) -> UsageShape {
 
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
-    let content = each("content", fields.needed_list("content")?, |_, block| read_block(block))?;
+    let content = each("content", fields.required_list("content")?, |_, block| read_block(block))?;
     let mut response = read_head(&mut fields);
     response.content = content;
     let calls = response.calls().next().is_some();
@@ -103,7 +103,7 @@ pub(super) fn read_head(fields: &mut Fields) -> Response {
 
 /// What a word means, and the word if the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, Option<&str>) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
+    let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = (stop::word(STOP_WORDS, &reason) != Some(word)).then_some(word);
     (reason, kept)
 }

@@ -13,9 +13,9 @@ use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, MergeMode, Response, Signature, ToolCall, Usage};
-use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, WriterState};
-use crate::protocol::told::Told;
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, unsupported_signature};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::writer_state::{Kind, WriterState};
 use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
@@ -29,7 +29,7 @@ pub(super) struct Reader {
     called: bool,
     /// Blocks without a neutral name, and the text of their input.
     inputs: HashMap<usize, String>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
@@ -80,20 +80,20 @@ impl Reader {
                 self.usage = head.usage.unwrap_or_default();
                 message.list("content");
                 let rest = message.rest();
-                self.told.begin(&rest);
+                self.seen_fields.start_response(&rest);
                 out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, rest) });
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
             }
             ("content_block_start", Some(index)) => {
                 let block = read_block(fields.take("content_block").unwrap_or_default())?;
                 self.open(index, block, out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
             }
             ("content_block_delta", Some(index)) => {
                 if let Some((delta, rest)) = read_delta(&mut fields) {
                     out.extend(delta.and_then(|delta| self.delta(index, delta)));
-                    self.told.record(OWN, Some(index), rest, out);
-                    self.told.record(OWN, Some(index), fields.rest(), out);
+                    self.seen_fields.emit_new(OWN, Some(index), rest, out);
+                    self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
                 } else {
                     fields.put("index", json!(index));
                     out.push(other(kind, fields));
@@ -105,13 +105,13 @@ impl Reader {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
                 self.input(index, out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
-                self.told.close(index);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.end_block(index);
                 out.push(Event::Close { index });
             }
             ("message_delta", _) => self.stop(fields, out),
             ("message_stop", _) => {
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
                 out.push(Event::End);
             }
             ("ping", _) if fields.is_empty() => {}
@@ -142,7 +142,7 @@ impl Reader {
         if let Block::Other(_) = &block {
             self.inputs.insert(index, String::new());
         }
-        self.told.open(OWN, index, &block);
+        self.seen_fields.start_block(OWN, index, &block);
         out.push(Event::Open { index, block });
     }
 
@@ -165,7 +165,7 @@ impl Reader {
         let input = self.inputs.remove(&index).unwrap_or_default();
         if !input.is_empty() {
             let value = serde_json::from_str(&input).unwrap_or(Value::String(input));
-            self.told.record(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
+            self.seen_fields.emit_new(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
         }
     }
 
@@ -197,9 +197,9 @@ impl Reader {
             }
             out.push(Event::Stop { reason, sequence, extra: Extra::of(OWN, delta.rest()) });
         } else {
-            self.told.record(OWN, None, delta.rest(), out);
+            self.seen_fields.emit_new(OWN, None, delta.rest(), out);
         }
-        self.told.record(OWN, None, fields.rest(), out);
+        self.seen_fields.emit_new(OWN, None, fields.rest(), out);
         if self.usage != Usage::default() {
             out.push(Event::Usage(self.usage.clone()));
         }
@@ -264,7 +264,7 @@ impl Writer {
     }
 
     fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.0.said =
+        self.0.response =
             Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
@@ -291,7 +291,7 @@ impl Writer {
         // Arguments follow as deltas, so that the block itself has none.
         let bare;
         let (block, arguments) = if let Block::ToolCall(call) = block {
-            self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
             bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
             (&bare, call.arguments.as_str())
         } else {
@@ -341,16 +341,17 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let kept = self.0.said.extra.field(OWN, "stop_details").cloned();
-        let details = stop_details(&mut ctx, &self.0.said, kept.as_ref());
-        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.said);
+        let kept = self.0.response.extra.field(OWN, "stop_details").cloned();
+        let details = stop_details(&mut ctx, &self.0.response, kept.as_ref());
+        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.response);
         let (mut delta, _) = ctx.split_extra(&self.0.last, &NESTED);
         delta.insert("stop_reason".to_owned(), json!(word));
-        delta.insert("stop_sequence".to_owned(), json!(self.0.said.stop_sequence));
+        delta.insert("stop_sequence".to_owned(), json!(self.0.response.stop_sequence));
         if let Some(details) = details {
             delta.insert("stop_details".to_owned(), details);
         }
-        let usage = self.0.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
+        let usage =
+            self.0.response.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
         let mut fields = self.0.late.get(OWN).cloned().unwrap_or_default();
         fields.extend([("type", json!("message_delta")), ("delta", json!(delta)), ("usage", json!(usage))].map(owned));
         self.emit("message_delta", &fields, out);
@@ -370,8 +371,8 @@ impl StreamWriter for Writer {
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
                     Delta::Signature(signature) => {
-                        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(*index)) {
-                            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+                        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_thought(*index)) {
+                            changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
                             return;
                         }
                         json!({"type": "signature_delta", "signature": signature.data})
@@ -393,7 +394,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.0.hear(event);
+                self.0.note(event);
             }
             Event::End => {
                 if self.0.stopped {

@@ -24,7 +24,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             request.messages.push(Message::new(Role::System, vec![block]));
         }
     }
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
         turn.within(index).within("messages")?;
     }
@@ -52,7 +52,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
 }
 
 fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
-    let role = match turn.needed_text("role")?.as_str() {
+    let role = match turn.required_text("role")?.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,

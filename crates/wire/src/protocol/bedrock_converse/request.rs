@@ -15,7 +15,7 @@ use crate::neutral::{
     ToolChoice, ToolResult,
 };
 use crate::protocol::claude;
-use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 use crate::surface::Medium;
 
@@ -44,13 +44,13 @@ const DOCUMENT: &str = "document";
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let (extra, mut inner) = ctx.split_extra(&request.extra, &NESTED);
     let mut inner = |name| if let Some(Value::Object(map)) = inner.shift_remove(name) { map } else { Map::new() };
-    for (field, said) in [
+    for (field, is_set) in [
         ("frequency_penalty", request.frequency_penalty.is_some()),
         ("presence_penalty", request.presence_penalty.is_some()),
         ("seed", request.seed.is_some()),
         ("user", request.user.is_some()),
     ] {
-        ctx.no_word(field, said.then_some(&()));
+        ctx.record_unsupported(field, is_set.then_some(&()));
     }
     let mut model_fields = inner("additionalModelRequestFields");
     if let Some(top_k) = ctx.parameter("top_k", request.top_k) {
@@ -58,9 +58,9 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     }
     let effort = thinking(ctx, request, &mut model_fields);
     let (text_format, output) = (format(ctx, request), inner("outputConfig"));
-    let said = text_format.is_some() || effort.is_some() || !output.is_empty();
+    let has_config = text_format.is_some() || effort.is_some() || !output.is_empty();
     let inference = InferenceConfig {
-        max_tokens: ctx.limit(request),
+        max_tokens: ctx.max_tokens(request),
         temperature: ctx.parameter("temperature", request.temperature),
         top_p: ctx.parameter("top_p", request.top_p),
         stop_sequences: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
@@ -80,7 +80,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         system,
         inference_config: inferred.then_some(inference),
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools, tool_choice, extra: tool_extra }),
-        output_config: said.then_some(OutputConfig { text_format, effort, extra: output }),
+        output_config: has_config.then_some(OutputConfig { text_format, effort, extra: output }),
         additional_model_request_fields: model_fields,
         request_metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
         extra,
@@ -91,7 +91,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
     if *reasoning == neutral::Reasoning::default() {
-        ctx.record("no-word", &At::ROOT.field("reasoning"), UNNOTED, "empty `reasoning` dropped");
+        ctx.record("no-word", &At::ROOT.field("reasoning"), DROPPED_NOTE, "empty `reasoning` dropped");
     }
     let effort = claude::effort(ctx, request);
     let limit = request.max_tokens.or(ctx.surface.max_tokens).unwrap_or(u64::MAX);
@@ -109,7 +109,12 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, format!("JSON mode dropped: {} requires a schema", OWN.title()));
+            ctx.record(
+                "no-free-json",
+                &at,
+                DROPPED_WIDER,
+                format!("JSON mode dropped: {} requires a schema", OWN.title()),
+            );
             None
         }
         Output::Schema(format) => {
@@ -149,10 +154,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             );
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
-        ctx.as_function(&at, function.origin.as_ref());
+        ctx.record_as_function(&at, function.origin.as_ref());
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
-                ctx.record("empty-text", &at.field("description"), UNNOTED, "empty description dropped");
+                ctx.record("empty-text", &at.field("description"), DROPPED_NOTE, "empty description dropped");
             }
             !text.is_empty()
         });
@@ -168,10 +173,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 
 fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<Choice> {
     if has_tools {
-        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+        ctx.record_unsupported("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
     let choice = ctx.tool_choice(request, has_tools)?;
-    let choice = ctx.no_lists(choice);
+    let choice = ctx.widen_choice(choice);
     match choice.as_ref() {
         ToolChoice::Tool(name) => Some(Choice::Tool { name: name.clone() }),
         ToolChoice::Required => Some(Choice::Any {}),
@@ -179,7 +184,7 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
             ctx.record(
                 "no-choice-none",
                 &At::ROOT.field("tool_choice"),
-                UNSAID,
+                DROPPED_WIDER,
                 "`tool_choice: none` dropped: Bedrock Converse has no such choice",
             );
             None
@@ -214,7 +219,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
                 continue;
             }
             Role::System if content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "empty system message dropped");
+                ctx.record("empty-turn", &at, DROPPED_NOTE, "empty system message dropped");
                 continue;
             }
             Role::System => {
@@ -238,7 +243,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
                 match turns.last_mut() {
                     Some(results) if after && extra.is_none() => {
                         if content.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "empty message after tool results dropped");
+                            ctx.record("empty-turn", &at, DROPPED_NOTE, "empty message after tool results dropped");
                             continue;
                         }
                         if message.role == Role::Tool {
@@ -256,14 +261,14 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
 }
 
 fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, pieces: &mut Vec<Piece<'r>>) {
-    ctx.no_fields(at, &text.extra);
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_fields(at, &text.extra);
+    ctx.drop_signature(at, text.signature.as_ref());
     pieces.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
-    remember(text.cache.as_ref(), pieces);
+    push_cache_point(text.cache.as_ref(), pieces);
 }
 
 /// A hint to remember is a block of its own, after what it is about.
-fn remember<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
+fn push_cache_point<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
     pieces.extend(cache.map(|cache| Piece::Known(Block::CachePoint(CachePoint::of(cache)))));
 }
 
@@ -284,31 +289,31 @@ pub(super) fn piece<'r>(
         neutral::Block::Audio(_) | neutral::Block::Document(_) => role == Role::User,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this message");
+        ctx.drop_block(at, block.kind(), "this message");
         return;
     }
     match block {
         neutral::Block::Text(text) => text_piece(ctx, at, text, pieces),
         neutral::Block::Image(image) => {
             let image_block = image_media(ctx, at, image);
-            let said = image_block.is_some();
+            let is_sent = image_block.is_some();
             pieces.extend(image_block.map(|media| Piece::Known(Block::Image(media))));
-            remember(image.cache.as_ref().filter(|_| said), pieces);
+            push_cache_point(image.cache.as_ref().filter(|_| is_sent), pieces);
         }
         neutral::Block::Audio(audio) => {
-            if ctx.takes(at, Medium::Audio) {
+            if ctx.accepts(at, Medium::Audio) {
                 let media = media(ctx, at, &audio.source, Medium::Audio, None, &audio.extra);
                 pieces.extend(media.map(|media| Piece::Known(Block::Audio(media))));
             }
         }
         neutral::Block::Document(document) => {
             let media = document_media(ctx, at, document);
-            let said = media.is_some();
+            let is_sent = media.is_some();
             pieces.extend(media.map(|media| Piece::Known(Block::Document(media))));
-            remember(document.cache.as_ref().filter(|_| said), pieces);
+            push_cache_point(document.cache.as_ref().filter(|_| is_sent), pieces);
         }
         neutral::Block::Thinking(thinking) => {
-            ctx.no_fields(at, &thinking.extra);
+            ctx.drop_fields(at, &thinking.extra);
             let signature = ctx.signature(at, thinking.signature.as_ref());
             let text = ReasoningText { text: &thinking.text, signature };
             pieces.push(Piece::Known(Block::ReasoningContent(Reasoning::ReasoningText(text))));
@@ -318,19 +323,19 @@ pub(super) fn piece<'r>(
             pieces.extend(data.map(|data| Piece::Known(Block::ReasoningContent(Reasoning::RedactedContent(data)))));
         }
         neutral::Block::ToolCall(call) => {
-            ctx.no_signature(at, call.signature.as_ref());
-            ctx.as_function(at, call.origin.as_ref());
+            ctx.drop_signature(at, call.signature.as_ref());
+            ctx.record_as_function(at, call.origin.as_ref());
             let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
             let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
             pieces.push(Piece::Known(Block::ToolUse(shape)));
-            remember(call.cache.as_ref(), pieces);
+            push_cache_point(call.cache.as_ref(), pieces);
         }
         neutral::Block::ToolResult(result) => {
             pieces.push(result_piece(ctx, at, result));
-            remember(result.cache.as_ref(), pieces);
+            push_cache_point(result.cache.as_ref(), pieces);
         }
         neutral::Block::ToolResultReference(reference) => {
-            ctx.reference(at);
+            ctx.record_reference(at);
             pieces.push(Piece::Known(Block::ToolResult(ToolResultShape {
                 tool_use_id: &reference.call_id,
                 content: vec![Piece::Known(Block::Text(Cow::Owned(reference.note())))],
@@ -343,14 +348,14 @@ pub(super) fn piece<'r>(
 }
 
 fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Media<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
         ctx.record(
             "no-word",
             &at.field("detail"),
-            UNSAID,
+            DROPPED_WIDER,
             format!("`detail` dropped: {} has no such parameter", OWN.title()),
         );
     }
@@ -358,7 +363,7 @@ fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Opti
 }
 
 fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Media<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
     let name = document.name.as_deref().unwrap_or_else(|| {
@@ -399,7 +404,7 @@ fn media<'r>(
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, source)) = known else {
-        ctx.no_source(at, medium, source);
+        ctx.drop_source(at, medium, source);
         return None;
     };
     Some(Media { name, format, source, extra: ctx.extra(at, extra) })
@@ -412,9 +417,9 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         let at = inner.entry(index);
         match block {
             ResultBlock::Text(text) => {
-                ctx.no_cache(&at, text.cache.as_ref());
-                ctx.no_fields(&at, &text.extra);
-                ctx.no_signature(&at, text.signature.as_ref());
+                ctx.drop_cache_hint(&at, text.cache.as_ref());
+                ctx.drop_fields(&at, &text.extra);
+                ctx.drop_signature(&at, text.signature.as_ref());
                 content.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
             }
             ResultBlock::Json { value } if value.is_object() => {
@@ -430,11 +435,11 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
                 content.push(Piece::Known(Block::Json(Cow::Owned(json!({"output": value})))));
             }
             ResultBlock::Image(image) => {
-                ctx.no_cache(&at, image.cache.as_ref());
+                ctx.drop_cache_hint(&at, image.cache.as_ref());
                 content.extend(image_media(ctx, &at, image).map(|media| Piece::Known(Block::Image(media))));
             }
             ResultBlock::Document(document) => {
-                ctx.no_cache(&at, document.cache.as_ref());
+                ctx.drop_cache_hint(&at, document.cache.as_ref());
                 content.extend(document_media(ctx, &at, document).map(|media| Piece::Known(Block::Document(media))));
             }
             ResultBlock::Other(other) => content.extend(ctx.other(&at, other).map(Piece::Other)),

@@ -11,7 +11,7 @@ use super::shapes::{Answer, Block, Output, Piece, Turn};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, Role, StopReason, Usage};
-use crate::protocol::context::{At, Context, REWRITTEN, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE, REWRITTEN};
 use crate::protocol::stop;
 
 pub(super) const STOP_WORDS: &stop::Words = &[
@@ -30,7 +30,7 @@ pub(super) const STOP_WORDS: &stop::Words = &[
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let (mut extra, _) = ctx.split_extra(&response.extra, &["stopReason"]);
     let stop_reason = stop::write(ctx, STOP_WORDS, "stopReason", response);
-    unsaid(ctx, response);
+    record_unsupported(ctx, response);
     let at = At::ROOT.field("content");
     let mut content = Vec::with_capacity(response.content.len());
     for (index, block) in response.content.iter().enumerate() {
@@ -49,7 +49,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
 }
 
 /// What the protocol has no place for.
-pub(super) fn unsaid(ctx: &mut Context<'_>, response: &Response) {
+pub(super) fn record_unsupported(ctx: &mut Context<'_>, response: &Response) {
     if response.refusal.is_some() {
         ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "refusal is sent as text");
     }
@@ -57,7 +57,7 @@ pub(super) fn unsaid(ctx: &mut Context<'_>, response: &Response) {
         ctx.record(
             "no-word",
             &At::ROOT.field("stop_sequence"),
-            UNNOTED,
+            DROPPED_NOTE,
             format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
         );
     }
@@ -70,7 +70,7 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
         ctx.record(
             "no-word",
             &at.field("reasoning_tokens"),
-            UNNOTED,
+            DROPPED_NOTE,
             "`reasoning_tokens` dropped: Bedrock Converse usage has no such field",
         );
     }
@@ -123,7 +123,7 @@ pub(super) fn drop_metrics(fields: &mut Fields) {
 
 /// What a word means, and whether the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
+    let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = stop::word(STOP_WORDS, &reason) != Some(word);
     (reason, kept)
 }

@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::empty_text;
-use super::response::{STOP_WORDS, drop_metrics, read_stop, read_usage, unsaid, usage_fields};
+use super::response::{STOP_WORDS, drop_metrics, read_stop, read_usage, record_unsupported, usage_fields};
 use super::shapes::PlainDelta;
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
-use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, WriterState, own_fields, unstreamed};
-use crate::protocol::told::Told;
+use crate::protocol::context::{Context, DROPPED, DROPPED_NOTE, unsupported_signature};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::writer_state::{Kind, WriterState, own_fields, record_unstreamable};
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -25,7 +25,7 @@ pub(super) struct Reader {
     /// Blocks that are open, and whether they are calls that have no arguments yet.
     open: HashMap<usize, bool>,
     called: bool,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
@@ -76,18 +76,18 @@ impl Reader {
                 let (id, name) = (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
                 let extra = Extra::of(OWN, call.rest());
                 let block = Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() });
-                self.told.open(OWN, index, &block);
+                self.seen_fields.start_block(OWN, index, &block);
                 out.push(Event::Open { index, block });
-                self.told.record(OWN, Some(index), start.rest(), out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), start.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
             }
             ("contentBlockDelta", Some(index)) => self.delta(index, fields, out),
             ("contentBlockStop", Some(index)) => {
                 if self.open.remove(&index) == Some(true) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
-                self.told.record(OWN, Some(index), fields.rest(), out);
-                self.told.close(index);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.end_block(index);
                 out.push(Event::Close { index });
             }
             ("messageStop", _) => {
@@ -102,7 +102,7 @@ impl Reader {
                 let usage = fields.object("usage").map(read_usage).filter(|usage| *usage != Usage::default());
                 out.extend(usage.map(Event::Usage));
                 drop_metrics(&mut fields);
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
             }
             (_, Some(index)) => out.push(other_at(name, index, fields)),
             (_, None) => out.push(other(name, fields.rest())),
@@ -126,7 +126,7 @@ impl Reader {
             return;
         };
         for rest in [rest, delta, fields] {
-            self.told.record(OWN, Some(index), rest.rest(), out);
+            self.seen_fields.emit_new(OWN, Some(index), rest.rest(), out);
         }
     }
 
@@ -191,7 +191,7 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &self.0.surface, Some(index), extra, changes));
         if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
-            unstreamed(OWN, index, own, changes);
+            record_unstreamable(OWN, index, own, changes);
         }
         let (name, data) = match block {
             Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),
@@ -203,7 +203,7 @@ impl Writer {
                 json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
             ),
             Block::ToolCall(call) => {
-                self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
+                self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
                 if let (Some(start), Some(own)) = (start.as_object_mut(), own) {
                     start.extend(own);
@@ -244,8 +244,8 @@ impl Writer {
 
     fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.0.place(index) else { return };
-        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(index)) {
-            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_thought(index)) {
+            changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
             return;
         }
         let delta = json!({"delta": {"reasoningContent": {"signature": signature.data}}});
@@ -255,13 +255,13 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        unsaid(&mut ctx, &self.0.said);
-        if let Some(words) = self.0.said.refusal.clone() {
+        record_unsupported(&mut ctx, &self.0.response);
+        if let Some(words) = self.0.response.refusal.clone() {
             let place = self.0.places.len();
             emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
             emit_at("contentBlockStop", place, json!({}), out);
         }
-        let (mut extra, mut inner) = ctx.split_extra(&self.0.said.extra, &["stopReason", "output"]);
+        let (mut extra, mut inner) = ctx.split_extra(&self.0.response.extra, &["stopReason", "output"]);
         // What the message had was said at its beginning.
         if let Some(Value::Object(mut output)) = inner.shift_remove("output") {
             output.shift_remove("message");
@@ -272,10 +272,10 @@ impl Writer {
         let mut late = self.0.late.get(OWN).cloned().unwrap_or_default();
         let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
         late.entry("metrics").or_insert(metrics);
-        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.said);
+        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.response);
         extra.insert("stopReason".to_owned(), json!(word));
         emit("messageStop", &Value::Object(extra), out);
-        let usage = self.0.said.usage.clone().unwrap_or_default();
+        let usage = self.0.response.usage.clone().unwrap_or_default();
         let usage = usage_fields(&mut ctx, &usage);
         late.insert("usage".to_owned(), json!(usage));
         emit("metadata", &Value::Object(late), out);
@@ -299,7 +299,7 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { extra, .. } => {
-                self.0.said.extra = extra.clone();
+                self.0.response.extra = extra.clone();
                 let output = extra.field(OWN, "output");
                 let message = output.and_then(|output| output.get("message")).and_then(Value::as_object);
                 let mut start = message.cloned().unwrap_or_default();
@@ -334,7 +334,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.0.hear(event);
+                self.0.note(event);
             }
             Event::End => {
                 if self.0.stopped {

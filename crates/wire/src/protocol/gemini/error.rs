@@ -24,7 +24,7 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "INVALID_ARGUMENT"),
 ];
 
-/// Kinds that have no status word of their own, told by the reason of an error's info.
+/// Kinds that have no status word of their own, by_reason by the reason of an error's info.
 const REASONS: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
 
@@ -72,7 +72,7 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
     let message = error.text("message")?;
     let word = error.text("status");
     error.take("code");
-    let (mut wait, mut told, mut foreign) = (None, None, None);
+    let (mut wait, mut by_reason, mut foreign) = (None, None, None);
     let mut details = error.list("details").unwrap_or_default();
     details.retain(|detail| match detail.get("@type").and_then(Value::as_str) {
         Some(RETRY_INFO) => {
@@ -88,14 +88,14 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
                 return false;
             }
             let row = REASONS.iter().find(|(_, known)| reason == Some(known));
-            told = row.map(|(kind, _)| kind.clone()).or(told.take());
+            by_reason = row.map(|(kind, _)| kind.clone()).or(by_reason.take());
             row.is_none()
         }
         _ => true,
     });
     let known = word.as_deref().and_then(|word| WORDS.iter().find(|(_, known)| *known == word));
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
-    let kind = told.or_else(|| known.map(|(kind, _)| kind.clone())).unwrap_or_else(of_status);
+    let kind = by_reason.or_else(|| known.map(|(kind, _)| kind.clone())).unwrap_or_else(of_status);
     let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     Some(WireError {
         status,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::OWN;
 use super::shapes::{KnownPart, Part};
 use crate::fields::is_proto_name;
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 
 const PART: &[&str] = &[
     "text",
@@ -64,7 +64,7 @@ fn of_message<'e>(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, names: &[&str]
 fn drop_field(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, name: &str) {
     let detail =
         format!("`{name}` dropped: {kind} of the Gemini API has no such field, and unknown fields are rejected");
-    ctx.record_field("unknown-field", at, OWN, name, UNNOTED, detail);
+    ctx.record_field("unknown-field", at, OWN, name, DROPPED_NOTE, detail);
 }
 
 /// Takes the fields out of a part that the API does not have. A part that nothing is left of goes.

@@ -8,7 +8,7 @@ use super::request::Medium;
 use super::{ENVELOPE, OWN};
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
     ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
@@ -78,7 +78,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
 
 /// The turns. Google's own examples write one entry without its list.
 fn contents(fields: &mut Fields) -> Result<Vec<Value>, DecodeError> {
-    fields.list_or_one("contents").map_or_else(|| fields.needed_list("contents"), Ok)
+    fields.list_or_one("contents").map_or_else(|| fields.required_list("contents"), Ok)
 }
 
 fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeError> {
@@ -161,7 +161,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
         let mut block = part_of(fields);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(turn, calls);
+                call.id = synthetic_call_id(turn, calls);
             }
             calls += 1;
             open.add(call);
@@ -190,7 +190,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     let name = fields.text("name").unwrap_or_default();
     let call_id = match fields.text("id").filter(|id| !id.is_empty()) {
         Some(id) => id,
-        None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
+        None => open.next(&name).unwrap_or_else(|| synthetic_call_id(turn, number)),
     };
     if !open.answer(&call_id, &name) && !name.is_empty() {
         fields.put("name", json!(name));
@@ -352,7 +352,7 @@ fn read_generation(config: &mut Fields, request: &mut Request, changes: &mut Cha
     request.temperature = config.number("temperature");
     request.top_p = config.number("topP");
     // Some clients send whole numbers as `40.0`.
-    request.top_k = config.count("topK").or_else(|| whole(config, "topK"));
+    request.top_k = config.count("topK").or_else(|| take_whole_number(config, "topK"));
     request.max_tokens = config.count("maxOutputTokens");
     request.stop = config.texts("stopSequences").unwrap_or_default();
     request.frequency_penalty = config.number("frequencyPenalty");
@@ -374,7 +374,7 @@ fn read_generation(config: &mut Fields, request: &mut Request, changes: &mut Cha
     config.put_rest("thinkingConfig", thinking);
 }
 
-fn whole(config: &mut Fields, name: &str) -> Option<u64> {
+fn take_whole_number(config: &mut Fields, name: &str) -> Option<u64> {
     let number = config.number(name)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     let whole = (number.fract() == 0.0 && (0.0..1e9).contains(&number)).then_some(number as u64);

@@ -10,13 +10,13 @@ use super::shapes::{
     GenerationConfig, Kept, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
 use super::{ENVELOPE, OWN, enveloped, known};
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{
     Block, Effort, Extra, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
 use crate::protocol::FORMAT_NAME;
-use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 pub(super) use crate::surface::Medium;
 use crate::surface::{Envelope, Quirk};
@@ -27,16 +27,16 @@ const ENVELOPE_FIELDS: &[&str] = &["session_id", "sessionId"];
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["generationConfig", "toolConfig", ENVELOPE]);
     if !enveloped(ctx.surface) {
-        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+        ctx.drop_envelope_fields(&mut extra, ENVELOPE_FIELDS);
     }
     let tools = tools(ctx, request);
     let has_functions = tools.iter().any(|tool| matches!(tool, ToolShape::Functions { .. }));
     let calling = choice(ctx, request, has_functions);
     let config = object(inner.shift_remove("toolConfig"));
     if request.parallel_tool_calls.is_some() && has_functions {
-        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+        ctx.record_unsupported("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
-    ctx.no_word("user", request.user.as_ref());
+    ctx.record_unsupported("user", request.user.as_ref());
     let generation_config = generation(ctx, request, object(inner.shift_remove("generationConfig")));
     let (system, contents) = contents(ctx, request);
     let role = (ctx.surface.envelope == Envelope::Agent).then_some("user");
@@ -80,7 +80,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         ctx.record(
             "no-call-ids",
             &At::ROOT.field("messages"),
-            UNNOTED,
+            DROPPED_NOTE,
             "ids of calls and results dropped: this provider pairs them by order",
         );
     }
@@ -89,7 +89,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     let mut contents = Vec::with_capacity(request.messages.len());
     for (index, message) in request.messages.iter().enumerate() {
         let at = messages.entry(index);
-        calls.hear(index, message);
+        calls.add(index, message);
         let extra = ctx.extra(&at, &message.extra);
         let extra = known::of_content(ctx, &at, extra);
         match message.role {
@@ -155,7 +155,7 @@ fn parts<'r>(
             Block::RedactedThinking(_) => false,
         };
         if !placed {
-            ctx.no_place(&at, block.kind(), "this message");
+            ctx.drop_block(&at, block.kind(), "this message");
             continue;
         }
         let written = if block.answers().is_some() {
@@ -183,30 +183,30 @@ pub(super) fn part<'r>(
         Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
         Block::Image(image) => image_part(ctx, at, image),
         Block::Audio(audio) => {
-            if !ctx.takes(at, Medium::Audio) {
+            if !ctx.accepts(at, Medium::Audio) {
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
             Some(Part::known(KnownPart { extra: kept(ctx, at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
-            if !ctx.takes(at, Medium::Document) {
+            if !ctx.accepts(at, Medium::Document) {
                 return None;
             }
-            ctx.no_cache(at, document.cache.as_ref());
+            ctx.drop_cache_hint(at, document.cache.as_ref());
             let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
             Some(Part::known(KnownPart { extra: kept(ctx, at, &document.extra), ..part }))
         }
         Block::Other(other) => ctx.other(at, other).map(|value| Part::Other(Cow::Borrowed(value))),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "this message");
+            ctx.drop_block(at, block.kind(), "this message");
             None
         }
     }
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&text.text)),
         thought_signature: ctx.signature(at, text.signature.as_ref()),
@@ -226,11 +226,11 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
 }
 
 fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.as_function(at, call.origin.as_ref());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.record_as_function(at, call.origin.as_ref());
     // An id that reading would make up anyway was never the provider's.
-    let made_up = call.id == made_up_call_id(turn, number);
-    let id = Some(call.id.as_str()).filter(|_| !made_up && ctx.surface.has_call_ids());
+    let is_synthetic = call.id == synthetic_call_id(turn, number);
+    let id = Some(call.id.as_str()).filter(|_| !is_synthetic && ctx.surface.has_call_ids());
     Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
@@ -240,15 +240,15 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
 }
 
 pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     if image.detail.is_some() {
         ctx.record(
             "no-word",
             &at.field("detail"),
-            UNSAID,
+            DROPPED_WIDER,
             format!("`detail` dropped: {} has no such parameter", OWN.title()),
         );
     }
@@ -266,7 +266,7 @@ impl Medium {
         }
     }
 
-    fn usual(self) -> Option<&'static str> {
+    fn default_media_type(self) -> Option<&'static str> {
         match self {
             Self::Image => None,
             Self::Audio => Some("audio/wav"),
@@ -285,14 +285,14 @@ pub(super) fn media<'r>(
     let media_type = match source {
         Source::Base64 { media_type, .. } => Some(media_type.as_str()),
         Source::Url { media_type, .. } => media_type.as_deref().or_else(|| {
-            let usual = medium.usual()?;
+            let default = medium.default_media_type()?;
             ctx.record(
                 "media-type",
                 &at.field("source"),
                 ADDED,
-                format!("media type set to {usual}: the URL has none"),
+                format!("media type set to {default}: the URL has none"),
             );
-            Some(usual)
+            Some(default)
         }),
         Source::File { .. } | Source::Text { .. } => None,
     };
@@ -313,7 +313,7 @@ pub(super) fn media<'r>(
             Some(KnownPart { text: Some(Cow::Borrowed(text)), ..KnownPart::default() })
         }
         Source::File { .. } => {
-            ctx.no_source(at, medium, source);
+            ctx.drop_source(at, medium, source);
             None
         }
     }
@@ -330,10 +330,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
                 if !others.is_empty() {
                     ctx.record("order", &at, MOVED, "function moved before the other tools");
                 }
-                ctx.no_cache(&at, function.cache.as_ref());
-                ctx.as_function(&at, function.origin.as_ref());
+                ctx.drop_cache_hint(&at, function.cache.as_ref());
+                ctx.record_as_function(&at, function.origin.as_ref());
                 if let Some(strict) = function.strict {
-                    let effect = if strict { UNSAID } else { UNNOTED };
+                    let effect = if strict { DROPPED_WIDER } else { DROPPED_NOTE };
                     ctx.record(
                         "no-strict",
                         &at.field("strict"),
@@ -385,7 +385,7 @@ fn generation<'r>(
     request: &'r Request,
     extra: Map<String, Value>,
 ) -> Option<GenerationConfig<'r>> {
-    let limit = ctx.limit(request);
+    let limit = ctx.max_tokens(request);
     let config = GenerationConfig {
         temperature: ctx.parameter("temperature", request.temperature),
         top_p: ctx.parameter("top_p", request.top_p),
@@ -399,7 +399,7 @@ fn generation<'r>(
         thinking_config: thinking(ctx, request, limit),
         extra,
     };
-    let said = config.temperature.is_some()
+    let has_config = config.temperature.is_some()
         || config.top_p.is_some()
         || config.top_k.is_some()
         || config.max_output_tokens.is_some()
@@ -410,7 +410,7 @@ fn generation<'r>(
         || config.format != FormatShape::default()
         || config.thinking_config.is_some()
         || !config.extra.is_empty();
-    said.then_some(config)
+    has_config.then_some(config)
 }
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
@@ -423,7 +423,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
                 ctx.record(
                     "no-format-name",
                     &at,
-                    UNNOTED,
+                    DROPPED_NOTE,
                     format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
                 );
             }
@@ -461,7 +461,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {
         if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
-            ctx.record("no-word", &at, UNSAID, "thinking mode and budget dropped: only the effort is sent");
+            ctx.record("no-word", &at, DROPPED_WIDER, "thinking mode and budget dropped: only the effort is sent");
         }
     };
     match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
@@ -487,7 +487,12 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
         }
         (None, Some(tokens), mode) => {
             if mode.is_some() {
-                ctx.record("no-word", &at.field("mode"), UNSAID, "thinking mode dropped: only the budget is sent");
+                ctx.record(
+                    "no-word",
+                    &at.field("mode"),
+                    DROPPED_WIDER,
+                    "thinking mode dropped: only the budget is sent",
+                );
             }
             config.thinking_budget = budget(ctx.budget(tokens, below));
         }
@@ -500,14 +505,14 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
             ctx.record(
                 "no-word",
                 &at.field("mode"),
-                UNSAID,
+                DROPPED_WIDER,
                 format!("thinking mode `{mode}` dropped: Gemini has no such mode"),
             );
         }
         (None, None, None) => {}
     }
     if config == ThinkingConfig::default() {
-        ctx.record("no-word", &at, UNNOTED, "empty `reasoning` dropped");
+        ctx.record("no-word", &at, DROPPED_NOTE, "empty `reasoning` dropped");
         return None;
     }
     Some(config)

@@ -8,9 +8,9 @@ use super::shapes::{Answer, Candidate, Content, EnvelopedAnswer};
 use super::{ENVELOPE, OWN, enveloped};
 use crate::error::{DecodeError, Within};
 use crate::fields::{Fields, each};
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Extra, Response, StopReason, Usage};
-use crate::protocol::context::{At, Context, DROPPED, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE};
 use crate::protocol::stop;
 
 pub(super) const STOP_WORDS: &stop::Words = &[
@@ -45,7 +45,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
         ctx.record(
             "no-word",
             &At::ROOT.field("stop_sequence"),
-            UNNOTED,
+            DROPPED_NOTE,
             format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
         );
     }
@@ -118,7 +118,7 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
         ctx.record(
             "no-word",
             &at.field("cache_write_tokens"),
-            UNNOTED,
+            DROPPED_NOTE,
             "`cache_write_tokens` dropped: Gemini usage has no such field",
         );
     }
@@ -129,10 +129,10 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
         ("thoughtsTokenCount", usage.reasoning_tokens),
         ("totalTokenCount", usage.input_tokens.saturating_add(usage.output_tokens)),
     ];
-    let said = counts
+    let sent = counts
         .into_iter()
         .filter(|(name, count)| *count > 0 || !name.starts_with(['c', 't']) || *name == "candidatesTokenCount");
-    said.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
+    sent.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
 }
 
 /// The body inside of its envelope, and the envelope's own fields.
@@ -181,7 +181,7 @@ fn read_candidate(candidate: Value, response: &mut Response, top: &mut Fields) -
         let mut block = read_part(value).within(index).within("parts").within("content")?;
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(0, calls);
+                call.id = synthetic_call_id(0, calls);
             }
             calls += 1;
         }
@@ -210,11 +210,11 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
 
 /// What a word means, and whether the meaning alone would be said otherwise.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
+    let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     // Where another provider's model speaks this protocol, calls end with a word that says nothing.
     let reason = if calls && word == "OTHER" { StopReason::ToolUse } else { reason };
-    let said = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };
-    let kept = said != Some(word);
+    let written = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };
+    let kept = written != Some(word);
     (reason, kept)
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::known;
 use super::request::{Medium, image_part, media};
 use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Message, ResultBlock, ToolResult};
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
 use crate::surface::Quirk;
@@ -23,15 +23,15 @@ pub(super) struct Calls<'r>(HashMap<&'r str, Called<'r>>);
 struct Called<'r> {
     name: &'r str,
     /// Whether the id was made up by us, so that it is not sent.
-    made_up: bool,
+    is_synthetic: bool,
 }
 
 impl<'r> Calls<'r> {
     /// Takes in the calls of a turn.
-    pub(super) fn hear(&mut self, turn: usize, message: &'r Message) {
+    pub(super) fn add(&mut self, turn: usize, message: &'r Message) {
         for (number, call) in message.calls().enumerate() {
-            let made_up = call.id == made_up_call_id(turn, number);
-            self.0.insert(call.id.as_str(), Called { name: &call.name, made_up });
+            let is_synthetic = call.id == synthetic_call_id(turn, number);
+            self.0.insert(call.id.as_str(), Called { name: &call.name, is_synthetic });
         }
     }
 }
@@ -53,14 +53,14 @@ pub(super) fn result_part<'r>(
         ctx.record("no-call", at, ADDED, "function name set to the call id: no earlier call has this id");
         call_id
     });
-    let send_id = called.is_none_or(|called| !called.made_up) && ctx.surface.has_call_ids();
+    let send_id = called.is_none_or(|called| !called.is_synthetic) && ctx.surface.has_call_ids();
     let mut parts = Vec::new();
     let response = if let Block::ToolResultReference(reference) = block {
-        ctx.reference(at);
+        ctx.record_reference(at);
         Answered::Output(Payload::Text(Cow::Owned(reference.note())))
     } else {
         let result = block.as_result()?;
-        ctx.no_cache(at, result.cache.as_ref());
+        ctx.drop_cache_hint(at, result.cache.as_ref());
         answered(ctx, at, result, &mut parts, after)
     };
     let id = send_id.then_some(call_id);
@@ -77,7 +77,7 @@ fn answered<'r>(
 ) -> Answered<'r> {
     let wrap = if result.is_error { Answered::Error } else { Answered::Output };
     if let [ResultBlock::Json { value }] = result.content.as_slice()
-        && !refers(value)
+        && !contains_ref(value)
     {
         if value.is_string() {
             ctx.record("json-as-text", at, REWRITTEN, "JSON string is sent as text");
@@ -91,8 +91,8 @@ fn answered<'r>(
         let part = match block {
             ResultBlock::Image(image) => image_part(ctx, at, image),
             ResultBlock::Document(document) => {
-                ctx.no_cache(at, document.cache.as_ref());
-                ctx.no_fields(at, &document.extra);
+                ctx.drop_cache_hint(at, document.cache.as_ref());
+                ctx.drop_fields(at, &document.extra);
                 media(ctx, at, &document.source, Medium::Document, document.name.as_deref()).map(Part::known)
             }
             ResultBlock::Text(_) | ResultBlock::Json { .. } | ResultBlock::Other(_) => None,
@@ -118,7 +118,7 @@ fn is_wrapped(object: &Map<String, Value>) -> bool {
 }
 
 /// Whether a reference stands in a value: the provider would look for what it refers to.
-fn refers(value: &Value) -> bool {
+fn contains_ref(value: &Value) -> bool {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {
         match value {

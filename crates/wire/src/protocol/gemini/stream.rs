@@ -14,11 +14,11 @@ use super::{ENVELOPE, OWN};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
-use crate::protocol::told::Told;
-use crate::protocol::{StreamReader, StreamWriter, ending};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::{StreamReader, StreamWriter, writer_state};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -30,7 +30,7 @@ pub(super) struct Reader {
     calls: usize,
     open: Option<Kind>,
     usage: Option<Usage>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl StreamReader for Reader {
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
             && candidate.index == 0
-            && self.told.same("createTime", create_time.as_deref())
+            && self.seen_fields.is_unchanged("createTime", create_time.as_deref())
         {
             let [plain] = candidate.content.parts;
             let kind = if plain.thought { Kind::Thought } else { Kind::Text };
@@ -94,14 +94,14 @@ impl Reader {
         let word = candidate.text("finishReason").filter(|word| !word.is_empty());
         let blocked = top.has("promptFeedback").then(|| "SAFETY".to_owned());
         let mut stop = None;
-        if let Some(said) = word.as_ref().or(blocked.as_ref()) {
+        if let Some(word) = word.as_ref().or(blocked.as_ref()) {
             self.close(out);
-            let (reason, kept) = read_stop(said, self.calls > 0);
+            let (reason, kept) = read_stop(word, self.calls > 0);
             if let Some(text) = read_refusal(&mut candidate, &reason) {
                 out.push(Event::Refusal { text });
             }
             if kept && blocked.is_none() {
-                top.put("finishReason", json!(said));
+                top.put("finishReason", json!(word));
             }
             stop = Some(reason);
         }
@@ -113,7 +113,7 @@ impl Reader {
                 self.progress = Progress::Stopped;
                 out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
             }
-            None => self.told.record(OWN, None, top.rest(), out),
+            None => self.seen_fields.emit_new(OWN, None, top.rest(), out),
         }
         if ends || late_usage {
             out.extend(self.usage.clone().map(Event::Usage));
@@ -147,7 +147,7 @@ impl Reader {
         self.close(out);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(0, self.calls);
+                call.id = synthetic_call_id(0, self.calls);
             }
             self.calls += 1;
         }
@@ -195,7 +195,7 @@ impl Reader {
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
-    said: Response,
+    response: Response,
     /// Blocks that are open, with what was not said yet.
     open: HashMap<usize, Block>,
     /// The kind of the block before, to which a reader would add.
@@ -208,7 +208,7 @@ impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Response::default(),
+            response: Response::default(),
             open: HashMap::new(),
             before: None,
             calls: 0,
@@ -220,7 +220,7 @@ impl Writer {
         let content = Content { role: Some("model"), parts, extra: None };
         let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
         let answer = self.answer(vec![first], None, Map::new());
-        data(&ctx.once(wrap(ctx, answer, None)), out);
+        data(&ctx.merge_keys(wrap(ctx, answer, None)), out);
     }
 
     fn answer<'a>(
@@ -229,7 +229,7 @@ impl Writer {
         usage: Option<Map<String, Value>>,
         extra: Map<String, Value>,
     ) -> Answer<'a> {
-        let (model_version, response_id) = (self.said.model.as_str(), self.said.id.as_str());
+        let (model_version, response_id) = (self.response.model.as_str(), self.response.id.as_str());
         Answer { candidates, usage_metadata: usage, model_version, response_id, extra }
     }
 
@@ -266,7 +266,7 @@ impl Writer {
         }
         self.before = kind;
         if block.as_call().is_some() {
-            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.response.content = vec![Block::ToolCall(ToolCall::default())];
         }
         self.open.insert(index, block.clone());
     }
@@ -320,7 +320,7 @@ impl Writer {
         if candidate.is_some() || envelope.is_some() || !top.is_empty() {
             let candidate = candidate.as_ref().and_then(Value::as_object);
             let answer = self.answer(vec![bare(candidate)], None, top);
-            data(&ctx.once(wrap(&ctx, answer, envelope)), out);
+            data(&ctx.merge_keys(wrap(&ctx, answer, envelope)), out);
         }
         changes.append(ctx.changes);
     }
@@ -328,10 +328,10 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let (extra, mut inner) = ctx.split_extra(&self.said.extra, &NESTED);
-        let word = finish(&mut ctx, &self.said);
-        let finish_message = finish_message(&mut ctx, &self.said, word);
-        let usage = self.said.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
+        let (extra, mut inner) = ctx.split_extra(&self.response.extra, &NESTED);
+        let word = finish(&mut ctx, &self.response);
+        let finish_message = finish_message(&mut ctx, &self.response, word);
+        let usage = self.response.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
         let candidate = inner.shift_remove("candidate");
         let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
         let blocked = extra.contains_key("promptFeedback");
@@ -343,7 +343,7 @@ impl Writer {
             extra: candidate.as_ref().and_then(Value::as_object),
         };
         let answer = self.answer(if blocked { Vec::new() } else { vec![first] }, usage, extra);
-        data(&ctx.once(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
+        data(&ctx.merge_keys(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
         changes.append(ctx.changes);
     }
 }
@@ -364,7 +364,7 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { id, model, extra } => {
-                self.said =
+                self.response =
                     Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
             }
             Event::Open { index, block } => self.open(*index, block, changes),
@@ -376,7 +376,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.stopped |= writer_state::note_ending(&mut self.response, event);
             }
             Event::End => {
                 if self.stopped {

@@ -15,7 +15,7 @@ use crate::report::{Action, Changes, Effect};
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, index, &mut request, changes));
         turn.within(index).within("messages")?;
     }
@@ -61,7 +61,7 @@ fn plain(value: Value) -> String {
 }
 
 fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mut Changes) -> Result<(), DecodeError> {
-    let role = turn.needed_text("role")?;
+    let role = turn.required_text("role")?;
     match role.as_str() {
         "system" | "developer" => {
             if role == "developer" {
@@ -132,18 +132,18 @@ fn read_part(value: Value) -> Result<Block, DecodeError> {
     part.take("type");
     Ok(match kind.as_str() {
         "text" => {
-            let text = part.needed_text("text")?;
+            let text = part.required_text("text")?;
             Block::Text(Text { text, extra: Extra::of(OWN, part.rest()), ..Text::default() })
         }
         "image_url" => {
             let mut image = part.object("image_url").ok_or_else(|| DecodeError::shape("an object"))?;
-            let (source, detail) = (Source::url(image.needed_text("url")?), image.text("detail"));
+            let (source, detail) = (Source::url(image.required_text("url")?), image.text("detail"));
             part.put_rest("image_url", image);
             Block::Image(Image { source, detail, cache: None, extra: Extra::of(OWN, part.rest()) })
         }
         "input_audio" => {
             let mut audio = part.object("input_audio").ok_or_else(|| DecodeError::shape("an object"))?;
-            let (format, data) = (audio.needed_text("format")?, audio.needed_text("data")?);
+            let (format, data) = (audio.required_text("format")?, audio.required_text("data")?);
             part.put_rest("input_audio", audio);
             Block::Audio(Audio {
                 source: Source::base64(format!("audio/{format}"), data),

@@ -14,21 +14,21 @@ use crate::neutral::{
     Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
     ToolChoice, ToolOrigin,
 };
-use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::surface::{Medium, Quirk};
 
 /// What stands before images and documents that a tool's result cannot hold.
 const MEDIA_MARKER: &str = "Attachments of the tool result above:";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
-    let limit = ctx.limit(request);
+    let limit = ctx.max_tokens(request);
     let legacy = ctx.has(Quirk::LegacyMaxTokens);
     let tools = tools(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let extra = ctx.extra(&At::ROOT, &request.extra);
     let options = request.stream && !extra.is_some_and(|extra| extra.contains_key("stream_options"));
-    ctx.no_word("top_k", request.top_k.as_ref());
+    ctx.record_unsupported("top_k", request.top_k.as_ref());
     let body = Body {
         model: &request.model,
         messages: turns(ctx, request),
@@ -55,7 +55,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 }
 
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
-    ctx.no_visible(request);
+    ctx.drop_visible(request);
     let effort = ctx.effort_alone(request);
     ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
@@ -72,7 +72,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                ctx.no_cache(&at, function.cache.as_ref());
+                ctx.drop_cache_hint(&at, function.cache.as_ref());
                 let custom = is_custom(ctx, &at, function.origin.as_ref());
                 let function = FunctionShape {
                     name: &function.name,
@@ -96,9 +96,9 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 /// Whether a tool or a call is written as a custom one. A member of a namespace is a function or a custom tool by itself.
 pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&ToolOrigin>) -> bool {
     let native = ctx.origin(origin).is_some_and(|origin| origin.custom);
-    let unsaid = origin.filter(|origin| !native || origin.namespace.is_some());
-    let unsaid = unsaid.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
-    ctx.as_function(at, unsaid.as_ref());
+    let as_function = origin.filter(|origin| !native || origin.namespace.is_some());
+    let as_function = as_function.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
+    ctx.record_as_function(at, as_function.as_ref());
     native
 }
 
@@ -108,7 +108,7 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
         ctx.record(
             "uniform-strict",
             &at.field("strict"),
-            UNSAID,
+            DROPPED_WIDER,
             "`strict` set to false: this provider needs all tools to be strict or none, and one is not",
         );
         return Some(false);
@@ -155,7 +155,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.no_free_json() => {
+        Output::Json if ctx.replaces_json_mode() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
         }
@@ -178,7 +178,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     if !request.system.is_empty() {
         let at = At::ROOT.field("system");
         let content = texts(ctx, &at, &request.system);
-        turns.extend(content.said().then_some(Turn { role: system, content, ..Turn::default() }));
+        turns.extend(content.has_content().then_some(Turn { role: system, content, ..Turn::default() }));
     }
     let messages = At::ROOT.field("messages");
     let mut before = None;
@@ -197,10 +197,10 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                     );
                 }
                 let content = content(ctx, &at, &message.content, "a system message");
-                if content.said() {
+                if content.has_content() {
                     turns.push(Turn { role: system, content, extra, ..Turn::default() });
                 } else {
-                    ctx.record("empty-text", &at, UNNOTED, "empty system message dropped");
+                    ctx.record("empty-text", &at, DROPPED_NOTE, "empty system message dropped");
                 }
             }
             Role::User => {
@@ -232,22 +232,22 @@ fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'
         );
     }
     let plain = texts.iter().enumerate().map(|(index, text)| plain_text(ctx, &at.entry(index), text)).collect();
-    Content::Text(ctx.joined(at, plain))
+    Content::Text(ctx.join_texts(at, plain))
 }
 
 fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r, str> {
     ctx.extra(at, &text.extra);
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     if text.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "empty text dropped");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
     }
     Cow::Borrowed(&text.text)
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     let extra = ctx.extra(at, &text.extra);
     Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
 }
@@ -263,7 +263,7 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
                 texts.push(plain_text(ctx, &at.entry(index), text));
             }
         }
-        return Content::Text(ctx.joined(&at, texts));
+        return Content::Text(ctx.join_texts(&at, texts));
     }
     let mut parts = Vec::with_capacity(blocks.len());
     for (index, block) in blocks.iter().enumerate() {
@@ -278,7 +278,7 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
             | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+            | Block::ToolResultReference(_) => ctx.drop_block(&at, block.kind(), place),
         }
     }
     parts_or_text(ctx, &at, parts)
@@ -298,24 +298,24 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
     if let [empty] = texts.as_slice()
         && empty.is_empty()
     {
-        ctx.record("empty-text", at, UNNOTED, "empty text dropped");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
     }
-    Content::Text(ctx.joined(at, texts))
+    Content::Text(ctx.join_texts(at, texts))
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     let url = match &image.source {
         Source::Base64 { media_type, data } => Cow::Owned(format!("data:{media_type};base64,{data}")),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             Cow::Borrowed(url.as_str())
         }
         Source::File { .. } | Source::Text { .. } => {
-            ctx.no_source(at, Medium::Image, &image.source);
+            ctx.drop_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -324,7 +324,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Audio) {
+    if !ctx.accepts(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -332,7 +332,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, Medium::Audio, &audio.source);
+        ctx.drop_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let mp3 = "mp3";
@@ -347,10 +347,10 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
-    ctx.no_cache(at, document.cache.as_ref());
+    ctx.drop_cache_hint(at, document.cache.as_ref());
     let filename = document.name.as_deref();
     let part = match &document.source {
         Source::Base64 { media_type, data } => {
@@ -363,7 +363,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
             KnownPart::Text { text: Cow::Borrowed(text) }
         }
         Source::Url { .. } => {
-            ctx.no_source(at, Medium::Document, &document.source);
+            ctx.drop_source(at, Medium::Document, &document.source);
             return None;
         }
     };
@@ -421,7 +421,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
             | Block::RedactedThinking(_)
             | Block::ToolResult(_)
             | Block::ToolResultReference(_) => {
-                ctx.no_place(&at, block.kind(), "an assistant message");
+                ctx.drop_block(&at, block.kind(), "an assistant message");
                 latest
             }
         };
@@ -430,12 +430,12 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
         }
         latest = latest.max(rank);
     }
-    let thought = (!thoughts.is_empty()).then(|| ctx.joined(outer, thoughts));
+    let thought = (!thoughts.is_empty()).then(|| ctx.join_texts(outer, thoughts));
     let replay = side == Side::Request && !calls.is_empty() && ctx.has(Quirk::ReasoningReplay);
     let thought = thought.or_else(|| replay.then_some(Cow::Borrowed("")));
     let content = match (parts.is_empty(), texts.is_empty()) {
         (false, _) => parts_or_text(ctx, &at, parts),
-        (true, false) => Content::Text(ctx.joined(&at, texts)),
+        (true, false) => Content::Text(ctx.join_texts(&at, texts)),
         (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
         (true, true) if side == Side::Request && ctx.has(Quirk::NoNullContent) => {
             ctx.record(
@@ -463,17 +463,17 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
         ctx.record("refused-here", at, DROPPED, "reasoning dropped: this provider does not accept it in requests");
         return None;
     }
-    ctx.no_fields(at, &thinking.extra);
-    ctx.no_signature(at, thinking.signature.as_ref());
+    ctx.drop_fields(at, &thinking.extra);
+    ctx.drop_signature(at, thinking.signature.as_ref());
     if thinking.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "empty reasoning dropped");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty reasoning dropped");
     }
     Some(Cow::Borrowed(&thinking.text))
 }
 
 fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     if is_custom(ctx, at, call.origin.as_ref()) {
         let (custom, extra) = (CustomCall { name: &call.name, input: call.custom_input() }, ctx.extra(at, &call.extra));
         return CallShape::Custom { id: &call.id, r#type: "custom", custom, extra };
@@ -494,19 +494,19 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
         let at = at.entry(index);
         match block {
             Block::ToolResult(result) => {
-                ctx.no_cache(&at, result.cache.as_ref());
+                ctx.drop_cache_hint(&at, result.cache.as_ref());
                 let extra = ctx.extra(&at, &result.extra);
                 let (text, attached) = ctx.result_text(&at, result);
                 let text = ctx.error_text(&at, result, text);
                 if text.is_empty() && !result.content.is_empty() {
-                    ctx.record("empty-text", &at, UNNOTED, "empty text dropped");
+                    ctx.record("empty-text", &at, DROPPED_NOTE, "empty text dropped");
                 }
                 media.extend(attached.into_iter().map(|block| (index, block)));
                 let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
                 turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
             }
             Block::ToolResultReference(reference) => {
-                ctx.reference(&at);
+                ctx.record_reference(&at);
                 let extra = ctx.extra(&at, &reference.extra);
                 let (content, tool_call_id) =
                     (Content::Text(Cow::Owned(reference.note())), Some(reference.call_id.as_str()));
@@ -519,7 +519,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
-            | Block::Other(_) => ctx.no_place(&at, block.kind(), "a tool message"),
+            | Block::Other(_) => ctx.drop_block(&at, block.kind(), "a tool message"),
         }
     }
     if media.is_empty() {

@@ -9,7 +9,7 @@ use super::shapes::{Answer, AnswerChoice};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, StopReason};
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
 pub(super) const STOP_WORDS: &stop::Words = &[
@@ -37,7 +37,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
         ctx.record(
             "no-word",
             &At::ROOT.field("stop_sequence"),
-            UNNOTED,
+            DROPPED_NOTE,
             format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
         );
     }
@@ -51,7 +51,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(AnswerChoice::Other));
     let (created, top) = top(extra);
     super::super::json(&Answer {
-        id: said_id(&response.id),
+        id: id_or_placeholder(&response.id),
         object: "chat.completion",
         created,
         model: &response.model,
@@ -80,14 +80,14 @@ pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value
 }
 
 /// The id of an answer that came without one. Clients take pieces with an empty id for no part of the answer.
-const MADE_UP_ID: &str = "chatcmpl-0";
+const PLACEHOLDER_ID: &str = "chatcmpl-0";
 
-pub(super) fn said_id(id: &str) -> &str {
-    if id.is_empty() { MADE_UP_ID } else { id }
+pub(super) fn id_or_placeholder(id: &str) -> &str {
+    if id.is_empty() { PLACEHOLDER_ID } else { id }
 }
 
 pub(super) fn read_id(fields: &mut Fields) -> String {
-    fields.text("id").filter(|id| id != MADE_UP_ID).unwrap_or_default()
+    fields.text("id").filter(|id| id != PLACEHOLDER_ID).unwrap_or_default()
 }
 
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
@@ -98,7 +98,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     };
-    let mut choices = fields.needed_list("choices")?.into_iter();
+    let mut choices = fields.required_list("choices")?.into_iter();
     if let Some(first) = choices.next() {
         read_choice(first, &mut response, &mut fields).within(0).within("choices")?;
     }
@@ -127,9 +127,9 @@ fn read_choice(choice: Value, response: &mut Response, top: &mut Fields) -> Resu
     response.content = read_assistant(&mut message).within("message")?;
     response.refusal = message.text("refusal");
     let word = choice.text("finish_reason").unwrap_or_default();
-    response.stop = stop::settle(stop::read(STOP_WORDS, &word), stop::Ending::of(response));
-    let told = response.refusal.is_some() || stop::word(STOP_WORDS, &response.stop) == Some(&word);
-    if !told {
+    response.stop = stop::resolve(stop::read(STOP_WORDS, &word), stop::Ending::of(response));
+    let is_implied = response.refusal.is_some() || stop::word(STOP_WORDS, &response.stop) == Some(&word);
+    if !is_implied {
         top.put("finish_reason", Value::String(word));
     }
     top.put_rest("message", message);

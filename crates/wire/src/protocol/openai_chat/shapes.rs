@@ -87,7 +87,7 @@ pub(super) enum Content<'a> {
 
 impl Content<'_> {
     /// Whether it says anything.
-    pub(super) fn said(&self) -> bool {
+    pub(super) fn has_content(&self) -> bool {
         match self {
             Self::Null => false,
             Self::Text(text) => !text.is_empty(),
@@ -325,7 +325,7 @@ pub(super) struct WriteFunction<'a> {
 /// A piece of a stream as it is most of the time: nothing but fields that are known. Anything else is read the slow way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "fields that repeat what the first piece said are checked and not read")]
+#[expect(dead_code, reason = "fields that repeat the first chunk are checked and not read")]
 pub(super) struct PlainChunk<'a> {
     #[serde(default)]
     id: IgnoredAny,

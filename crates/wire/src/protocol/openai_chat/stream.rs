@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::response::{NESTED, STOP_WORDS, USAGE, finish, read_id, said_id, top, without_constants};
+use super::response::{NESTED, STOP_WORDS, USAGE, finish, id_or_placeholder, read_id, top, without_constants};
 use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -15,11 +15,11 @@ use crate::neutral::{
     Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall, ToolOrigin,
     escaped,
 };
-use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED, foreign_signature, no_signature_field};
-use crate::protocol::ending::{own_fields, unstreamed};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, MERGED, foreign_signature, no_signature_field};
+use crate::protocol::seen_fields::SeenFields;
 use crate::protocol::stop::Ending;
-use crate::protocol::told::Told;
-use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
+use crate::protocol::writer_state::{own_fields, record_unstreamable};
+use crate::protocol::{StreamReader, StreamWriter, json_merged, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -38,7 +38,7 @@ pub(super) struct Reader {
     calls: Calls,
     /// Calls of custom tools.
     custom: HashSet<usize>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,8 +86,8 @@ impl StreamReader for Reader {
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) =
                 serde_json::from_slice(frame.data)
-            && self.told.same("system_fingerprint", system_fingerprint.as_deref())
-            && self.told.same("service_tier", service_tier.as_deref())
+            && self.seen_fields.is_unchanged("system_fingerprint", system_fingerprint.as_deref())
+            && self.seen_fields.is_unchanged("service_tier", service_tier.as_deref())
         {
             self.delta(choice.delta, out);
             return Ok(());
@@ -122,10 +122,10 @@ impl Reader {
         let rest = without_constants(fields);
         if self.progress == Progress::Waiting {
             self.progress = Progress::Started;
-            self.told.begin(&rest);
+            self.seen_fields.start_response(&rest);
             out.push(Event::Start { id, model, extra: Extra::of(OWN, rest) });
         } else {
-            self.told.record(OWN, None, rest, out);
+            self.seen_fields.emit_new(OWN, None, rest, out);
         }
         for choice in choices.into_iter().flatten() {
             self.choice(choice, out)?;
@@ -172,7 +172,7 @@ impl Reader {
         }
         let word = choice.text("finish_reason").filter(|word| !word.is_empty());
         rest.put_rest("choice", choice);
-        self.told.record(OWN, None, rest.rest(), out);
+        self.seen_fields.emit_new(OWN, None, rest.rest(), out);
         if let Some(word) = word {
             self.stop(&word, out);
         }
@@ -190,7 +190,7 @@ impl Reader {
             out.push(Event::Delta { index: TEXT, delta: Delta::Text(text.into_owned()) });
         }
         if let Some(text) = delta.refusal {
-            self.ending.see(Ending::Refuses);
+            self.ending.update(Ending::Refusal);
             out.push(Event::Refusal { text: text.into_owned() });
         }
         for call in delta.tool_calls.into_iter().flatten() {
@@ -203,7 +203,7 @@ impl Reader {
                 let block = ToolCall { id: id.into_owned(), name, extra, ..ToolCall::default() };
                 self.open(index, || Block::ToolCall(block), out);
             } else {
-                self.told.record(OWN, Some(index), call.extra, out);
+                self.seen_fields.emit_new(OWN, Some(index), call.extra, out);
             }
             if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
                 out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });
@@ -228,7 +228,7 @@ impl Reader {
             self.custom.insert(index);
             start = CUSTOM_OPEN;
         } else {
-            self.told.record(OWN, Some(index), call.rest(), out);
+            self.seen_fields.emit_new(OWN, Some(index), call.rest(), out);
         }
         let text = [start, &escaped(&input)].concat();
         if !text.is_empty() {
@@ -247,8 +247,8 @@ impl Reader {
             return;
         }
         self.progress = Progress::Stopped;
-        self.ending.see(Ending::calls(!self.calls.ids.is_empty()));
-        let reason = stop::settle(stop::read(STOP_WORDS, word), self.ending);
+        self.ending.update(Ending::calls(!self.calls.ids.is_empty()));
+        let reason = stop::resolve(stop::read(STOP_WORDS, word), self.ending);
         let mut open: Vec<usize> = self.open.drain().collect();
         open.sort_unstable();
         // A call that the limit of tokens cut off is never complete.
@@ -260,8 +260,8 @@ impl Reader {
             }
             out.push(Event::Close { index });
         }
-        let told = self.ending == Ending::Refuses || stop::word(STOP_WORDS, &reason) == Some(word);
-        let kept = if told { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
+        let is_implied = self.ending == Ending::Refusal || stop::word(STOP_WORDS, &reason) == Some(word);
+        let kept = if is_implied { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
         out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
     }
 }
@@ -270,7 +270,7 @@ impl Reader {
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// What every piece repeats, and what the end needs to know of the whole.
-    said: Response,
+    response: Response,
     created: u64,
     top: Map<String, Value>,
     /// The number of each call among the calls.
@@ -295,10 +295,10 @@ impl Writer {
 
     fn frame(&self) -> WriteChunk<'_> {
         WriteChunk {
-            id: said_id(&self.said.id),
+            id: id_or_placeholder(&self.response.id),
             object: "chat.completion.chunk",
             created: self.created,
-            model: &self.said.model,
+            model: &self.response.model,
             choices: Vec::new(),
             usage: None,
             extra: &self.top,
@@ -326,7 +326,7 @@ impl Writer {
     /// A piece of a call's fields.
     fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.calls.get(&index) else {
-            unstreamed(OWN, index, &fields, changes);
+            record_unstreamable(OWN, index, &fields, changes);
             return;
         };
         fields.insert("index".to_owned(), json!(place));
@@ -336,11 +336,11 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &Surface::default(), Some(index), extra, changes));
         if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
-            unstreamed(OWN, index, own, changes);
+            record_unstreamable(OWN, index, own, changes);
         }
         if block.signature().is_some() {
             let detail = no_signature_field(OWN);
-            changes.push("no-signature", format!("/content/{index}/signature"), UNNOTED, detail);
+            changes.push("no-signature", format!("/content/{index}/signature"), DROPPED_NOTE, detail);
         }
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
@@ -382,7 +382,7 @@ impl Writer {
         let place = self.calls.len();
         self.calls.insert(index, place);
         // The end depends on whether there are calls.
-        self.said.content = vec![Block::ToolCall(ToolCall::default())];
+        self.response.content = vec![Block::ToolCall(ToolCall::default())];
         if call.origin.as_ref().is_some_and(|origin| origin.custom) {
             let mut custom = Map::from_iter([("name".to_owned(), json!(call.name)), ("input".to_owned(), json!(""))]);
             let mut piece = call.extra.get(OWN).cloned().unwrap_or_default();
@@ -400,7 +400,7 @@ impl Writer {
         let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function, extra };
         let delta = WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() };
         let choices = vec![WriteChoice { index: 0, delta, finish_reason: None }];
-        let chunk = json_once(&WriteChunk { choices, ..self.frame() }, extra.is_some());
+        let chunk = json_merged(&WriteChunk { choices, ..self.frame() }, extra.is_some());
         out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }
 
@@ -432,9 +432,9 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { id, model, extra } => {
-                self.said.id.clone_from(id);
-                self.said.model.clone_from(model);
-                self.said.extra = extra.clone();
+                self.response.id.clone_from(id);
+                self.response.model.clone_from(model);
+                self.response.extra = extra.clone();
                 let own = own_fields(OWN, &Surface::default(), None, extra, changes);
                 let own = own.as_ref();
                 if own.is_some_and(|own| own.contains_key("choices")) {
@@ -467,20 +467,20 @@ impl StreamWriter for Writer {
                 Delta::Signature(signature) => {
                     let detail = foreign_signature(OWN, signature);
                     let at = format!("/content/{index}/signature");
-                    changes.push("foreign-signature", at, UNNOTED, detail);
+                    changes.push("foreign-signature", at, DROPPED_NOTE, detail);
                 }
             },
             Event::Refusal { text } => {
-                self.said.refusal = Some(String::new());
+                self.response.refusal = Some(String::new());
                 self.chunk(WriteDelta { refusal: Some(text), ..WriteDelta::default() }, None, out);
             }
             Event::Stop { reason, extra, .. } => {
-                self.said.stop = reason.clone();
-                self.said.extra.merge(extra.clone());
+                self.response.stop = reason.clone();
+                self.response.extra.merge(extra.clone());
                 let surface = Surface::default();
                 let mut ctx = Context::new(OWN, &surface);
                 ctx.extra(&At::ROOT, extra);
-                let word = finish(&mut ctx, &self.said);
+                let word = finish(&mut ctx, &self.response);
                 self.chunk(WriteDelta::default(), Some(word), out);
                 changes.append(ctx.changes);
             }

@@ -10,7 +10,7 @@ use super::shapes::{
     CallItem, Content, InputAudio, Item, KnownPart, MessageItem, OutputItem, Part, ReasoningItem, Summary,
 };
 use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
-use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, REWRITTEN};
 use crate::surface::Medium;
 
 /// How ids of calls of custom tools begin.
@@ -32,7 +32,7 @@ impl Side {
         match self {
             Self::Request => None,
             Self::Answer(_) if extra.contains_key("id") => None,
-            Self::Answer(place) => Some(made_up_id(prefix, place)),
+            Self::Answer(place) => Some(synthetic_id(prefix, place)),
         }
     }
 
@@ -42,7 +42,7 @@ impl Side {
 }
 
 /// The id of an item of an answer that came without one.
-pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
+pub(super) fn synthetic_id(prefix: &str, place: usize) -> String {
     format!("{prefix}_{place}")
 }
 
@@ -50,20 +50,20 @@ pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
     if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "item id dropped: this provider stores no items");
+        ctx.record("item-id", &at.field("extra"), DROPPED_NOTE, "item id dropped: this provider stores no items");
     }
     fields
 }
 
 /// The item of a block that the model said. Texts of a request may join the item before.
-pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
+pub(super) fn assistant_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
     match block {
         Block::Text(text) => Some(Item::Message(message(ctx, at, text, side))),
         Block::Thinking(thinking) => reasoning(ctx, at, thinking, side),
         Block::RedactedThinking(redacted) => {
             let encrypted_content = ctx.signature(at, Some(&redacted.signature));
             if encrypted_content.is_none() {
-                ctx.no_place(at, block.kind(), "an assistant message");
+                ctx.drop_block(at, block.kind(), "an assistant message");
                 return None;
             }
             ctx.record(
@@ -103,7 +103,7 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
         | Block::Document(_)
         | Block::ToolResult(_)
         | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "an assistant message");
+            ctx.drop_block(at, block.kind(), "an assistant message");
             None
         }
     }
@@ -111,14 +111,14 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
 
 /// A text that the model said, as a message of its own. Fields of the message are kept in `item`.
 fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -> MessageItem<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
     part.shift_remove("item");
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
     let stateless = side == Side::Request && ctx.surface.is_stateless();
     if stateless && item.is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "item id dropped: this provider stores no items");
+        ctx.record("item-id", &at.field("extra"), DROPPED_NOTE, "item id dropped: this provider stores no items");
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
@@ -152,12 +152,12 @@ fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, sid
 }
 
 fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: Side) -> CallItem<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     let extra = item_extra(ctx, at, &call.extra, side);
     let origin = ctx.origin(call.origin.as_ref());
     if origin.is_none() {
-        ctx.as_function(at, call.origin.as_ref());
+        ctx.record_as_function(at, call.origin.as_ref());
     }
     let custom = origin.is_some_and(|origin| origin.custom);
     CallItem {
@@ -189,14 +189,14 @@ pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
             | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+            | Block::ToolResultReference(_) => ctx.drop_block(&at, block.kind(), place),
         }
     }
-    short(parts)
+    shorten(parts)
 }
 
 /// The short form, where one plain text is everything.
-fn short(mut parts: Vec<Part<'_>>) -> Content<'_> {
+fn shorten(mut parts: Vec<Part<'_>>) -> Content<'_> {
     if let [Part::Known(KnownPart::InputText { text, extra: None })] = parts.as_mut_slice() {
         return Content::Text(std::mem::take(text));
     }
@@ -204,25 +204,25 @@ fn short(mut parts: Vec<Part<'_>>) -> Content<'_> {
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     Part::Known(KnownPart::InputText { text: Cow::Borrowed(&text.text), extra: ctx.extra(at, &text.extra) })
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     let (image_url, file_id) = match &image.source {
         Source::Base64 { media_type, data } => (Some(Cow::Owned(format!("data:{media_type};base64,{data}"))), None),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             (Some(Cow::Borrowed(url.as_str())), None)
         }
         Source::File { id } => (None, Some(id.as_str())),
         Source::Text { .. } => {
-            ctx.no_source(at, Medium::Image, &image.source);
+            ctx.drop_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -231,7 +231,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Audio) {
+    if !ctx.accepts(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -239,7 +239,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, Medium::Audio, &audio.source);
+        ctx.drop_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let input_audio = InputAudio { data, format };
@@ -247,15 +247,15 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
-    ctx.no_cache(at, document.cache.as_ref());
+    ctx.drop_cache_hint(at, document.cache.as_ref());
     let (mut file_id, mut file_url, mut file_data) = (None, None, None);
     match &document.source {
         Source::Base64 { media_type, data } => file_data = Some(format!("data:{media_type};base64,{data}")),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             file_url = Some(url.as_str());
         }
         Source::File { id } => file_id = Some(id.as_str()),
@@ -287,7 +287,7 @@ pub(super) fn results<'r>(
                 items.push(Item::Output(OutputItem { r#type: kind, ..output(ctx, &at, result) }));
             }
             Block::ToolResultReference(reference) => {
-                ctx.reference(&at);
+                ctx.record_reference(&at);
                 items.push(Item::Output(OutputItem {
                     r#type: kind(&reference.call_id),
                     call_id: &reference.call_id,
@@ -302,13 +302,13 @@ pub(super) fn results<'r>(
             | Block::Document(_)
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
-            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a tool message"),
+            | Block::ToolCall(_) => ctx.drop_block(&at, block.kind(), "a tool message"),
         }
     }
 }
 
 fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> OutputItem<'r> {
-    ctx.no_cache(at, result.cache.as_ref());
+    ctx.drop_cache_hint(at, result.cache.as_ref());
     let extra = ctx.extra(at, &result.extra);
     let content = at.field("content");
     let mut parts = Vec::with_capacity(result.content.len());
@@ -337,9 +337,9 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             parts.insert(0, Part::Known(KnownPart::InputText { text, extra: None }));
         }
     }
-    let output = match short(parts) {
+    let output = match shorten(parts) {
         Content::Text(text) if text.is_empty() => {
-            ctx.record("empty-text", at, UNNOTED, "empty text dropped");
+            ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
             Content::Text(text)
         }
         Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::{CUSTOM_ID, DETAIL, made_up_id};
+use super::items::{CUSTOM_ID, DETAIL, synthetic_id};
 use crate::error::DecodeError;
 use crate::fields::{Fields, each};
 use crate::neutral::{
@@ -30,7 +30,7 @@ pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), Deco
             (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default())
         }
         (kind, _) if kind.ends_with("_output") => (Role::Tool, vec![other(value)], Extra::default()),
-        _ => (Role::Assistant, said(value, None)?, Extra::default()),
+        _ => (Role::Assistant, assistant_blocks(value, None)?, Extra::default()),
     };
     match messages.last_mut() {
         Some(last) if last.role == role => last.content.extend(content),
@@ -44,7 +44,7 @@ fn other(value: Value) -> Block {
 }
 
 /// The blocks of an item that the model said. In an answer, the place tells which ids were made up.
-pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
+pub(super) fn assistant_blocks(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let role = value.get("role").and_then(Value::as_str);
     let assistant = role == Some("assistant");
@@ -107,7 +107,7 @@ pub(super) fn item(value: Value, prefix: &str, place: Option<usize>) -> Result<F
     if matches!(fields.peek("status"), Some("completed" | "in_progress")) {
         fields.take("status");
     }
-    if place.is_some_and(|place| fields.peek("id") == Some(&made_up_id(prefix, place))) {
+    if place.is_some_and(|place| fields.peek("id") == Some(&synthetic_id(prefix, place))) {
         fields.take("id");
     }
     Ok(fields)

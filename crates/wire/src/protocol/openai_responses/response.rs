@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::items::{Side, made_up_id, said};
+use super::items::{Side, assistant_item, synthetic_id};
 use super::shapes::{Answer, Content, Incomplete, Item, KnownPart, MessageItem, Part};
 use super::{OWN, read};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Block, Extra, Response, StopReason};
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
 /// Statuses, and reasons why an answer is incomplete.
@@ -44,7 +44,7 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
     let at = At::ROOT.field("content");
     for (index, block) in response.content.iter().enumerate() {
         let place = Side::Answer(output.len());
-        output.extend(said(ctx, &at.entry(index), block, place));
+        output.extend(assistant_item(ctx, &at.entry(index), block, place));
     }
     if let Some(refusal) = &response.refusal {
         output.push(refusal_item(refusal, output.len(), refusal_fields(&response.extra)));
@@ -53,7 +53,7 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
         ctx.record(
             "no-word",
             &At::ROOT.field("stop_sequence"),
-            UNNOTED,
+            DROPPED_NOTE,
             format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
         );
     }
@@ -77,7 +77,7 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
 pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r Map<String, Value>>) -> Item<'r> {
     Item::Message(MessageItem {
         r#type: "message",
-        id: Some(made_up_id("msg", place)),
+        id: Some(synthetic_id("msg", place)),
         role: "assistant",
         status: Some("completed"),
         content: Content::Parts(vec![Part::Known(KnownPart::Refusal { refusal })]),
@@ -103,7 +103,7 @@ pub(super) fn answer<'r>(
     extra.shift_remove(REFUSAL);
     let status = if STATUSES.contains(&word) { word } else { "incomplete" };
     let [created_at, parallel_tool_calls, tool_choice, tools] =
-        constants().map(|(name, usual)| extra.shift_remove(name).unwrap_or(usual));
+        constants().map(|(name, default)| extra.shift_remove(name).unwrap_or(default));
     Answer {
         id: &response.id,
         object: "response",
@@ -124,12 +124,12 @@ pub(super) fn answer<'r>(
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response::default();
-    for (index, item) in fields.needed_list("output")?.into_iter().enumerate() {
-        let rest = refusing_rest(&item);
+    for (index, item) in fields.required_list("output")?.into_iter().enumerate() {
+        let rest = refusal_rest(&item);
         if !rest.is_empty() {
             response.extra.insert(OWN, REFUSAL, Value::Object(rest));
         }
-        let blocks = read::said(item, Some(index)).within(index).within("output")?;
+        let blocks = read::assistant_blocks(item, Some(index)).within(index).within("output")?;
         for block in blocks {
             match refusal_of(&block) {
                 Some(words) => response.refusal.get_or_insert_default().push_str(words),
@@ -143,7 +143,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
 }
 
 /// What a message that refuses says beside its words. A text in front of the refusal has the fields of the message.
-pub(super) fn refusing_rest(item: &Value) -> Map<String, Value> {
+pub(super) fn refusal_rest(item: &Value) -> Map<String, Value> {
     let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut refusals = parts.iter().filter(|part| part.get("refusal").is_some()).peekable();
     if refusals.peek().is_none() {
@@ -166,8 +166,8 @@ pub(super) fn refusal_of(block: &Block) -> Option<&str> {
 /// Everything but the items.
 pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     fields.text("object");
-    for (name, usual) in constants() {
-        if let Some(value) = fields.take(name).filter(|value| *value != usual) {
+    for (name, default) in constants() {
+        if let Some(value) = fields.take(name).filter(|value| *value != default) {
             fields.put(name, value);
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     Response {
         id: fields.text("id").unwrap_or_default(),
         model: fields.text("model").unwrap_or_default(),
-        stop: stop::settle(stop::read(STOP_WORDS, &word), ending),
+        stop: stop::resolve(stop::read(STOP_WORDS, &word), ending),
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     }

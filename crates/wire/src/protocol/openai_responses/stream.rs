@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::{Side, said};
+use super::items::{Side, assistant_item};
 use super::response::{answer, encode, refusal_fields, refusal_item};
 use crate::assemble::Assembler;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
@@ -18,7 +18,7 @@ use crate::surface::Surface;
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
-    said: Assembler,
+    assembler: Assembler,
     head: Response,
     /// The places of the blocks in the output, and the blocks so far.
     places: HashMap<usize, usize>,
@@ -33,7 +33,7 @@ impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Assembler::default(),
+            assembler: Assembler::default(),
             head: Response::default(),
             places: HashMap::new(),
             blocks: HashMap::new(),
@@ -65,7 +65,7 @@ impl Writer {
     fn item(&self, block: &Block, index: usize, place: usize, changes: &mut Changes) -> Option<Value> {
         let mut ctx = Context::new(OWN, &self.surface);
         let at = At::ROOT.field("content");
-        let item = said(&mut ctx, &at.entry(index), block, Side::Answer(place)).map(|item| json!(item));
+        let item = assistant_item(&mut ctx, &at.entry(index), block, Side::Answer(place)).map(|item| json!(item));
         changes.append(ctx.changes);
         item
     }
@@ -197,7 +197,7 @@ impl Writer {
     fn refusal(&mut self, words: &str, out: &mut Vec<u8>) {
         let place = self.count;
         self.count += 1;
-        let extra = self.said.partial().extra;
+        let extra = self.assembler.partial().extra;
         let item = json!(refusal_item(words, place, refusal_fields(&extra)));
         let id = item.get("id").cloned().unwrap_or_default();
         let begun = json!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []});
@@ -217,7 +217,7 @@ impl Writer {
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let whole = self.said.partial();
+        let whole = self.assembler.partial();
         if let Some(words) = whole.refusal.clone() {
             self.refusal(&words, out);
         }
@@ -238,7 +238,7 @@ fn is_custom(surface: &Surface, call: &ToolCall) -> bool {
 
 impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.said.push(event.clone());
+        self.assembler.push(event.clone());
         match event {
             Event::Start { id, model, extra } => self.start(id, model, extra, out),
             Event::Open { index, block } => self.open(*index, block, out, changes),

@@ -165,10 +165,10 @@ pub(super) fn write<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Tool
 
 /// The shape of a function, and the fields of its namespace.
 fn shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, function: &'r Function) -> (ToolShape<'r>, Map<String, Value>) {
-    ctx.no_cache(at, function.cache.as_ref());
+    ctx.drop_cache_hint(at, function.cache.as_ref());
     let origin = ctx.origin(function.origin.as_ref());
     if origin.is_none() {
-        ctx.as_function(at, function.origin.as_ref());
+        ctx.record_as_function(at, function.origin.as_ref());
     }
     let mut extra = ctx.extra(at, &function.extra).map(Cow::Borrowed);
     let fields = match extra.as_ref().and_then(|extra| extra.get(NAMESPACE)) {

@@ -14,7 +14,7 @@ use crate::surface::Surface;
 #[derive(Debug)]
 pub(super) struct WriterState {
     pub(super) surface: Surface,
-    pub(super) said: Response,
+    pub(super) response: Response,
     /// The numbers of the blocks on the wire, and their kinds.
     pub(super) places: HashMap<usize, (usize, Kind)>,
     /// Fields without a neutral name that came with the end.
@@ -57,7 +57,7 @@ impl WriterState {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Response::default(),
+            response: Response::default(),
             places: HashMap::new(),
             last: Extra::default(),
             late: Extra::default(),
@@ -82,8 +82,8 @@ impl WriterState {
     }
 
     /// Keeps what is said at the end.
-    pub(super) fn hear(&mut self, event: &Event) {
-        self.stopped |= hear(&mut self.said, event);
+    pub(super) fn note(&mut self, event: &Event) {
+        self.stopped |= note_ending(&mut self.response, event);
         if let Event::Stop { extra, .. } = event {
             self.last = extra.clone();
         }
@@ -107,7 +107,7 @@ impl WriterState {
     }
 }
 
-/// The fields for this protocol, of the answer or of a block. Fields for other protocols are not said.
+/// The fields for this protocol, of the answer or of a block. Fields for other protocols are not response.
 pub(super) fn own_fields(
     own: Protocol,
     surface: &Surface,
@@ -126,7 +126,7 @@ pub(super) fn own_fields(
 }
 
 /// Records every field of a block that the streams of a protocol have no place for.
-pub(super) fn unstreamed(own: Protocol, index: usize, fields: &Map<String, Value>, changes: &mut Changes) {
+pub(super) fn record_unstreamable(own: Protocol, index: usize, fields: &Map<String, Value>, changes: &mut Changes) {
     let surface = Surface::default();
     let mut ctx = Context::new(own, &surface);
     let content = At::ROOT.field("content");
@@ -138,14 +138,14 @@ pub(super) fn unstreamed(own: Protocol, index: usize, fields: &Map<String, Value
 }
 
 /// Keeps a refusal, a usage or why the answer stops; gives whether it does.
-pub(super) fn hear(said: &mut Response, event: &Event) -> bool {
+pub(super) fn note_ending(response: &mut Response, event: &Event) -> bool {
     match event {
-        Event::Refusal { text } => said.refusal.get_or_insert_default().push_str(text),
-        Event::Usage(usage) => said.usage = Some(usage.clone()),
+        Event::Refusal { text } => response.refusal.get_or_insert_default().push_str(text),
+        Event::Usage(usage) => response.usage = Some(usage.clone()),
         Event::Stop { reason, sequence, extra } => {
-            said.stop = reason.clone();
-            said.stop_sequence.clone_from(sequence);
-            said.extra.merge(extra.clone());
+            response.stop = reason.clone();
+            response.stop_sequence.clone_from(sequence);
+            response.extra.merge(extra.clone());
             return true;
         }
         Event::Start { .. }

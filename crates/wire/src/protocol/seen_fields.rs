@@ -1,4 +1,4 @@
-//! What a stream told already of the fields that have no neutral name. Pieces repeat such fields, and only what is new is an event.
+//! What a stream seen already of the fields that have no neutral name. Pieces repeat such fields, and only what is new is an event.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 use super::Protocol;
 use crate::neutral::{Block, Event, Extra, MergeMode};
 
-/// The fields that were told, of the answer and of its blocks.
+/// The fields that were seen, of the answer and of its blocks.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct SeenFields {
     answer: Map<String, Value>,
     blocks: HashMap<usize, Map<String, Value>>,
 }
 
-impl Told {
+impl SeenFields {
     /// Notes the fields that the beginning of the answer has.
-    pub(super) fn begin(&mut self, fields: &Map<String, Value>) {
+    pub(super) fn start_response(&mut self, fields: &Map<String, Value>) {
         self.answer.clone_from(fields);
     }
 
     /// Notes the fields that the beginning of a block has.
-    pub(super) fn open(&mut self, own: Protocol, index: usize, block: &Block) {
+    pub(super) fn start_block(&mut self, own: Protocol, index: usize, block: &Block) {
         let fields = if let Block::Other(other) = block {
             other.value.as_object()
         } else {
@@ -31,12 +31,12 @@ impl Told {
     }
 
     /// Whether a block was opened.
-    pub(super) fn knows(&self, index: usize) -> bool {
+    pub(super) fn has_block(&self, index: usize) -> bool {
         self.blocks.contains_key(&index)
     }
 
     /// Tells the fields of the answer, or of a block, that are new or another than before.
-    pub(super) fn record(
+    pub(super) fn emit_new(
         &mut self,
         own: Protocol,
         index: Option<usize>,
@@ -46,26 +46,26 @@ impl Told {
         if fields.is_empty() {
             return;
         }
-        let told = match index {
+        let seen = match index {
             Some(index) => self.blocks.entry(index).or_default(),
             None => &mut self.answer,
         };
         let grows = |name: &str| own.pieces(name) != MergeMode::Replace;
-        fields.retain(|name, value| grows(name) || told.get(name) != Some(value));
-        let anew = fields.iter().filter(|(name, _)| !grows(name));
-        told.extend(anew.map(|(name, value)| (name.clone(), value.clone())));
+        fields.retain(|name, value| grows(name) || seen.get(name) != Some(value));
+        let replaced = fields.iter().filter(|(name, _)| !grows(name));
+        seen.extend(replaced.map(|(name, value)| (name.clone(), value.clone())));
         if !fields.is_empty() {
             out.push(Event::Fields { index, extra: Extra::of(own, fields) });
         }
     }
 
     /// A block is complete.
-    pub(super) fn close(&mut self, index: usize) {
+    pub(super) fn end_block(&mut self, index: usize) {
         self.blocks.remove(&index);
     }
 
     /// Whether a field of the answer says the same as before.
-    pub(super) fn same(&self, name: &str, text: Option<&str>) -> bool {
+    pub(super) fn is_unchanged(&self, name: &str, text: Option<&str>) -> bool {
         text.is_none() || self.answer.get(name).and_then(Value::as_str) == text
     }
 }

@@ -55,20 +55,20 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
             let place = of_name.get_mut(name.as_str()).and_then(VecDeque::pop_front);
             if let Some((call, taken)) = place.and_then(|place| Some((calls.get(place)?, taken.get_mut(place)?))) {
                 *taken = true;
-                adopt(messages, &orphan, call, "name", changes);
+                assign_call_id(messages, &orphan, call, "name", changes);
             }
         }
         let left = || calls.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(call, _)| call);
         // Fewer or more results than calls could be the results of any of them.
         if unnamed.len() == left().count() {
             for (orphan, call) in unnamed.iter().zip(left()) {
-                adopt(messages, orphan, call, "position", changes);
+                assign_call_id(messages, orphan, call, "position", changes);
             }
         }
     }
 }
 
-fn adopt(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, changes: &mut Changes) {
+fn assign_call_id(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, changes: &mut Changes) {
     let Orphan { turn, index, .. } = *orphan;
     let block = messages.get_mut(turn).and_then(|message| message.content.get_mut(index));
     let Some(id) = block.and_then(answers_mut) else { return };
