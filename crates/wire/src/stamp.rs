@@ -1,5 +1,5 @@
-//! Times and ids of answers that come from another protocol. The clock and the randomness are the caller's, so that output is
-//! deterministic in tests and true in production.
+//! Timestamps and ids for responses that come from another protocol. The caller supplies the time and the seed, so that output is
+//! deterministic in tests.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Event, Extra, Response, ToolCall};
 use crate::protocol::Protocol;
 
-/// When an answer was made, and what its made-up ids are derived from.
+/// The creation time of a response, and the seed of its generated ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
     unix_seconds: u64,
@@ -15,13 +15,13 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// A stamp of a time, in seconds since 1970, and of a seed that no other answer has.
+    /// Creates a stamp from a Unix time in seconds and a seed that is unique to the response.
     pub fn new(unix_seconds: u64, seed: impl Into<String>) -> Self {
         Self { unix_seconds, seed: seed.into() }
     }
 }
 
-/// What a protocol demands of an answer and another protocol may not have.
+/// Fields that a protocol requires and a response of another protocol may lack.
 struct RequiredFields {
     protocol: Protocol,
     created: Option<&'static str>,
@@ -57,7 +57,7 @@ static REQUIRED_FIELDS: [RequiredFields; 5] = [
     },
 ];
 
-/// Adds the times and ids that a protocol demands and an answer lacks.
+/// Adds the timestamp and ids that a protocol requires and a response lacks.
 #[derive(Clone, Debug)]
 pub struct Stamper {
     protocol: Protocol,
@@ -66,12 +66,12 @@ pub struct Stamper {
 }
 
 impl Stamper {
-    /// Stamps one answer, whole or as events.
+    /// Creates a stamper for one response, whole or streamed.
     pub fn new(protocol: Protocol, stamp: Stamp) -> Self {
         Self { protocol, stamp, calls: 0 }
     }
 
-    /// Stamps a whole answer.
+    /// Stamps a whole response.
     pub fn response(&mut self, response: &mut Response) {
         self.start(&mut response.id, &mut response.extra);
         for block in &mut response.content {
@@ -110,7 +110,7 @@ impl Stamper {
         let Block::ToolCall(ToolCall { id, .. }) = block else { return };
         let number = self.calls;
         self.calls += 1;
-        // Ids that a decoder made up begin anew in every answer; a conversation needs ids that differ.
+        // Ids that a decoder generated repeat in every response; a conversation needs unique ids.
         let is_missing = id.is_empty() || *id == synthetic_call_id(0, number);
         if let Some(prefix) = self.required().and_then(|required| required.call_id_prefix).filter(|_| is_missing) {
             *id = format!("{prefix}{}_{number}", self.stamp.seed);

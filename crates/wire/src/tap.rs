@@ -1,5 +1,5 @@
-//! A stream that passes on unchanged, seen from the side: usage, errors and whether it is complete. Only the few frames that hold
-//! these are parsed, and only at the end, so that looking costs far less than reading.
+//! Observes a stream that is forwarded unchanged: usage, errors and completeness. Only the few frames that contain these are parsed,
+//! and only at the end, which costs far less than decoding the stream.
 
 use memchr::memmem;
 
@@ -9,14 +9,14 @@ use crate::frame::{Frame, Framer, Framing};
 use crate::neutral::Usage;
 use crate::protocol::Protocol;
 
-/// Watches a stream that passes on unchanged.
+/// Observes a stream that is forwarded unchanged.
 #[derive(Debug)]
 pub struct StreamTap {
     protocol: Protocol,
     framer: Framer,
-    /// The first frame, which says what the others leave out.
+    /// The first frame, which has fields that later frames omit.
     first: Option<KeptFrame>,
-    /// The last frame that has each landmark of the protocol.
+    /// For each landmark of the protocol, the last frame that contains it.
     marks: Vec<Landmark>,
     count: usize,
     is_broken: bool,
@@ -25,7 +25,7 @@ pub struct StreamTap {
 #[derive(Debug)]
 struct Landmark {
     name: &'static str,
-    /// The name as a JSON string. Quotes inside of a JSON string are escaped, so a text cannot hold it.
+    /// The name as a JSON string. Quotes inside a JSON string are escaped, so message text cannot contain it.
     quoted: memmem::Finder<'static>,
     kept: Option<KeptFrame>,
 }
@@ -47,15 +47,15 @@ impl KeptFrame {
     }
 }
 
-/// What a stream said that passed on unchanged.
+/// The observations of a [`StreamTap`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tapped {
-    /// What it cost, where the stream says so.
+    /// Token usage, if the stream reported it.
     pub usage: Option<Usage>,
-    /// Whether the answer came to its end.
+    /// True if the response ended properly.
     pub is_complete: bool,
-    /// The error that the provider ended the stream with.
+    /// The error with which the provider ended the stream.
     pub error: Option<WireError>,
 }
 
@@ -69,7 +69,7 @@ impl StreamTap {
         Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
     }
 
-    /// Looks at the next bytes.
+    /// Observes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let Self { framer, first, marks, count, .. } = self;
         let seen = framer.push(bytes, |frame| {
@@ -79,7 +79,7 @@ impl StreamTap {
         self.is_broken |= seen.is_err();
     }
 
-    /// What the stream said, now that it is over.
+    /// Ends the observation.
     pub fn finish(mut self) -> Tapped {
         let Self { framer, first, marks, count, .. } = &mut self;
         let seen = framer.finish(|frame| {

@@ -19,7 +19,7 @@ pub enum Event {
         id: String,
         /// The model that answers.
         model: String,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         #[serde(default, skip_serializing_if = "Extra::is_empty")]
         extra: Extra,
     },
@@ -47,7 +47,7 @@ pub enum Event {
         /// The block that they belong to; without one, it is the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         index: Option<usize>,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         extra: Extra,
     },
     /// More of the words in which the model refuses.
@@ -62,7 +62,7 @@ pub enum Event {
         /// The text that ended it, if one did and the provider says which.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sequence: Option<String>,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         #[serde(default, skip_serializing_if = "Extra::is_empty")]
         extra: Extra,
     },

@@ -17,7 +17,7 @@ pub struct Message {
     /// What is said, in order.
     #[serde(default)]
     pub content: Vec<Block>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -176,7 +176,7 @@ impl Block {
         }
     }
 
-    /// The hint that everything up to it is worth remembering.
+    /// The prompt cache breakpoint after the block.
     pub fn cache(&self) -> Option<&Cache> {
         match self {
             Self::Text(block) => block.cache.as_ref(),
@@ -262,7 +262,7 @@ macro_rules! block {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$about])* pub $field: $type,)*
-            /// What has no neutral name.
+            /// Provider-specific fields, by protocol.
             #[serde(default, skip_serializing_if = "Extra::is_empty")]
             pub extra: Extra,
         }
@@ -274,7 +274,7 @@ block! {
     Text {
         /// The text.
         text: String,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
         /// What the provider wants to see again beside this text.
@@ -291,7 +291,7 @@ block! {
         /// How closely to look (`low`, `high`, `auto`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
@@ -313,7 +313,7 @@ block! {
         /// Its file name or title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
@@ -345,7 +345,7 @@ block! {
         /// What the provider wants to see again beside this call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Signature>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
@@ -362,7 +362,7 @@ block! {
         /// Whether the tool failed.
         #[serde(default, skip_serializing_if = "is_default")]
         is_error: bool,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
@@ -494,7 +494,7 @@ pub struct RedactedThinking {
     pub signature: Signature,
 }
 
-/// A hint that everything up to here is worth remembering.
+/// A prompt cache breakpoint: everything up to here may be cached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -76,7 +76,7 @@ pub struct Request {
     /// Who the request is made for, in words that only the caller understands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -235,13 +235,13 @@ pub struct Function {
     /// Whether the provider must hold the arguments to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// A hint that everything up to here is worth remembering.
+    /// A prompt cache breakpoint: everything up to here may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
     /// What it is in the protocol that it came by, where that is more than a function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ToolOrigin>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }

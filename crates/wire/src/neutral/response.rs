@@ -28,7 +28,7 @@ pub struct Response {
     /// What it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
@@ -106,7 +106,7 @@ pub struct Usage {
     /// The part of the output that was thought.
     #[serde(skip_serializing_if = "is_default")]
     pub reasoning_tokens: u64,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }

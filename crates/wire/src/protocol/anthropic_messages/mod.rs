@@ -18,7 +18,7 @@ use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::AnthropicMessages;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Requests of `anthropic-messages`, read.
+//! Requests of `anthropic-messages`: decoding.
 
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
     Ok(())
 }
 
-/// A block; one that is not as the protocol has it is kept as it is.
+/// Reads a content block; an unknown one becomes `Block::Other`.
 pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
     let text = |name: &str| value.get(name).is_some_and(Value::is_string);
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests of `anthropic-messages`, written.
+//! Requests of `anthropic-messages`: encoding.
 
 use std::borrow::Cow;
 
@@ -256,7 +256,7 @@ fn thinking<'r>(
     (thinking, effort)
 }
 
-/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+/// The system instructions and the messages. Tool results are written at the start of the user message that follows them.
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>>, Vec<Turn<'r>>) {
     let at = At::ROOT.field("system");
     let mut system: Vec<Piece<'r>> = Vec::new();

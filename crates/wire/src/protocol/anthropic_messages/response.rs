@@ -1,4 +1,4 @@
-//! Answers of `anthropic-messages`.
+//! Responses of `anthropic-messages`.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub(super) const STOP_WORDS: &stop::Words = &[
     ("", StopReason::EndTurn),
 ];
 
-/// Fields of the extra that stand elsewhere than at the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 2] = ["stop_details", "stop_reason"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The bodies of `anthropic-messages` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `anthropic-messages` as serde types. Types for writing borrow from the neutral value.
 
 use crate::protocol::claude::ThinkingShape;
 use std::borrow::Cow;
@@ -260,12 +260,12 @@ pub(super) struct BlockStart<'a> {
     pub(super) content_block: &'a Piece<'a>,
 }
 
-/// The event that a stream consists of most of the time. Anything else is read the slow way.
+/// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainDelta<'a> {
     #[serde(rename = "type")]
-    #[expect(dead_code, reason = "the name of the frame says it")]
+    #[expect(dead_code, reason = "the event name of the frame is used")]
     kind: IgnoredAny,
     pub(super) index: usize,
     #[serde(borrow)]

@@ -20,7 +20,7 @@ use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     usage: Usage,
@@ -244,7 +244,7 @@ fn owned<T>((name, value): (&str, T)) -> (String, T) {
     (name.to_owned(), value)
 }
 
-/// Writes the events of an answer.
+/// Writes the events of a stream.
 #[derive(Debug)]
 pub(super) struct Writer(WriterState);
 

@@ -1,4 +1,4 @@
-//! Requests of `bedrock-converse`, read.
+//! Requests of `bedrock-converse`: decoding.
 
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ fn read_cache(value: &Value) -> Option<Cache> {
     (plain && point.get("type").and_then(Value::as_str) == Some("default")).then_some(Cache { ttl })
 }
 
-/// A block; one that is not as the protocol has it is kept as it is.
+/// Reads a content block; an unknown one becomes `Block::Other`.
 pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
     let single = value.as_object().filter(|object| object.len() == 1).and_then(|object| object.keys().next()).cloned();
     let Some(kind) = single.filter(|kind| is_known(kind, value.get(kind))) else {

@@ -1,4 +1,4 @@
-//! Requests of `bedrock-converse`, written.
+//! Requests of `bedrock-converse`: encoding.
 
 use std::borrow::Cow;
 
@@ -193,7 +193,7 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
     }
 }
 
-/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+/// The system instructions and the messages. Tool results are written at the start of the user message that follows them.
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Vec<Turn<'r>>) {
     let at = At::ROOT.field("system");
     let mut system = Vec::new();

@@ -1,4 +1,4 @@
-//! Answers of `bedrock-converse`.
+//! Responses of `bedrock-converse`.
 
 use std::borrow::Cow;
 
@@ -121,7 +121,7 @@ pub(super) fn drop_metrics(fields: &mut Fields) {
     }
 }
 
-/// What a word means, and whether the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
     let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = stop::word(STOP_WORDS, &reason) != Some(word);

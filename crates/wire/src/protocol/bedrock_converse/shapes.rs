@@ -1,4 +1,4 @@
-//! The bodies of `bedrock-converse` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `bedrock-converse` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -247,7 +247,7 @@ pub(super) struct Output<'a> {
     pub(super) message: Turn<'a>,
 }
 
-/// The event that a stream consists of most of the time. Anything else is read the slow way.
+/// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PlainDelta<'a> {
@@ -255,7 +255,7 @@ pub(super) struct PlainDelta<'a> {
     #[serde(borrow)]
     pub(super) delta: PlainPiece<'a>,
     #[serde(default)]
-    #[expect(dead_code, reason = "it only hides the length")]
+    #[expect(dead_code, reason = "padding that hides the length of the chunk")]
     p: IgnoredAny,
 }
 

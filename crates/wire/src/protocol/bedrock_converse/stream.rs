@@ -19,7 +19,7 @@ use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Blocks that are open, and whether they are calls that have no arguments yet.
@@ -54,7 +54,7 @@ impl Reader {
         }
         let mut fields = Fields::of(value)?;
         let index = fields.count("contentBlockIndex").and_then(|index| usize::try_from(index).ok());
-        // It only hides the length.
+        // Padding that hides the length of the chunk.
         fields.take("p");
         match (name, index) {
             ("messageStart", _) => {
@@ -179,7 +179,7 @@ fn other_at(name: &str, index: usize, mut fields: Fields) -> Event {
     other(name, fields.rest())
 }
 
-/// Writes the events of an answer.
+/// Writes the events of a stream.
 #[derive(Debug)]
 pub(super) struct Writer(WriterState);
 

@@ -1,4 +1,4 @@
-//! Requests of `gemini`, read.
+//! Requests of `gemini`: decoding.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -227,7 +227,7 @@ fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
     }
 }
 
-/// A part; one that is not as the protocol has it is kept as it is.
+/// Reads a content part; an unknown one becomes `Block::Other`.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
     Ok(part_of(Fields::of(value)?.proto(PART)))
 }

@@ -1,4 +1,4 @@
-//! Requests of `gemini`, written.
+//! Requests of `gemini`: encoding.
 
 use std::borrow::Cow;
 

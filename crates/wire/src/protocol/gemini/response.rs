@@ -1,4 +1,4 @@
-//! Answers of `gemini`.
+//! Responses of `gemini`.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ pub(super) const STOP_WORDS: &stop::Words = &[
     ("", StopReason::EndTurn),
 ];
 
-/// Fields of the extra that stand elsewhere than at the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 4] = ["candidate", "candidates", "finishReason", ENVELOPE];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
@@ -208,7 +208,7 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
     parts
 }
 
-/// What a word means, and whether the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
     let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     // Where another provider's model speaks this protocol, calls end with a word that says nothing.

@@ -1,4 +1,4 @@
-//! The bodies of `gemini` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `gemini` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -285,7 +285,7 @@ pub(super) enum Candidate<'a> {
 /// A piece of a stream as it is most of the time. Anything else is read the slow way.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[expect(dead_code, reason = "what the last piece repeats is checked and not read")]
+#[expect(dead_code, reason = "the last chunk repeats them")]
 pub(super) struct PlainChunk<'a> {
     #[serde(borrow)]
     pub(super) candidates: [PlainCandidate<'a>; 1],
@@ -310,7 +310,7 @@ pub(super) struct PlainCandidate<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "it is always the model")]
+#[expect(dead_code, reason = "the role is always `model`")]
 pub(super) struct PlainContent<'a> {
     #[serde(borrow)]
     pub(super) parts: [PlainPart<'a>; 1],

@@ -22,7 +22,7 @@ use crate::protocol::{StreamReader, StreamWriter, writer_state};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Reads the pieces of an answer.
+/// Reads the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     progress: Progress,
@@ -49,7 +49,7 @@ enum Kind {
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // The first piece says what the others repeat, so it is read with everything in it.
+        // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
             && candidate.index == 0
@@ -191,7 +191,7 @@ impl Reader {
     }
 }
 
-/// Writes the pieces of an answer. A call comes whole, and a signature beside the last of its text.
+/// Writes the chunks of a stream. A call comes whole, and a signature beside the last of its text.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,

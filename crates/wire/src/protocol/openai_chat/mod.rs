@@ -16,7 +16,7 @@ use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::OpenAiChat;
 
 #[derive(Debug)]

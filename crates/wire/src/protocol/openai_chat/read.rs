@@ -1,4 +1,4 @@
-//! Requests of `openai-chat`, read.
+//! Requests of `openai-chat`: decoding.
 
 use serde_json::{Value, json};
 

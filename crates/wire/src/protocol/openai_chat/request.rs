@@ -1,4 +1,4 @@
-//! Requests of `openai-chat`, written.
+//! Requests of `openai-chat`: encoding.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Answers of `openai-chat`.
+//! Responses of `openai-chat`.
 
 use serde_json::{Map, Value, json};
 

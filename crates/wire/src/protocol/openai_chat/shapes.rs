@@ -1,4 +1,4 @@
-//! The bodies of `openai-chat` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `openai-chat` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -348,7 +348,7 @@ pub(super) struct PlainChunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "only whether there is something is asked")]
+#[expect(dead_code, reason = "only their presence matters")]
 pub(super) struct PlainChoice<'a> {
     index: Zero,
     #[serde(borrow)]
@@ -361,7 +361,7 @@ pub(super) struct PlainChoice<'a> {
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainDelta<'a> {
     #[serde(default)]
-    #[expect(dead_code, reason = "it is always the assistant")]
+    #[expect(dead_code, reason = "the role is always `assistant`")]
     role: IgnoredAny,
     #[serde(borrow, default)]
     pub(super) content: Option<Cow<'a, str>>,
@@ -382,7 +382,7 @@ pub(super) struct PlainCall<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(default, rename = "type")]
-    #[expect(dead_code, reason = "a call with a `custom` is read the slow way")]
+    #[expect(dead_code, reason = "a call with `custom` takes the general path")]
     kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) function: PlainFunction<'a>,

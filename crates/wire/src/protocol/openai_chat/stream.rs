@@ -28,7 +28,7 @@ const THOUGHT: usize = 0;
 const TEXT: usize = 1;
 const CALLS: usize = 2;
 
-/// Reads the pieces of an answer.
+/// Reads the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     progress: Progress,
@@ -82,7 +82,7 @@ impl Calls {
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // The first piece says what the others repeat, so it is read with everything in it.
+        // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) =
                 serde_json::from_slice(frame.data)
@@ -117,7 +117,7 @@ impl Reader {
             return Ok(());
         }
         let (id, model) = (read_id(&mut fields), fields.text("model").unwrap_or_default());
-        // It only hides the length.
+        // Padding that hides the length of the chunk.
         fields.take("obfuscation");
         let rest = without_constants(fields);
         if self.progress == Progress::Waiting {
@@ -266,7 +266,7 @@ impl Reader {
     }
 }
 
-/// Writes the pieces of an answer.
+/// Writes the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// What every piece repeats, and what the end needs to know of the whole.

@@ -19,7 +19,7 @@ use crate::neutral::{Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::OpenAiResponses;
 
 #[derive(Debug)]

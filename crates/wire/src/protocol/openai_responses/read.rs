@@ -1,4 +1,4 @@
-//! Items of `openai-responses`, read.
+//! Items of `openai-responses`: decoding.
 
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn content(fields: &mut Fields) -> Result<Vec<Block>, DecodeError> {
     }
 }
 
-/// A part; one that is not as the protocol has it is kept as it is.
+/// Reads a content part; an unknown one becomes `Block::Other`.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
     let text = |name: &str| value.get(name).is_some_and(Value::is_string);
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Streams of `openai-responses`, read.
+//! Streams of `openai-responses`: decoding.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -82,7 +82,7 @@ fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
     item.rest().into_iter().chain(parts.into_iter().flat_map(part_rest)).collect()
 }
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Blocks that are open, and whether anything of them came.

@@ -1,4 +1,4 @@
-//! Answers of `openai-responses`.
+//! Responses of `openai-responses`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Streams of `openai-responses`, written.
+//! Streams of `openai-responses`: encoding.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::protocol::{StreamWriter, sse};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Writes the events of an answer. Finished items are repeated whole, so that it keeps what it said.
+/// Writes the events of a stream. Finished items are repeated whole, so that it keeps what it said.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
