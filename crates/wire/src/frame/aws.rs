@@ -9,10 +9,10 @@ use crate::error::DecodeError;
 const OVERHEAD: usize = 16;
 const PRELUDE: usize = 12;
 
-/// The headers of an event whose payload is JSON, without its name.
+/// The headers of a JSON event, without the event type.
 pub(crate) const JSON_EVENT: &[(&str, &str)] = &[(":content-type", "application/json"), (":message-type", "event")];
 
-/// Cuts a stream into messages. The name of a frame is the type of the event or of the exception.
+/// Splits a stream into messages. The event name of a frame is the event type or exception type.
 #[derive(Debug, Default)]
 pub(super) struct AwsFramer {
     rest: Vec<u8>,
@@ -20,7 +20,7 @@ pub(super) struct AwsFramer {
 
 impl AwsFramer {
     pub(super) fn push(&mut self, mut bytes: &[u8], longest: usize, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        // Messages that arrive whole are read where they are.
+        // Messages that arrive whole are parsed without copying.
         if self.rest.is_empty() {
             while let Some(length) = message_length(bytes, longest)? {
                 let Some((message, after)) = bytes.split_at_checked(length) else { break };
@@ -54,7 +54,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk::<4>().map(|four| u32::from_be_bytes(*four))
 }
 
-/// The length of the message that begins here, once its prelude is there.
+/// The length of the message at the start of `bytes`, once its prelude is complete.
 fn message_length(bytes: &[u8], longest: usize) -> Result<Option<usize>, DecodeError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let numbers = (u32_at(prelude, 0), prelude.get(..8).map(crc32fast::hash), u32_at(prelude, 8));
@@ -115,7 +115,7 @@ pub(crate) fn encode_message(headers: &[(&str, &str)], payload: &[u8], out: &mut
     let mut packed = Vec::new();
     for (name, value) in headers {
         let (Ok(name_length), Ok(value_length)) = (u8::try_from(name.len()), u16::try_from(value.len())) else {
-            continue; // Names and values are ours and short.
+            continue; // Our own names and values are short.
         };
         packed.push(name_length);
         packed.extend_from_slice(name.as_bytes());

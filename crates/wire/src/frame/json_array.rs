@@ -1,14 +1,14 @@
-//! One JSON array that arrives in pieces; its entries are the frames.
+//! A JSON array whose entries are the frames.
 
 use super::{Frame, Sink, broken, too_long};
 use crate::error::DecodeError;
 
-/// Cuts a JSON array into its entries by brackets and quotes. Whether an entry is JSON is its reader's business.
+/// Splits a JSON array into its entries by brackets and quotes. Entries are not validated.
 #[derive(Debug, Default)]
 pub(super) struct JsonArrayFramer {
-    /// The entry that is not complete.
+    /// The incomplete entry.
     entry: Vec<u8>,
-    /// Brackets that are open inside the entry.
+    /// The nesting depth inside the entry.
     depth: usize,
     place: Place,
     quote: Quote,
@@ -27,7 +27,7 @@ enum Quote {
     #[default]
     Outside,
     Inside,
-    /// After a backslash inside of quotes.
+    /// After a backslash inside a string.
     Escaped,
 }
 
@@ -38,7 +38,7 @@ impl JsonArrayFramer {
                 Place::Before => match byte {
                     b'[' => self.place = Place::Inside,
                     _ if byte.is_ascii_whitespace() => {}
-                    // Some answers are one object where a list was announced.
+                    // Some endpoints send one object instead of an array.
                     b'{' => {
                         self.place = Place::Inside;
                         self.inside(byte, sink)?;

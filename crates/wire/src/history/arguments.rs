@@ -1,4 +1,4 @@
-//! Arguments of calls made JSON again: histories hold what streams cut off and what clients wrote badly.
+//! Repairs tool call arguments that are not a JSON object, for example after an interrupted stream.
 
 use serde_json::{Value, json};
 
@@ -17,14 +17,14 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
     }
 }
 
-/// The arguments as the text of an object, unless they are one.
+/// Repaired arguments and the reason, unless they are a JSON object already.
 fn repaired(text: &str) -> Option<(String, &'static str)> {
     if text.trim().is_empty() {
         return Some(("{}".to_owned(), "empty arguments are sent as `{}`"));
     }
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(_)) => None,
-        // Arguments that were made text twice.
+        // Arguments that were serialized twice.
         Ok(Value::String(inner)) if serde_json::from_str::<Value>(&inner).is_ok_and(|value| value.is_object()) => {
             Some((inner, "arguments were encoded as a JSON string: decoded"))
         }
@@ -41,7 +41,7 @@ fn repaired(text: &str) -> Option<(String, &'static str)> {
     }
 }
 
-/// The text with every backslash doubled that begins no escape of JSON.
+/// Doubles every backslash that does not start a JSON escape.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     let mut characters = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! What may be said again: thoughts of others, texts that say nothing, signatures.
+//! Removes content that the protocol rejects: foreign reasoning and signatures, empty texts.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::neutral::{Block, Extra, Message, Request, Role, Signature};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
 
-/// The value that stands for a signature that another model never made.
+/// The placeholder signature of a call that another model made.
 /// <https://ai.google.dev/gemini-api/docs/thought-signatures>, read 2026-11.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
@@ -33,7 +33,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
             index += 1;
             keep_block(block, message.role, &at, rules, changes)
         });
-        // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
+        // A message that was empty from the start is dropped only where empty texts are rejected.
         let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
         if empty {
             changes.push("empty-turn", format!("/messages/{turn}"), DROPPED_NOTE, "empty message dropped");
@@ -51,13 +51,13 @@ fn is_blank(text: &str, rule: Blank) -> bool {
     }
 }
 
-/// Whether a block stays, without signatures that mean nothing here.
+/// Drops a foreign signature of the block; returns false if the block itself must be dropped.
 fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
     let own = rules.protocol;
     match block {
         Block::Text(text) => {
             drop_foreign_signature(&mut text.signature, at, own, changes);
-            // A signed text is kept with what it signs, even if that is nothing.
+            // A signed text is kept even if it is empty.
             if text.signature.is_none() && is_blank(&text.text, rules.blank) {
                 changes.push("blank-text", at, DROPPED_NOTE, "empty text dropped");
                 return false;
@@ -103,7 +103,7 @@ fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &
             }
             !empty
         }
-        // Results are paired with their calls later.
+        // Results are paired with their calls in a later step.
         Block::Image(_)
         | Block::Audio(_)
         | Block::Document(_)
@@ -135,7 +135,7 @@ fn drop_foreign_signature(signature: &mut Option<Signature>, at: &str, own: Prot
     }
 }
 
-/// Gives the first call of every step that another model made the sign that it has no signature.
+/// Adds the placeholder signature to the first call of every message, if it has none.
 pub(super) fn sign_calls(messages: &mut [Message], rules: &Rules, changes: &mut Changes) {
     if rules.signed == SignedCalls::Free {
         return;

@@ -1,4 +1,4 @@
-//! Ids of calls: made up where they are missing, replaced where they are not valid or not unique, the same on both sides.
+//! Call ids: generated if missing, replaced if invalid or not unique, consistently in calls and results.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,7 +8,7 @@ use crate::report::{Action, Changes, Effect};
 
 const RENAMED: (Action, Effect) = (Action::Renamed, Effect::Same);
 
-/// The id of a call that came without one, from the place of its turn and its number there.
+/// The generated id of a call without one, from the index of its message and its number there.
 pub(crate) fn synthetic_call_id(turn: usize, number: usize) -> String {
     format!("call_{turn}_{number}")
 }
@@ -20,7 +20,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
     let mut used: HashSet<String> = HashSet::new();
     // How often an id was replaced, so that many calls of one id do not try the same replacements again.
     let mut tries: HashMap<String, u64> = HashMap::new();
-    // New ids of the calls that had an old one and were not answered yet, in their order.
+    // By old id: the new ids of calls without a result so far, in order.
     let mut open: HashMap<String, VecDeque<String>> = HashMap::new();
     let mut answered: HashMap<String, String> = HashMap::new();
     for (turn, message) in messages.iter_mut().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
     }
 }
 
-/// The id of the call that a block answers, to be changed.
+/// Mutable call id of a result block.
 pub(super) fn answers_mut(block: &mut Block) -> Option<&mut String> {
     match block {
         Block::ToolResult(result) => Some(&mut result.call_id),
@@ -77,7 +77,7 @@ fn is_valid_id(rule: &IdRule, id: &str) -> bool {
     length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.marks.contains(one))
 }
 
-/// The id itself, or one made of it that is valid and not used.
+/// The id itself, or a valid and unused one derived from it.
 fn unique_id(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
     if is_valid_id(rule, &wanted) && !used.contains(&wanted) {
         return wanted;
@@ -92,7 +92,7 @@ fn unique_id(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut 
     }
 }
 
-/// A valid id that is the same for the same old one: its beginning, as far as it is valid, and its fingerprint.
+/// A valid id, deterministic for the old one: its valid characters and a hash.
 fn replacement_id(rule: &IdRule, old: &str, salt: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     // FNV-1a: stable across versions and machines, unlike the standard library's hasher.

@@ -1,7 +1,7 @@
-//! Items that the API gave an id and that belong to the reasoning item before them.
+//! Stored items and the reasoning items before them.
 //!
-//! The Responses API refuses an item whose id it knows when the reasoning item that came with it is missing, and a reasoning
-//! item that nothing follows ("… was provided without its required …"). An item without its id is an item like any other.
+//! The Responses API rejects an item with a known id if its reasoning item is missing, and a reasoning item that nothing follows ("…
+//! was provided without its required …"). It accepts an item without an id.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::report::{Action, Changes, Effect};
 
 const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 
-/// The field of a text that keeps the fields of its message item.
+/// The provider-specific field of a text that stores the fields of its message item.
 const ITEM: &str = "item";
 
 pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut Changes) {
@@ -73,10 +73,10 @@ fn drop_id(extra: &mut Extra, rules: &Rules, path: &[&str], (turn, index): (usiz
     }
 }
 
-/// Where a block stands.
+/// Message index and block index.
 type Place = (usize, usize);
 
-/// The places of the assistant's blocks, a list for each run of turns that only the assistant speaks in.
+/// The positions of assistant blocks, grouped by runs of consecutive assistant messages.
 fn runs(messages: &[Message]) -> Vec<Vec<Place>> {
     let mut runs: Vec<Vec<Place>> = vec![Vec::new()];
     for (turn, message) in messages.iter().enumerate() {
@@ -98,7 +98,7 @@ fn is_thought(block: Option<&Block>) -> bool {
     matches!(block, Some(Block::Thinking(_) | Block::RedactedThinking(_)))
 }
 
-/// Empty texts between a thought and a call part the two.
+/// Drops empty texts that separate reasoning from its tool call.
 fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
     let empty = |place| matches!(block_at(messages, place), Some(Block::Text(text)) if text.text.trim().is_empty());
     let mut gone = Vec::new();
@@ -127,7 +127,7 @@ fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
     );
 }
 
-/// A thought that nothing follows is refused.
+/// Drops reasoning that nothing follows.
 fn drop_lone_thoughts(messages: &mut Vec<Message>, changes: &mut Changes) {
     let mut gone = Vec::new();
     for run in runs(messages) {

@@ -1,4 +1,4 @@
-//! Calls and results paired: every call answered in the turn that follows it, and nothing answered twice or without a call.
+//! Pairs calls and results: every call has exactly one result in the next message, and every result has a call.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::rules::{ResultOrder, Rules};
 use crate::neutral::{Block, Message, ResultBlock, Role, ToolResult};
 use crate::report::{Action, Changes, Effect};
 
-/// What is said for a call whose result was never recorded.
+/// The content of a placeholder result. The model sees it.
 const MISSING: &str = "No result was recorded for this call.";
 
 pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut Changes) {
@@ -39,7 +39,7 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
     }
 }
 
-/// Whether every call is answered in the one turn that follows it, and nothing else is answered.
+/// True if every call has its result in the next message, and there are no other results.
 fn is_paired(messages: &[Message], rules: &Rules) -> bool {
     let mut expected: Vec<&str> = Vec::new();
     for message in messages {
@@ -64,7 +64,7 @@ fn is_paired(messages: &[Message], rules: &Rules) -> bool {
 
 type Turn = (usize, Message);
 
-/// The results by the ids of their calls, and the turns without them.
+/// Splits off the results, by call id, from the messages.
 fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<String, Block>, Vec<Turn>) {
     let mut called: HashMap<String, usize> = HashMap::new();
     let mut results: HashMap<String, Block> = HashMap::new();
@@ -121,7 +121,7 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
     (results, rest)
 }
 
-/// Calls that were made in parallel and split over several turns are one turn again.
+/// Merges parallel calls that were split into several messages.
 fn merge_calls(rest: &mut Vec<Turn>, changes: &mut Changes) {
     let mut merged: Vec<Turn> = Vec::with_capacity(rest.len());
     for (turn, message) in rest.drain(..) {

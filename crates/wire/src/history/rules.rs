@@ -1,9 +1,9 @@
-//! What each protocol asks of a conversation.
+//! The rules of each protocol for conversations.
 
 use crate::protocol::Protocol;
 use crate::surface::{Quirk, Surface};
 
-/// What is asked of a conversation.
+/// The rules for a conversation.
 pub(super) struct Rules {
     pub(super) protocol: Protocol,
     pub(super) ids: IdRule,
@@ -20,16 +20,16 @@ pub(super) struct Rules {
     pub(super) after_results: AfterResults,
 }
 
-/// What an id of a call may be.
+/// The format of a call id.
 #[derive(Clone, Copy)]
 pub(super) struct IdRule {
-    /// What may stand in it beside letters and digits.
+    /// The allowed characters besides letters and digits.
     pub(super) marks: &'static str,
     pub(super) longest: usize,
     pub(super) exact: Option<usize>,
 }
 
-/// Which texts are as good as none.
+/// The texts that are rejected as empty.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
     None,
@@ -37,87 +37,87 @@ pub(super) enum Blank {
     Whitespace,
 }
 
-/// Which thoughts are taken back.
+/// The reasoning that is accepted in requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thoughts {
     /// All, as plain text.
     Any,
     /// None.
     None,
-    /// Those without a signature of another protocol.
+    /// Reasoning without a signature of another protocol.
     NotForeign,
-    /// Those that the protocol signed.
+    /// Reasoning that the protocol signed.
     Signed,
-    /// Those that the protocol signed or keeps.
+    /// Reasoning that the protocol signed or stores.
     SignedOrKept,
 }
 
-/// Whether the order of results matters.
+/// The required order of results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultOrder {
     Any,
     OfCalls,
 }
 
-/// Whether two turns of one role may follow each other.
+/// Consecutive messages of one role.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turns {
     Free,
     Alternate,
 }
 
-/// Who may speak first.
+/// The role of the first message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
     Anyone,
     User,
 }
 
-/// Who may speak last.
+/// The role of the last message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Anyone,
-    /// Anyone, but a text of the assistant may not end in white space.
+    /// Any role, but an assistant text may not end in white space.
     Trimmed,
     User,
 }
 
-/// Whether calls in the conversation ask for tools in the request.
+/// Declaration of the tools that the conversation calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
     Free,
     Needed,
 }
 
-/// Whether the first call of a step must be signed.
+/// The signature of the first call of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignedCalls {
     Free,
     Needed,
 }
 
-/// Whether calls of the provider's own tools need their results, and results their calls.
+/// Pairing of calls and results of server tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerTools {
     Free,
     Paired,
 }
 
-/// Whether items that the API gave an id belong to the reasoning item before them.
+/// Link between items with an id and the reasoning item before them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Items {
     Free,
     Linked,
 }
 
-/// Who may speak after results.
+/// The role of the message after tool results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterResults {
     Anyone,
     Assistant,
 }
 
-/// Rules as the owners of the protocols serve them.
+/// The rules of a protocol without quirks.
 fn protocol_rules(protocol: Protocol) -> Rules {
     let free = Rules {
         protocol,

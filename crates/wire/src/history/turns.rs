@@ -1,4 +1,4 @@
-//! Who speaks when: turns of one role merged, the first and the last turn, tools for calls that need them.
+//! Message order: merges messages of one role, fixes the first and the last message, declares called tools.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::report::{Action, Changes, Effect};
 
 const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
-/// What the user says where the user must speak.
+/// The text of an added user message at the end. The model sees it.
 const CONTINUE_PROMPT: &str = "Please continue.";
-/// What the assistant says between results and the user.
+/// The text of an added assistant message between tool results and a user message.
 pub(super) const BRIDGE_TEXT: &str = "(The tool results were read.)";
 const START_PROMPT: &str = "(The conversation begins here.)";
 
@@ -48,7 +48,7 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
     }
 }
 
-/// Turns of one role that follow each other become one; results keep their own.
+/// Merges consecutive user or assistant messages; tool messages stay separate.
 fn merge_same_role(messages: &mut Vec<Message>, changes: &mut Changes) {
     let repeats = |pair: &[Message]| match pair {
         [before, after] => before.role == after.role && matches!(after.role, Role::User | Role::Assistant),
@@ -72,7 +72,7 @@ fn merge_same_role(messages: &mut Vec<Message>, changes: &mut Changes) {
     *messages = merged;
 }
 
-/// Puts a turn of the assistant between results and the user.
+/// Adds an assistant message between tool results and a user message.
 fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
     let mut bridged: Vec<Message> = Vec::with_capacity(messages.len());
     for (turn, message) in messages.drain(..).enumerate() {
@@ -86,7 +86,7 @@ fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
     *messages = bridged;
 }
 
-/// The assistant spoke last.
+/// Fixes a conversation that ends with an assistant message.
 fn fix_last_turn(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     let turn = request.messages.len().saturating_sub(1);
     match rules.last {
@@ -119,7 +119,7 @@ fn fix_last_turn(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     }
 }
 
-/// Declares the tools that the conversation calls and the request does not have.
+/// Declares the tools that the conversation calls.
 fn declare_called_tools(request: &mut Request, changes: &mut Changes) {
     let names: BTreeSet<String> =
         request.messages.iter().flat_map(Message::calls).map(|call| call.name.clone()).collect();
