@@ -1,4 +1,4 @@
-//! Errors as AWS answers them, whole or inside of a stream: a type in a header, the message alone in the body.
+//! AWS errors, as responses or stream events: the exception type is a header, the message is in the body.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::EncodedError;
 use crate::fault::{FaultKind, Headers, WireError};
 use crate::fields::Fields;
 
-/// The exception of each kind and its status. The first row of a kind is the one that is written.
+/// The exception type of each kind. The first row of a kind is used for encoding.
 const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "ValidationException"),
     (FaultKind::Authentication, "UnrecognizedClientException"),
@@ -26,22 +26,22 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "ValidationException"),
 ];
 
-/// Kinds that have no exception of their own, told by a reason beside the message.
+/// Kinds without an exception type, identified by the field `reason`.
 const REASONS: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
 
-/// The name of the exception of an error. Clients choose the class of what they raise by it.
+/// The exception type of an error. AWS SDKs choose the class of the raised exception by it.
 pub(super) fn word(error: &WireError) -> &str {
     let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, word)| *word);
     error.code.as_deref().filter(|code| is_exception(code)).or(own).unwrap_or("InternalServerException")
 }
 
-/// Whether a code is the name of an exception and not another protocol's word.
+/// True if a code is an exception type and not a code of another protocol.
 fn is_exception(code: &str) -> bool {
     code.ends_with("Exception") && code.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The message, and what the name of the exception does not say.
+/// The error body: the message, and the details that the exception type does not imply.
 pub(super) fn body(error: &WireError) -> Value {
     let mut body = json!({"message": error.message});
     let reason = REASONS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, reason)| *reason);
@@ -63,7 +63,7 @@ pub(super) fn encode(error: &WireError) -> EncodedError {
 pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError> {
     let mut body = Fields::of(body).ok()?;
     let message = body.text("message").or_else(|| body.text("Message"))?;
-    // `ValidationException:http://internal.amazon.com/…` names the exception before the colon.
+    // The type is before the colon: `ValidationException:http://internal.amazon.com/…`.
     let exception = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
     let name = exception
         .map(|name| name.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
@@ -81,7 +81,7 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
     Some(WireError { status, code, details, ..WireError::new(kind, message) })
 }
 
-/// An exception that came as an event of a stream.
+/// Decodes an exception event of a stream.
 pub(super) fn of_event(name: &str, data: Value) -> WireError {
     let headers = [("x-amzn-errortype", name)];
     let fallback = data.to_string();

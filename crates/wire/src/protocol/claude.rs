@@ -1,5 +1,4 @@
-//! How hard to think and which shape the answer has, in the fields of Anthropic's models: at the top of their own protocol, and passed
-//! on to the model by Converse.
+//! Reasoning and output format fields of Anthropic models: top-level fields in their own protocol, model-specific fields in Converse.
 
 use std::borrow::Cow;
 
@@ -12,7 +11,7 @@ use crate::fields::Fields;
 use crate::neutral::{Effort, Output, Reasoning, Request, ThinkingMode};
 use crate::report::Changes;
 
-/// When to think.
+/// The `thinking` object.
 #[derive(Serialize)]
 pub(super) struct ThinkingShape<'a> {
     r#type: Cow<'a, str>,
@@ -24,7 +23,7 @@ pub(super) struct ThinkingShape<'a> {
     extra: Map<String, Value>,
 }
 
-/// When to think, with the fields that have no neutral name. Where nothing says when, `unsaid` does.
+/// Builds the `thinking` object. `default_mode` applies if the request has neither mode nor budget.
 pub(super) fn thinking<'r>(
     ctx: &mut Context<'_>,
     reasoning: &'r Reasoning,
@@ -79,7 +78,7 @@ pub(super) fn thinking<'r>(
     Some(ThinkingShape { r#type: kind, budget_tokens, display, extra })
 }
 
-/// The budget of enabled thinking. Without one there is no room to think.
+/// The thinking budget of the mode `enabled`; `None` if the token limit leaves no room.
 fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, limit: u64) -> Option<u64> {
     let at = At::ROOT.field("reasoning");
     if *mode != ThinkingMode::Enabled {
@@ -112,7 +111,7 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
     Some(budget)
 }
 
-/// How hard to think. No effort is no thinking, which is a matter of when.
+/// The effort; `none` is not an effort here but the mode `disabled`.
 pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
     let effort = ctx.effort(request)?;
     if *effort == Effort::None {
@@ -126,7 +125,7 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
     })
 }
 
-/// Takes `thinking`, `output_config` and the older `output_format` into a request. The fields stand at `at`.
+/// Decodes `thinking`, `output_config` and the older `output_format`; `at` is the JSON Pointer of `fields`.
 pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request, at: &str, changes: &mut Changes) {
     let mut reasoning = Reasoning::default();
     if let Some(mut thinking) = fields.object("thinking") {
@@ -147,7 +146,7 @@ pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request, at: &str
         request.output = format::take_unnamed(&mut config, "format").map(Output::Schema);
         fields.put_rest("output_config", config);
     }
-    // The beta `structured-outputs-2025-11-13` had the format at the top. LiteLLM sends it, seen 2026-11.
+    // The beta `structured-outputs-2025-11-13` had the format at the top level. LiteLLM sends it, seen 2026-11.
     let older = request.output.is_none().then(|| format::take_unnamed(fields, "output_format")).flatten();
     if let Some(format) = older {
         let detail = "`output_format` of the older beta is read as `output_config.format`";

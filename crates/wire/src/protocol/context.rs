@@ -1,4 +1,4 @@
-//! What every encoder asks and tells in the same way: the surface, the places, the changes.
+//! The state that all encoders share: protocol, surface and recorded changes, with helpers for unsupported values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::neutral::{
 use crate::report::{Action, Changes, Effect};
 use crate::surface::{Budgets, Medium, Quirk, Surface};
 
-/// A place in the value that is encoded. It costs nothing until it is printed.
+/// A location in the encoded value, formatted as a JSON Pointer only when it is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At<'a> {
     outer: Option<&'a At<'a>>,
@@ -53,18 +53,18 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// What an encoder knows and tells.
+/// The state of an encoder.
 pub(super) struct Context<'a> {
     pub(super) protocol: Protocol,
     pub(super) surface: &'a Surface,
     pub(super) changes: Changes,
-    /// What is said beside the body.
+    /// Additional request headers.
     pub(super) headers: Vec<(&'static str, String)>,
-    /// Whether some fields without a neutral name are the rest of an object, so that its name may be written twice.
+    /// True if provider-specific fields complete an object that is also written, so that its key may occur twice.
     has_partial_objects: bool,
 }
 
-/// What a change did, and to what effect.
+/// Common pairs of action and effect.
 pub(super) const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
 pub(super) const DROPPED_WIDER: (Action, Effect) = (Action::Dropped, Effect::Wider);
 pub(super) const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
         self.changes.push(code, at.to_string(), what, detail);
     }
 
-    /// Records what happened to one field without a neutral name, at its own place.
+    /// Records a change of one provider-specific field.
     pub(super) fn record_field(
         &mut self,
         code: &'static str,
@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
         self.changes.push(code, format!("{at}/extra/{protocol}/{name}"), what, detail);
     }
 
-    /// A wish that the protocol has no word for.
+    /// Records a request parameter that the protocol does not have.
     pub(super) fn record_unsupported<T>(&mut self, field: &'static str, value: Option<&T>) {
         if value.is_some() {
             self.record(
@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A wish that the surface may refuse.
+    /// Returns a request parameter, or records that the surface does not accept it.
     pub(super) fn parameter<T>(&mut self, field: &'static str, value: Option<T>) -> Option<T> {
         if value.is_some() && self.surface.refuses_parameter(field) {
             self.record(
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
         value
     }
 
-    /// The fields for this protocol. Fields for other protocols are not said.
+    /// Returns the provider-specific fields of this protocol, and records the others as dropped.
     pub(super) fn extra<'e>(&mut self, at: &At<'_>, extra: &'e Extra) -> Option<&'e Map<String, Value>> {
         for (foreign, name) in extra.foreign(self.protocol) {
             let detail = format!(
@@ -147,18 +147,17 @@ impl<'a> Context<'a> {
         Some(own)
     }
 
-    /// The body with every name said once.
+    /// Merges duplicate keys, if the body may have some.
     pub(super) fn merge_keys(&self, body: Vec<u8>) -> Vec<u8> {
         if self.has_partial_objects { merge::merge_duplicate_keys(body) } else { body }
     }
 
-    /// What was encoded, with every name said once.
     pub(super) fn encoded(self, body: Vec<u8>) -> Encoded {
         let body = self.merge_keys(body);
         Encoded { body, headers: self.headers, changes: self.changes.into_vec() }
     }
 
-    /// Fields that cannot be said where they stand, not even to their own protocol.
+    /// Records all provider-specific fields as dropped, at a place where this protocol allows none.
     pub(super) fn drop_fields(&mut self, at: &At<'_>, extra: &Extra) {
         let own = self.protocol;
         for name in self.extra(at, extra).into_iter().flat_map(Map::keys) {
@@ -167,7 +166,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What only its own protocol understands, if this is it.
+    /// Returns a value of this protocol, or records one of another protocol as dropped.
     pub(super) fn other<'o>(&mut self, at: &At<'_>, other: &'o Other) -> Option<&'o Value> {
         if other.protocol == self.protocol {
             return Some(&other.value);
@@ -177,7 +176,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// The signature, if this protocol gave it.
+    /// Returns a signature of this protocol, or records one of another protocol as dropped.
     pub(super) fn signature<'s>(&mut self, at: &At<'_>, signature: Option<&'s Signature>) -> Option<&'s str> {
         let signature = signature?;
         if signature.from == self.protocol {
@@ -188,7 +187,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// A signature where the protocol has none.
+    /// Records a signature as dropped.
     pub(super) fn drop_signature(&mut self, at: &At<'_>, signature: Option<&Signature>) {
         if signature.is_some() {
             let detail = no_signature_field(self.protocol);
@@ -196,7 +195,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A hint to remember, where the protocol has none.
+    /// Records a cache hint as dropped.
     pub(super) fn drop_cache_hint<T>(&mut self, at: &At<'_>, cache: Option<&T>) {
         if cache.is_some() {
             self.record(
@@ -208,13 +207,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A piece that cannot stand where it stands.
+    /// Records a block as dropped, because the protocol does not accept it in `place`.
     pub(super) fn drop_block(&mut self, at: &At<'_>, kind: &str, place: &str) {
         let detail = format!("{kind} block dropped: {} does not accept it in {place}", self.protocol.title());
         self.record("no-place", at, DROPPED, detail);
     }
 
-    /// A medium that the surface may refuse.
+    /// Returns true if the surface accepts the medium; otherwise records it as dropped.
     pub(super) fn accepts(&mut self, at: &At<'_>, medium: Medium) -> bool {
         let refused = self.surface.refuses_medium(medium);
         if refused {
@@ -223,7 +222,7 @@ impl<'a> Context<'a> {
         !refused
     }
 
-    /// Whether calls of a tool are held to its schema, where the surface has a word for it.
+    /// Returns `strict` of a tool, or records that the surface does not support it.
     pub(super) fn strict(&mut self, at: &At<'_>, strict: Option<bool>) -> Option<bool> {
         let wanted = strict?;
         if self.has(Quirk::NoStrict) {
@@ -239,7 +238,7 @@ impl<'a> Context<'a> {
         Some(wanted)
     }
 
-    /// Whether free JSON is asked for by the schema of any object.
+    /// Returns true, and records it, if JSON mode must be replaced by the schema of any object.
     pub(super) fn replaces_json_mode(&mut self) -> bool {
         let refused = self.has(Quirk::NoFreeJson);
         if refused {
@@ -249,7 +248,7 @@ impl<'a> Context<'a> {
         refused
     }
 
-    /// Bytes that are somewhere the protocol cannot name.
+    /// Records a media source that the protocol does not accept.
     pub(super) fn drop_source(&mut self, at: &At<'_>, medium: Medium, source: &Source) {
         let kind = match source {
             Source::Base64 { .. } => "data of this media type",
@@ -262,8 +261,7 @@ impl<'a> Context<'a> {
         self.record("no-source", &at.field("source"), DROPPED, detail);
     }
 
-    /// The effort, or the nearest one that the surface takes. No effort at all and words that nobody knows are the surface's
-    /// business: a protocol takes them as they are.
+    /// The effort, or the nearest supported one. Without a list of the surface, `none` and unknown efforts are sent unchanged.
     pub(super) fn effort<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let effort = request.reasoning.as_ref()?.effort.as_ref()?;
         let listed = self.surface.efforts.as_slice();
@@ -290,7 +288,7 @@ impl<'a> Context<'a> {
         Some(Cow::Owned(nearest.clone()))
     }
 
-    /// The effort for a protocol that knows nothing else of thinking.
+    /// The effort for a protocol without thinking modes and budgets, which are converted to an effort.
     pub(super) fn effort_alone<'r>(&mut self, request: &'r Request) -> Option<Cow<'r, Effort>> {
         let reasoning = request.reasoning.as_ref()?;
         let at = At::ROOT.field("reasoning");
@@ -323,8 +321,7 @@ impl<'a> Context<'a> {
         self.effort(request)
     }
 
-    /// The budget of thinking, or the nearest one that the surface takes, below the limit of tokens where it must be. There may be
-    /// no room to think.
+    /// The thinking budget, or the nearest supported one less than `below`; `None` if there is no room for thinking.
     pub(super) fn budget(&mut self, wanted: u64, below: Option<u64>) -> Option<u64> {
         let at = At::ROOT.field("reasoning");
         let taken = self.budgets().nearest(wanted, below);
@@ -340,13 +337,13 @@ impl<'a> Context<'a> {
         taken
     }
 
-    /// The budgets of thinking that are taken: the surface's, or those that the protocol takes.
+    /// The supported thinking budgets of the surface, or else of the protocol.
     pub(super) fn budgets(&self) -> Budgets {
         let own = self.surface.budgets;
         if own == Budgets::default() { budgets(self.protocol) } else { own }
     }
 
-    /// Whether thoughts are shown, where the protocol cannot say it.
+    /// Records `visible` as dropped.
     pub(super) fn drop_visible(&mut self, request: &Request) {
         if request.reasoning.as_ref().is_some_and(|reasoning| reasoning.visible.is_some()) {
             let at = At::ROOT.field("reasoning");
@@ -359,7 +356,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The limit of tokens: the request's, or the one that the surface has for requests without.
+    /// The token limit of the request, or else the default of the surface.
     pub(super) fn max_tokens(&mut self, request: &Request) -> Option<u64> {
         request.max_tokens.or_else(|| {
             let limit = self.surface.max_tokens?;
@@ -373,7 +370,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The choice of tools, as far as the surface takes it and there are tools.
+    /// The tool choice, widened if the surface does not support it; `None` without tools.
     pub(super) fn tool_choice<'r>(&mut self, request: &'r Request, has_tools: bool) -> Option<Cow<'r, ToolChoice>> {
         if !has_tools {
             self.record_missing_tools(request);
@@ -403,7 +400,7 @@ impl<'a> Context<'a> {
         Some(Cow::Borrowed(choice))
     }
 
-    /// A choice among some of the tools, where the protocol cannot say it.
+    /// Widens a tool choice that is restricted to some tools, for protocols without such a choice.
     pub(super) fn widen_choice<'r>(&mut self, choice: Cow<'r, ToolChoice>) -> Cow<'r, ToolChoice> {
         let wider = match choice.as_ref() {
             ToolChoice::AnyOf(_) => ToolChoice::Auto,
@@ -420,12 +417,12 @@ impl<'a> Context<'a> {
         Cow::Owned(wider)
     }
 
-    /// The origin of a tool or a call, where the surface has such tools.
+    /// The origin of a tool or a call, if the surface supports custom tools and namespaces.
     pub(super) fn origin<'o>(&self, origin: Option<&'o ToolOrigin>) -> Option<&'o ToolOrigin> {
         origin.filter(|_| !self.has(Quirk::FunctionsOnly))
     }
 
-    /// A custom tool or a member of a namespace, or a call of one, that is sent as a function.
+    /// Records that a custom tool or a namespace member, or a call of one, is sent as a function.
     pub(super) fn record_as_function(&mut self, at: &At<'_>, origin: Option<&ToolOrigin>) {
         let Some(origin) = origin else { return };
         let mut what = Vec::new();
@@ -438,7 +435,7 @@ impl<'a> Context<'a> {
         self.record("tool-origin", &at.field("origin"), REWRITTEN, what.join("; "));
     }
 
-    /// The format of the answer, as far as the surface takes it.
+    /// The output format, as far as the surface supports it.
     pub(super) fn output<'r>(&mut self, request: &'r Request) -> Option<&'r Output> {
         let output = request.output.as_ref()?;
         let at = At::ROOT.field("output");
@@ -471,14 +468,14 @@ impl<'a> Context<'a> {
         Some(output)
     }
 
-    /// The fields for this protocol, with those taken out that stand inside of something else that is written.
+    /// The provider-specific fields of this protocol, split into top-level fields and those named in `inner`.
     pub(super) fn split_extra(&mut self, extra: &Extra, inner: &[&str]) -> (Map<String, Value>, Map<String, Value>) {
         let mut outer = self.extra(&At::ROOT, extra).cloned().unwrap_or_default();
         let taken = inner.iter().filter_map(|name| Some(((*name).to_owned(), outer.shift_remove(*name)?))).collect();
         (outer, taken)
     }
 
-    /// Fields that belong to an envelope, where there is none.
+    /// Drops fields that are only valid in an envelope.
     pub(super) fn drop_envelope_fields(&mut self, extra: &mut Map<String, Value>, names: &[&'static str]) {
         for name in names.iter().filter(|name| extra.shift_remove(**name).is_some()) {
             let at = At::ROOT.field("extra");
@@ -491,7 +488,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What cannot be said without tools.
+    /// Records parameters that need tools as dropped.
     fn record_missing_tools(&mut self, request: &Request) {
         if request.tool_choice.is_some() {
             let at = At::ROOT.field("tool_choice");
@@ -503,13 +500,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A stored result, of which only the beginning is said.
+    /// Records that a stored result is sent as a preview.
     pub(super) fn record_reference(&mut self, at: &At<'_>) {
         let what = (Action::Rewritten, Effect::Narrower);
         self.record("stored-result", at, what, "stored tool result is sent as its preview and its path");
     }
 
-    /// What kind of thing is at an address, where the protocol does not say it.
+    /// Records the media type of a URL as dropped.
     pub(super) fn drop_media_type(&mut self, at: &At<'_>, media_type: Option<&String>) {
         if media_type.is_some() {
             self.record(
@@ -521,7 +518,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The arguments of a call as a JSON object, written as they are.
+    /// The arguments of a call as a JSON object; the text is kept if it is one.
     pub(super) fn arguments<'c>(&mut self, at: &At<'_>, call: &'c ToolCall) -> Json<'c> {
         let text = call.arguments.trim();
         if text.starts_with('{')
@@ -543,7 +540,7 @@ impl<'a> Context<'a> {
         Json::Value(Cow::Owned(Value::Object(Map::from_iter([(key.to_owned(), value)]))))
     }
 
-    /// The text of a result in a protocol that has nothing else, and the media that must go elsewhere.
+    /// The text of a tool result for a protocol that only has text, and the media blocks, which are sent separately.
     pub(super) fn result_text<'r>(
         &mut self,
         at: &At<'_>,
@@ -579,7 +576,7 @@ impl<'a> Context<'a> {
         (self.join_texts(&content, texts), media)
     }
 
-    /// Texts as one, a line each.
+    /// Joins texts with line breaks.
     pub(super) fn join_texts<'t>(&mut self, at: &At<'_>, mut texts: Vec<Cow<'t, str>>) -> Cow<'t, str> {
         if texts.len() > 1 {
             self.record("joined-texts", at, MERGED, "several texts joined into one, one per line");
@@ -588,7 +585,7 @@ impl<'a> Context<'a> {
         texts.pop().unwrap_or_default()
     }
 
-    /// The text of a failed result in a protocol that cannot say that it failed.
+    /// The text of a failed tool result for a protocol without an error flag.
     pub(super) fn error_text<'t>(&mut self, at: &At<'_>, result: &ToolResult, text: Cow<'t, str>) -> Cow<'t, str> {
         if !result.is_error {
             return text;
@@ -604,7 +601,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Why a signature is not streamed by a protocol that signs thoughts alone, if it is not.
+/// Code and detail of a signature that is dropped from a stream, in protocols that only sign reasoning.
 pub(super) fn unsupported_signature(
     own: Protocol,
     signature: &Signature,
@@ -628,7 +625,7 @@ pub(super) fn no_signature_field(own: Protocol) -> String {
 
 static FREE_JSON: Output = Output::Json;
 
-/// Whether a protocol has a mode for JSON without a schema.
+/// True if the protocol has a JSON mode without a schema.
 fn has_free_json(protocol: Protocol) -> bool {
     match protocol {
         Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
@@ -636,11 +633,11 @@ fn has_free_json(protocol: Protocol) -> bool {
     }
 }
 
-/// Efforts from none to most.
+/// All efforts, in ascending order.
 const EFFORTS: [Effort; 7] =
     [Effort::None, Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max];
 
-/// The efforts that a protocol has words for.
+/// The efforts of a protocol.
 fn efforts(protocol: Protocol) -> &'static [Effort] {
     match protocol {
         Protocol::OpenAiChat | Protocol::OpenAiResponses => &EFFORTS,
@@ -651,7 +648,7 @@ fn efforts(protocol: Protocol) -> &'static [Effort] {
     }
 }
 
-/// The budgets of thinking that a protocol takes. Anthropic's protocol has a mode for no thinking, and no budget means nothing there.
+/// The thinking budgets of a protocol. Anthropic has a mode for disabled thinking, so that a budget of 0 is not valid.
 fn budgets(protocol: Protocol) -> Budgets {
     match protocol {
         Protocol::AnthropicMessages | Protocol::BedrockConverse => {
@@ -661,7 +658,7 @@ fn budgets(protocol: Protocol) -> Budgets {
     }
 }
 
-/// JSON inside of a body.
+/// JSON inside a body.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(super) enum Json<'a> {

@@ -1,5 +1,5 @@
-//! One object of two halves. What has no neutral name is kept as the rest of the object that it stood in and is written beside
-//! the part that has names; where both are objects of one name, the body would say the name twice. Here they become one.
+//! Merges duplicate keys in a body. Provider-specific fields of a nested object are written after its known fields, under the same key;
+//! this module merges the two objects.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Objects lie no deeper than this in any protocol's own shapes; what lies deeper is the caller's and has one half.
+/// The maximum depth at which an encoder writes duplicate keys. Deeper values come from the caller.
 const DEEPEST: usize = 16;
 
-/// The body with every name said once. Of two values that are not both objects, the first one stays.
+/// Merges objects with the same key. If the values are not both objects, the first one stays.
 pub(super) fn merge_duplicate_keys(body: Vec<u8>) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&body) else { return body };
     let mut out = String::with_capacity(text.len());
@@ -18,7 +18,7 @@ pub(super) fn merge_duplicate_keys(body: Vec<u8>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The fields of an object in their order, values unread.
+/// The fields of an object in order, including duplicates, with unparsed values.
 struct RawObject<'a>(Vec<(String, &'a str)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
@@ -43,7 +43,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-/// Writes the values of one name: the first, with the fields of the others if all are objects.
+/// Writes the values of one key: the first, merged with the fields of later objects if it is an object.
 fn write(values: &[&str], depth: usize, out: &mut String) {
     let Some(first) = values.first() else { return };
     let objects = || values.iter().filter(|value| value.starts_with('{'));
@@ -66,7 +66,7 @@ fn write(values: &[&str], depth: usize, out: &mut String) {
                 if index > 0 {
                     out.push(',');
                 }
-                // A name is a text, which can always be written.
+                // Serializing a string cannot fail.
                 out.push_str(&serde_json::to_string(name).unwrap_or_default());
                 out.push(':');
                 write(values, depth - 1, out);

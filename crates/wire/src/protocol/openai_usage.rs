@@ -1,4 +1,4 @@
-//! Usage as the protocols of `OpenAI` tell it: the same fields under two sets of names.
+//! Token usage in the `OpenAI` protocols: the same fields under two sets of names.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::context::{At, Context};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Usage};
 
-/// What the fields are called.
+/// The field names.
 pub(super) struct Names {
     pub(super) input: &'static str,
     pub(super) output: &'static str,

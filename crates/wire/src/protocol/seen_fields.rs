@@ -1,4 +1,4 @@
-//! What a stream seen already of the fields that have no neutral name. Pieces repeat such fields, and only what is new is an event.
+//! Tracks the provider-specific fields of a stream. Chunks repeat such fields; only new or changed ones become events.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Protocol;
 use crate::neutral::{Block, Event, Extra, MergeMode};
 
-/// The fields that were seen, of the answer and of its blocks.
+/// The fields seen so far, of the response and of its open blocks.
 #[derive(Debug, Default)]
 pub(super) struct SeenFields {
     answer: Map<String, Value>,
@@ -15,12 +15,12 @@ pub(super) struct SeenFields {
 }
 
 impl SeenFields {
-    /// Notes the fields that the beginning of the answer has.
+    /// Stores the fields of the start event.
     pub(super) fn start_response(&mut self, fields: &Map<String, Value>) {
         self.answer.clone_from(fields);
     }
 
-    /// Notes the fields that the beginning of a block has.
+    /// Stores the fields of a new block.
     pub(super) fn start_block(&mut self, own: Protocol, index: usize, block: &Block) {
         let fields = if let Block::Other(other) = block {
             other.value.as_object()
@@ -30,12 +30,12 @@ impl SeenFields {
         self.blocks.insert(index, fields.cloned().unwrap_or_default());
     }
 
-    /// Whether a block was opened.
+    /// True if the block was started.
     pub(super) fn has_block(&self, index: usize) -> bool {
         self.blocks.contains_key(&index)
     }
 
-    /// Tells the fields of the answer, or of a block, that are new or another than before.
+    /// Emits the fields of the response or of a block that are new or changed.
     pub(super) fn emit_new(
         &mut self,
         own: Protocol,
@@ -59,12 +59,12 @@ impl SeenFields {
         }
     }
 
-    /// A block is complete.
+    /// Forgets the fields of a block.
     pub(super) fn end_block(&mut self, index: usize) {
         self.blocks.remove(&index);
     }
 
-    /// Whether a field of the answer says the same as before.
+    /// True if a field of the response is absent or has the same value as before.
     pub(super) fn is_unchanged(&self, name: &str, text: Option<&str>) -> bool {
         text.is_none() || self.answer.get(name).and_then(Value::as_str) == text
     }

@@ -1,28 +1,28 @@
-//! Why answers end: each protocol has a table of words, read in both directions by the same functions.
+//! Stop reasons: each protocol has one table, used for decoding and encoding.
 
 use serde_json::Value;
 
 use super::context::{At, Context, REWRITTEN};
 use crate::neutral::{Response, StopReason};
 
-/// Words of a protocol and what they mean. The first word of a meaning is the one that is written.
+/// Wire values and their stop reasons. The first row of a reason is used for encoding.
 pub(super) type Words = [(&'static str, StopReason)];
 
-/// What a word means.
+/// The stop reason of a wire value.
 pub(super) fn read(words: &Words, word: &str) -> StopReason {
     let known = words.iter().find(|(known, _)| *known == word);
     known.map_or_else(|| StopReason::Other(word.to_owned()), |(_, reason)| reason.clone())
 }
 
-/// What an answer comes down to, which some words leave open.
+/// The outcome of a response, which some wire values do not distinguish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ending {
-    /// It says something.
+    /// Text.
     #[default]
     Text,
-    /// It calls tools.
+    /// Tool calls.
     Calls,
-    /// It refuses.
+    /// A refusal.
     Refusal,
 }
 
@@ -38,13 +38,13 @@ impl Ending {
         if some { Self::Calls } else { Self::Text }
     }
 
-    /// Whichever says more.
+    /// Keeps the more specific outcome.
     pub(super) fn update(&mut self, other: Self) {
         *self = (*self).max(other);
     }
 }
 
-/// What a word means in an answer that calls tools or refuses, where the protocol's own word does not tell.
+/// Refines `EndTurn` for responses with tool calls or a refusal.
 pub(super) fn resolve(reason: StopReason, ending: Ending) -> StopReason {
     match (reason, ending) {
         (StopReason::EndTurn, Ending::Refusal) => StopReason::Refusal,
@@ -53,7 +53,7 @@ pub(super) fn resolve(reason: StopReason, ending: Ending) -> StopReason {
     }
 }
 
-/// The word of a reason, if the protocol has one.
+/// The wire value of a stop reason, if the protocol has one.
 pub(super) fn word<'r>(words: &Words, reason: &'r StopReason) -> Option<&'r str> {
     if let StopReason::Other(word) = reason {
         return Some(word);
@@ -61,8 +61,8 @@ pub(super) fn word<'r>(words: &Words, reason: &'r StopReason) -> Option<&'r str>
     words.iter().find(|(_, meant)| meant == reason).map(|(word, _)| *word)
 }
 
-/// The word to write for an answer: the very word that was read, if the answer still means it, else the protocol's word
-/// for the reason, else the word of the nearest reason.
+/// The wire value for a response: the decoded one if it still matches the stop reason, or else the value of the reason, or else of the
+/// nearest reason.
 pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, response: &'r Response) -> &'r str {
     let kept = response.extra.field(ctx.protocol, field).and_then(Value::as_str);
     let ending = Ending::of(response);
@@ -79,7 +79,7 @@ pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, respo
     word
 }
 
-/// The reason that every protocol has a word for and that comes nearest.
+/// The nearest stop reason that every protocol supports.
 fn nearest(reason: &StopReason) -> &'static StopReason {
     match reason {
         StopReason::EndTurn

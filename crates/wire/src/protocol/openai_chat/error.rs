@@ -1,4 +1,4 @@
-//! Errors of `openai-chat`, and of those who copied it with other bodies.
+//! Errors of `openai-chat`, and of compatible servers with other error bodies.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::fault::{FOREIGN_CODE, FaultKind, WireError};
 use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
-/// The `type` and the `code` of each kind. The first row of a kind is the one that is written.
+/// The `type` and `code` of each kind. The first row of a kind is used for encoding.
 const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error", None),
     (FaultKind::Authentication, "authentication_error", Some("invalid_api_key")),
@@ -25,7 +25,7 @@ const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
 pub(in crate::protocol) fn encode(error: &WireError) -> EncodedError {
     let row = WORDS.iter().find(|(kind, ..)| *kind == error.kind);
     let (kind, own) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
-    // Where the status tells another kind, only the protocol's own code tells this one.
+    // If the status implies another kind, the protocol's own code is needed to identify this one.
     let deciding = own.filter(|_| FaultKind::of_status(error.status) != error.kind);
     let code = deciding.or(error.code.as_deref()).or(own);
     let mut body = json!({"message": error.message, "type": kind, "param": error.param, "code": code});

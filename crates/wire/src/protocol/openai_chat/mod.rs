@@ -1,4 +1,4 @@
-//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of everybody who copied it.
+//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of compatible servers.
 
 pub(super) mod error;
 mod read;
@@ -39,7 +39,7 @@ impl Codec for OpenAiChat {
         response::decode(body)
     }
 
-    /// Deltas of the message add to it, and lists of the choice have an entry for every token.
+    /// Deltas of the message are appended, and arrays of the choice have an entry per token.
     fn growing(&self) -> &'static [(&'static str, MergeMode)] {
         &[("message", MergeMode::ListsAndTexts), ("choice", MergeMode::Lists)]
     }

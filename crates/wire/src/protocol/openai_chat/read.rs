@@ -41,7 +41,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
     }
     if request.stream {
-        // Whether the stream tells the usage: we ask for it unless somebody says no.
+        // Absent `include_usage` is false; the encoder would request usage by default.
         match fields.take("stream_options") {
             Some(options) if options == json!({"include_usage": true}) => {}
             Some(Value::Object(mut options)) => {
@@ -55,7 +55,6 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// A label as text.
 fn plain(value: Value) -> String {
     if let Value::String(text) = value { text } else { value.to_string() }
 }
@@ -167,7 +166,7 @@ fn other(value: Value) -> Block {
     Block::Other(Other { protocol: OWN, value })
 }
 
-/// Thoughts, text and calls of an assistant's turn.
+/// Decodes reasoning, text and tool calls of an assistant message.
 pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
     let mut content = Vec::new();
     let thought = turn.text("reasoning_content").or_else(|| turn.text("reasoning"));
@@ -190,7 +189,7 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
     }
     let mut call = Fields::of(value)?;
     call.take("type");
-    // Where the pieces of a stream are put together by others, the index of the piece stays behind.
+    // Some clients assemble streams and leave the chunk index in the call.
     call.count("index");
     let id = call.text("id").unwrap_or_default();
     let mut function = call.object("function").ok_or_else(|| DecodeError::shape("an object"))?;
@@ -200,7 +199,7 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
     Ok(Block::ToolCall(ToolCall { id, name, arguments, extra: Extra::of(OWN, call.rest()), ..ToolCall::default() }))
 }
 
-/// A call of a custom tool: free text is its only argument.
+/// Decodes a custom tool call: its text becomes the argument `input`.
 fn read_custom_call(mut call: Fields) -> ToolCall {
     call.take("type");
     call.count("index");
@@ -315,7 +314,7 @@ fn read_format(fields: &mut Fields, changes: &mut Changes) -> Option<Output> {
             let made = named.and_then(|named| format::read_named(named, "/response_format/json_schema", changes));
             made.map(Output::Schema)
         }
-        // Some servers take the schema beside free JSON.
+        // Some servers accept a schema with `json_object`.
         "json_object" => format::read_named(&format, "/response_format", changes).map(Output::Schema),
         _ => None,
     };

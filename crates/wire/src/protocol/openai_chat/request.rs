@@ -17,7 +17,7 @@ use crate::neutral::{
 use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::surface::{Medium, Quirk};
 
-/// What stands before images and documents that a tool's result cannot hold.
+/// The text before images and documents that a tool message cannot contain. The model sees it.
 const MEDIA_MARKER: &str = "Attachments of the tool result above:";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
@@ -93,7 +93,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
     shapes
 }
 
-/// Whether a tool or a call is written as a custom one. A member of a namespace is a function or a custom tool by itself.
+/// True if a tool or a call is written as a custom one. Namespace members become separate functions or custom tools.
 pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&ToolOrigin>) -> bool {
     let native = ctx.origin(origin).is_some_and(|origin| origin.custom);
     let as_function = origin.filter(|origin| !native || origin.namespace.is_some());
@@ -224,7 +224,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     turns
 }
 
-/// Texts alone: one string, or a list where a text carries fields of its own.
+/// Content of texts only: a string, or an array if a text has provider-specific fields.
 fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'r> {
     if texts.iter().any(|text| text.extra.get(OWN).is_some()) {
         return Content::Parts(
@@ -252,7 +252,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
     Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
 }
 
-/// What a user or an instruction says.
+/// The content of a user or system message.
 fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
     let at = at.field("content");
     let plain = |block: &Block| matches!(block, Block::Text(text) if text.extra.get(OWN).is_none());
@@ -284,7 +284,7 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
     parts_or_text(ctx, &at, parts)
 }
 
-/// A list of parts, or one text where nothing else is left.
+/// An array of parts, or a string if all parts are plain text.
 fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -> Content<'r> {
     let plain = |part: &Part<'_>| matches!(part, Part::Known { part: KnownPart::Text { .. }, extra: None });
     if !parts.iter().all(plain) {
@@ -370,14 +370,14 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
     Some(Part::Known { part, extra: ctx.extra(at, &document.extra) })
 }
 
-/// Whether an assistant's turn is part of a request or of an answer.
+/// The body that an assistant message is part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
     Answer,
 }
 
-/// An assistant's turn: thoughts, then text, then calls, because the protocol has a field for each.
+/// An assistant message: reasoning, then text, then calls, because the protocol has one field for each.
 pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Turn<'r> {
     let outer = at;
     let at = at.field("content");
@@ -453,7 +453,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
     Turn { role: "assistant", content, reasoning, reasoning_content, tool_calls: calls, ..Turn::default() }
 }
 
-/// Whether a block that has no neutral name stands among the calls.
+/// True if a provider-specific block belongs to `tool_calls`.
 fn is_call(value: &Value) -> bool {
     value.get("id").is_some()
 }
@@ -486,7 +486,7 @@ fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Cal
     }
 }
 
-/// Results, one turn each; images and documents follow in a user's turn.
+/// Tool results, one message each; their images and documents follow in a user message.
 fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &mut Vec<Turn<'r>>) {
     let at = at.field("content");
     let mut media = Vec::new();

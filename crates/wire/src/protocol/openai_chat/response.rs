@@ -28,7 +28,7 @@ pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
     output_details: "completion_tokens_details",
 };
 
-/// Fields of the extra that stand deeper than the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 4] = ["message", "choice", "choices", "finish_reason"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
@@ -61,7 +61,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// The word for why it ended. A refusal in words ends like any other answer.
+/// The `finish_reason`. A response with a refusal text ends with `stop`.
 pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "stop";
@@ -69,7 +69,7 @@ pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r s
     stop::write(ctx, STOP_WORDS, "finish_reason", response)
 }
 
-/// When it was made, and the fields at the top of the body.
+/// `created` and the other top-level fields.
 pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value>) {
     let mut top = extra.cloned().unwrap_or_default();
     for name in NESTED {
@@ -79,7 +79,7 @@ pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value
     (created, top)
 }
 
-/// The id of an answer that came without one. Clients take pieces with an empty id for no part of the answer.
+/// The id of a response without one. Clients ignore chunks with an empty id.
 const PLACEHOLDER_ID: &str = "chatcmpl-0";
 
 pub(super) fn id_or_placeholder(id: &str) -> &str {
@@ -110,7 +110,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What is left of the top of a body, without what every body says.
+/// The remaining top-level fields, without constants.
 pub(super) fn without_constants(mut fields: Fields) -> Map<String, Value> {
     fields.take("object");
     if let Some(created) = fields.count("created").filter(|created| *created > 0) {

@@ -86,7 +86,6 @@ pub(super) enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// Whether it says anything.
     pub(super) fn has_content(&self) -> bool {
         match self {
             Self::Null => false,
@@ -268,7 +267,7 @@ pub(super) enum AnswerChoice<'a> {
     Other(&'a Value),
 }
 
-/// A piece of a stream to write.
+/// An encoded stream chunk.
 #[derive(Serialize)]
 pub(super) struct WriteChunk<'a> {
     pub(super) id: &'a str,
@@ -322,7 +321,7 @@ pub(super) struct WriteFunction<'a> {
     pub(super) arguments: &'a str,
 }
 
-/// A piece of a stream as it is most of the time: nothing but fields that are known. Anything else is read the slow way.
+/// The most frequent chunk, with known fields only, parsed without building a `Value`. Other chunks take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "fields that repeat the first chunk are checked and not read")]
@@ -386,7 +385,7 @@ pub(super) struct PlainCall<'a> {
     kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) function: PlainFunction<'a>,
-    /// What has no neutral name; a piece that has some is not plain and is read the slow way.
+    /// Provider-specific fields, from the general path only.
     #[serde(skip)]
     pub(super) extra: Map<String, Value>,
 }
@@ -429,11 +428,11 @@ impl<'a> PlainCall<'a> {
     }
 }
 
-/// A value that is never there: only `null` is read as one.
+/// Accepts only `null`.
 #[derive(Deserialize)]
 pub(super) enum NoValue {}
 
-/// The number 0.
+/// Accepts only the number 0.
 #[derive(Deserialize)]
 #[serde(try_from = "u64")]
 struct Zero;

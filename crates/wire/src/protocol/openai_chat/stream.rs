@@ -23,7 +23,7 @@ use crate::protocol::{StreamReader, StreamWriter, json_merged, openai_usage, sse
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Where the blocks of an answer stand: thoughts, text, then the calls.
+/// Block indexes: reasoning, text, then tool calls.
 const THOUGHT: usize = 0;
 const TEXT: usize = 1;
 const CALLS: usize = 2;
@@ -33,10 +33,10 @@ const CALLS: usize = 2;
 pub(super) struct Reader {
     progress: Progress,
     ending: Ending,
-    /// Blocks that are open.
+    /// The open blocks.
     open: HashSet<usize>,
     calls: Calls,
-    /// Calls of custom tools.
+    /// The block indexes of custom tool calls.
     custom: HashSet<usize>,
     seen_fields: SeenFields,
 }
@@ -49,7 +49,7 @@ enum Progress {
     Stopped,
 }
 
-/// Which piece belongs to which call. Copies of the protocol repeat ids, leave out the index or give all calls the same.
+/// Assigns chunks to calls. Compatible servers repeat ids, omit the index or use one index for all calls.
 #[derive(Debug, Default)]
 struct Calls {
     by_index: HashMap<u64, usize>,
@@ -58,7 +58,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// The call that a piece belongs to, and whether the piece begins it.
+    /// The call that a chunk belongs to, and true if the chunk starts it.
     fn place(&mut self, index: Option<u64>, id: &str) -> (usize, bool) {
         let known = match (index, id) {
             (Some(index), "") => self.by_index.get(&index),
@@ -211,7 +211,7 @@ impl Reader {
         }
     }
 
-    /// A piece of a call of a custom tool. Free text is its only argument.
+    /// A chunk of a custom tool call.
     fn custom(&mut self, mut call: Fields, out: &mut Vec<Event>) {
         call.take("type");
         let mut custom = call.object("custom").unwrap_or_default();
@@ -251,7 +251,7 @@ impl Reader {
         let reason = stop::resolve(stop::read(STOP_WORDS, word), self.ending);
         let mut open: Vec<usize> = self.open.drain().collect();
         open.sort_unstable();
-        // A call that the limit of tokens cut off is never complete.
+        // A call that the token limit truncated is never closed.
         let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
         open.retain(|index| Some(*index) != last);
         for index in open {
@@ -269,14 +269,14 @@ impl Reader {
 /// Writes the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// What every piece repeats, and what the end needs to know of the whole.
+    /// The fields that every chunk repeats, and the data that the stop reason depends on.
     response: Response,
     created: u64,
     top: Map<String, Value>,
-    /// The number of each call among the calls.
+    /// Block index to position in `tool_calls`.
     calls: HashMap<usize, usize>,
     texts: HashMap<usize, Kind>,
-    /// Calls of custom tools, whose text is said when it is complete: until then it is a piece of JSON.
+    /// Open custom tool calls. Their text is sent when it is complete, because deltas are fragments of JSON.
     custom: HashMap<usize, ToolCall>,
     seen: [usize; 2],
 }
@@ -305,7 +305,7 @@ impl Writer {
         }
     }
 
-    /// A piece of fields that have no neutral name: of the whole piece, of the choice and of its message.
+    /// A chunk of provider-specific fields of the response, the choice and the message.
     fn fields(&mut self, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
         let mut object = |name: &str| match fields.shift_remove(name) {
             Some(Value::Object(object)) => object,
@@ -323,7 +323,7 @@ impl Writer {
         sse("", &chunk, out);
     }
 
-    /// A piece of a call's fields.
+    /// A chunk of provider-specific fields of a call.
     fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.calls.get(&index) else {
             record_unstreamable(OWN, index, &fields, changes);
@@ -381,7 +381,7 @@ impl Writer {
     fn call(&mut self, index: usize, call: &ToolCall, out: &mut Vec<u8>) {
         let place = self.calls.len();
         self.calls.insert(index, place);
-        // The end depends on whether there are calls.
+        // The stop reason depends on the presence of calls.
         self.response.content = vec![Block::ToolCall(ToolCall::default())];
         if call.origin.as_ref().is_some_and(|origin| origin.custom) {
             let mut custom = Map::from_iter([("name".to_owned(), json!(call.name)), ("input".to_owned(), json!(""))]);
@@ -404,14 +404,14 @@ impl Writer {
         out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }
 
-    /// A call of a custom tool that is complete.
+    /// Sends the text of a complete custom tool call.
     fn custom_call(&mut self, index: usize, out: &mut Vec<u8>) {
         let (Some(call), Some(place)) = (self.custom.remove(&index), self.calls.get(&index)) else { return };
         let piece = json!({"index": place, "custom": {"input": call.custom_input()}});
         self.call_piece(&piece.as_object().cloned().unwrap_or_default(), out);
     }
 
-    /// A piece of one call.
+    /// A chunk of one call.
     fn call_piece(&mut self, piece: &Map<String, Value>, out: &mut Vec<u8>) {
         self.fields(Map::from_iter([("message".to_owned(), json!({"tool_calls": [piece]}))]), out);
     }
