@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::protocol::{EncodedError, aws_error};
 use crate::surface::{Envelope, Surface};
 
-/// The type of each kind and its status. The first row of a kind is the one that is written.
+/// The error type of each kind. The first row of a kind is used for encoding.
 const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error"),
     (FaultKind::Authentication, "authentication_error"),
@@ -23,7 +23,7 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "invalid_request_error"),
 ];
 
-/// Kinds that only `details.error_code` tells apart from a request that is not valid.
+/// Kinds that share the type `invalid_request_error` and are identified by `details.error_code`.
 const CODES: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "context_length_exceeded"), (FaultKind::ContentFilter, "content_filter")];
 
@@ -31,7 +31,7 @@ pub(super) fn body(error: &WireError) -> Value {
     let kind = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
     let implied = CODES.iter().find(|(kind, _)| *kind == error.kind).map(|(_, code)| *code);
     let mut inner = json!({"type": kind, "message": error.message});
-    // Where only the code tells the kind, the code of another protocol stands beside it.
+    // If the code identifies the kind, the code of another protocol is written to a field of its own.
     let foreign = error.code.as_deref().filter(|code| implied.is_some_and(|own| own != *code));
     let codes = [("error_code", implied.or(error.code.as_deref())), (FOREIGN_CODE, foreign)];
     let mut codes = codes.into_iter().filter_map(|(name, code)| Some((name.to_owned(), json!(code?)))).peekable();

@@ -46,7 +46,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// A turn; results in a user's turn are a turn of their own.
+/// Decodes a message; tool results in a user message become a message of their own.
 fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
     let role = match turn.required_text("role")?.as_str() {
         "user" => Role::User,
@@ -134,7 +134,7 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
     })
 }
 
-/// Arguments as text. Some histories hold them as text already.
+/// Arguments as JSON text. Some clients send them as a string already.
 fn plain(value: Value) -> String {
     if let Value::String(text) = value { text } else { value.to_string() }
 }

@@ -18,20 +18,20 @@ use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPE
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Medium, Quirk};
 
-/// The limit of tokens for a request that has none, because the protocol asks for one.
+/// The `max_tokens` of a request without one; the protocol requires it.
 const LIMIT: u64 = 4096;
 
-/// The version that an envelope carries when the surface says no other.
+/// The default `anthropic_version` of each envelope.
 const VERSIONS: &[(Envelope, &str)] =
     &[(Envelope::ModelInUrl, "vertex-2023-10-16"), (Envelope::Invoke, "bedrock-2023-05-31")];
 
-/// Fields that stand in the body of an envelope and are headers without one. The surface has a version of its own.
+/// Fields that are in the body of an envelope; without one they are headers.
 const ENVELOPE_FIELDS: &[&str] = &["anthropic_version", FEATURES];
 
-/// The features that are asked for, in an envelope.
+/// The body field for beta features, in an envelope.
 const FEATURES: &str = "anthropic_beta";
 
-/// The same, without one.
+/// The header for beta features, without an envelope.
 const FEATURES_HEADER: &str = "anthropic-beta";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
@@ -90,7 +90,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     })
 }
 
-/// Features that an envelope says in its body are said in a header without one.
+/// Moves the beta features from the body to the header.
 fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
     let listed = |value: &Value| match value {
         Value::Array(names) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
@@ -117,7 +117,7 @@ fn object(value: Option<Value>) -> Map<String, Value> {
     if let Some(Value::Object(map)) = value { map } else { Map::new() }
 }
 
-/// The version from which sampling, documents of the assistant and citations of the user are refused.
+/// True for API versions that reject sampling parameters, documents of the assistant and citations of the user.
 /// <https://platform.claude.com/docs/en/api/versioning>, read 2026-11.
 fn since_2026_10(ctx: &Context<'_>) -> bool {
     let dated = |version: &&str| version.starts_with(|first: char| first.is_ascii_digit());
@@ -234,7 +234,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     }
 }
 
-/// When to think and how hard.
+/// The `thinking` object and the effort.
 fn thinking<'r>(
     ctx: &mut Context<'_>,
     request: &'r Request,
@@ -325,7 +325,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
     ((!system.is_empty()).then(|| Content::of(system)), turns)
 }
 
-/// Whether a system message may follow this one: a user's turn, results, or a turn that ends in a result of a server tool.
+/// True if a system message may follow: after a user message, tool results, or a message that ends in a server tool result.
 /// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>, read 2026-11 (ANT-REQ-09).
 fn follows_input(before: Option<&Message>) -> bool {
     before.is_some_and(|before| match before.role {
@@ -338,7 +338,7 @@ fn follows_input(before: Option<&Message>) -> bool {
     })
 }
 
-/// An instruction in the middle, in the user's words where the surface or its place allows no others.
+/// A system message inside the conversation; a user message if the surface or the position does not allow it.
 fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, placed: bool) -> Turn<'r> {
     if placed && ctx.has(Quirk::SystemMessages) {
         let blocks = blocks(ctx, at, &message.content, Side::User);
@@ -355,12 +355,12 @@ fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, pla
     Turn { role: "user", content: Content::of(pieces), extra: None }
 }
 
-/// Whose blocks are written.
+/// The kind of message that blocks are written for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     User,
     Results,
-    /// The assistant in a request.
+    /// An assistant message of a request.
     Assistant,
     Answer,
 }

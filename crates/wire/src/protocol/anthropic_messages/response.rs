@@ -43,7 +43,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// The words of a refusal stand beside the reason.
+/// `stop_details`, with the refusal text.
 pub(super) fn stop_details(ctx: &mut Context<'_>, response: &Response, kept: Option<&Value>) -> Option<Value> {
     let mut details = kept.cloned();
     if let Some(refusal) = &response.refusal {
@@ -88,7 +88,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What the beginning of an answer says.
+/// Decodes the fields of `message_start`, which a whole response has too.
 pub(super) fn read_head(fields: &mut Fields) -> Response {
     for constant in ["type", "role"] {
         fields.text(constant);
@@ -101,7 +101,7 @@ pub(super) fn read_head(fields: &mut Fields) -> Response {
     }
 }
 
-/// What a word means, and the word if the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and the wire value if it must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, Option<&str>) {
     let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
     let kept = (stop::word(STOP_WORDS, &reason) != Some(word)).then_some(word);

@@ -62,7 +62,7 @@ pub(super) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// The short form, where one plain text is everything.
+    /// A string if the content is one plain text, or else an array.
     pub(super) fn of(mut blocks: Vec<Piece<'a>>) -> Self {
         if let [Piece::Known(BlockShape::Text { text, cache_control: None, extra: None })] = blocks.as_mut_slice() {
             return Self::Text(std::mem::take(text));

@@ -24,10 +24,10 @@ use crate::surface::{Envelope, Surface};
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     usage: Usage,
-    /// Calls that are open, and whether any arguments came.
+    /// Open tool calls, and whether they have arguments so far.
     calls: HashMap<usize, bool>,
     called: bool,
-    /// Blocks without a neutral name, and the text of their input.
+    /// Open provider-specific blocks, and the JSON text of their input.
     inputs: HashMap<usize, String>,
     seen_fields: SeenFields,
 }
@@ -100,7 +100,7 @@ impl Reader {
                 }
             }
             ("content_block_stop", Some(index)) => {
-                // A call without arguments may come without any.
+                // A call without arguments may have no `input_json_delta`.
                 if self.calls.remove(&index) == Some(false) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
@@ -133,7 +133,7 @@ impl Reader {
     fn open(&mut self, index: usize, mut block: Block, out: &mut Vec<Event>) {
         if let Block::ToolCall(call) = &mut block {
             self.called = true;
-            // The input of a call that begins is a placeholder.
+            // The input of `content_block_start` is a placeholder.
             if call.arguments == "{}" {
                 call.arguments.clear();
             }
@@ -160,7 +160,7 @@ impl Reader {
         Some(Event::Delta { index, delta })
     }
 
-    /// The input of a block without a neutral name, when it is complete.
+    /// Emits the complete input of a provider-specific block.
     fn input(&mut self, index: usize, out: &mut Vec<Event>) {
         let input = self.inputs.remove(&index).unwrap_or_default();
         if !input.is_empty() {
@@ -175,7 +175,7 @@ impl Reader {
         out.extend(refusal.map(|text| Event::Refusal { text }));
         if let Some(usage) = fields.object("usage") {
             let usage = read_usage(usage);
-            // What is told at the end counts; what it leaves out was told at the beginning.
+            // Usage of `message_delta` replaces that of `message_start`; input tokens may be in the latter only.
             let input = if usage.input_tokens > 0 { &usage } else { &self.usage };
             let merged = Usage {
                 input_tokens: input.input_tokens,
@@ -212,7 +212,7 @@ fn other(name: String, fields: Fields) -> Event {
     Event::Other { protocol: OWN, name, data: Value::Object(data) }
 }
 
-/// What a delta adds, and its fields that have no neutral name.
+/// Decodes a delta, and returns its provider-specific fields.
 fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)> {
     let mut delta = fields.object("delta")?;
     let read = match delta.peek("type") {
@@ -234,10 +234,10 @@ fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)
     Some((read, delta.rest()))
 }
 
-/// What a text refers to: a list in a whole body, one entry at a time in a stream.
+/// Citations of a text: an array in a whole body, one entry per event in a stream.
 const CITATIONS: &str = "citations";
 
-/// Fields without a neutral name that come in pieces.
+/// Provider-specific fields that arrive in pieces.
 pub(super) const GROWING: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
 
 fn owned<T>((name, value): (&str, T)) -> (String, T) {
@@ -288,7 +288,7 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        // Arguments follow as deltas, so that the block itself has none.
+        // Arguments are sent as deltas, not in the block itself.
         let bare;
         let (block, arguments) = if let Block::ToolCall(call) = block {
             self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
@@ -316,7 +316,7 @@ impl Writer {
         self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
     }
 
-    /// Fields of a block are said beside a delta that adds nothing, if the protocol has no delta for them.
+    /// Sends provider-specific fields of a block. Fields without a delta of their own are sent in an empty delta.
     fn fields(&self, place: usize, kind: Kind, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
         for citation in fields.shift_remove(CITATIONS).as_ref().and_then(Value::as_array).into_iter().flatten() {
             self.delta(place, &json!({"type": "citations_delta", "citation": citation}), out);

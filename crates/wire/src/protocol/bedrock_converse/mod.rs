@@ -1,4 +1,4 @@
-//! `bedrock-converse`: `Converse` and `ConverseStream` of Amazon Bedrock. An answer's id and model travel outside of its body.
+//! `bedrock-converse`: `Converse` and `ConverseStream` of Amazon Bedrock. Response bodies have no id and no model.
 
 mod error;
 mod read;

@@ -77,7 +77,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
     Ok(())
 }
 
-/// Blocks; a hint to remember belongs to the block before it.
+/// Decodes blocks; a `cachePoint` becomes the cache hint of the block before it.
 pub(super) fn blocks(name: &str, list: Vec<Value>) -> Result<Vec<Block>, DecodeError> {
     let mut blocks: Vec<Block> = Vec::with_capacity(list.len());
     for (index, value) in list.into_iter().enumerate() {
@@ -295,7 +295,6 @@ fn read_format(format: &Value, changes: &mut Changes) -> Option<OutputFormat> {
     OutputFormat::strict(name, schema).ok().map(|made| made.with_description(description))
 }
 
-/// A plain text that a stream adds to.
 pub(super) fn empty_text() -> Block {
     Block::Text(Text::default())
 }

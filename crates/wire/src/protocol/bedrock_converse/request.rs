@@ -19,7 +19,7 @@ use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, 
 use crate::report::{Action, Effect};
 use crate::surface::Medium;
 
-/// The formats of media and their types.
+/// Media types and their `format` values.
 pub(super) const FORMATS: &[(&str, &str)] = &[
     ("application/pdf", "pdf"),
     ("text/plain", "txt"),
@@ -32,13 +32,13 @@ pub(super) const FORMATS: &[(&str, &str)] = &[
     ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
 ];
 
-/// Fields of the extra that stand inside of something else that is written.
+/// Fields of `extra` that are merged into nested objects.
 const NESTED: [&str; 4] = ["inferenceConfig", "toolConfig", "outputConfig", "additionalModelRequestFields"];
 
-/// The model's own field that says when to think.
+/// The model-specific field for the thinking mode.
 const THINKING: &str = "thinking";
 
-/// The name of a document that has none, because the protocol asks for one.
+/// The name of a document without one; the protocol requires it.
 const DOCUMENT: &str = "document";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
@@ -87,7 +87,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     })
 }
 
-/// When to think stands among the model's own fields, how hard beside the format.
+/// Writes the thinking mode to the model-specific fields, and returns the effort for `outputConfig`.
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
     if *reasoning == neutral::Reasoning::default() {
@@ -267,7 +267,7 @@ fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, pieces: &m
     push_cache_point(text.cache.as_ref(), pieces);
 }
 
-/// A hint to remember is a block of its own, after what it is about.
+/// Adds a `cachePoint` block after the block with the cache hint.
 fn push_cache_point<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
     pieces.extend(cache.map(|cache| Piece::Known(Block::CachePoint(CachePoint::of(cache)))));
 }

@@ -48,7 +48,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// What the protocol has no place for.
+/// Records the parts of a response that the protocol does not support.
 pub(super) fn record_unsupported(ctx: &mut Context<'_>, response: &Response) {
     if response.refusal.is_some() {
         ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "refusal is sent as text");
@@ -114,7 +114,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// How long it took is kept only if it was measured.
+/// Drops the placeholder latency of our own encoder.
 pub(super) fn drop_metrics(fields: &mut Fields) {
     if let Some(metrics) = fields.take("metrics").filter(|metrics| *metrics != json!({"latencyMs": 0})) {
         fields.put("metrics", metrics);

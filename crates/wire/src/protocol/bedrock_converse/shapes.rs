@@ -47,7 +47,7 @@ pub(super) enum Piece<'a> {
     Other(&'a Value),
 }
 
-/// A block: an object with one field that says what it is.
+/// A content block: an object with one field that names its kind.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Block<'a> {
@@ -224,7 +224,7 @@ pub(super) struct Structure<'a> {
 
 #[derive(Serialize)]
 pub(super) struct SchemaText<'a> {
-    /// The schema as text: the protocol has it so.
+    /// The schema as JSON text, as the protocol requires.
     pub(super) schema: String,
     pub(super) name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

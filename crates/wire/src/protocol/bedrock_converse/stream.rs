@@ -22,7 +22,7 @@ use crate::surface::Surface;
 /// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Blocks that are open, and whether they are calls that have no arguments yet.
+    /// Open blocks; true for tool calls without arguments so far.
     open: HashMap<usize, bool>,
     called: bool,
     seen_fields: SeenFields,
@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    /// A piece of a thought; gives what has no neutral name, as a whole body has it.
+    /// Decodes a reasoning delta; returns its provider-specific fields, nested as in a whole body.
     fn thought(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
         if let Some(data) = thought.text("redactedContent") {
             let signature = Signature { from: OWN, data };
@@ -262,7 +262,7 @@ impl Writer {
             emit_at("contentBlockStop", place, json!({}), out);
         }
         let (mut extra, mut inner) = ctx.split_extra(&self.0.response.extra, &["stopReason", "output"]);
-        // What the message had was said at its beginning.
+        // The fields of the message were sent in `messageStart`.
         if let Some(Value::Object(mut output)) = inner.shift_remove("output") {
             output.shift_remove("message");
             if !output.is_empty() {

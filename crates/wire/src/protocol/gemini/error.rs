@@ -6,7 +6,7 @@ use crate::fault::{FaultKind, WireError, milliseconds};
 use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
-/// The status word of each kind. The first row of a kind is the one that is written.
+/// The `status` of each kind. The first row of a kind is used for encoding.
 const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "INVALID_ARGUMENT"),
     (FaultKind::Authentication, "UNAUTHENTICATED"),
@@ -24,17 +24,17 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "INVALID_ARGUMENT"),
 ];
 
-/// Kinds that have no status word of their own, by_reason by the reason of an error's info.
+/// Kinds without a `status`, identified by the `reason` of `ErrorInfo`.
 const REASONS: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
 
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
-/// Whose reasons the codes of other protocols are.
+/// The `domain` of `ErrorInfo` with the code of another protocol.
 const FOREIGN: &str = "polywire";
 
-/// Whether a code is a status word and not another protocol's word.
+/// True if a code is a `status` and not a code of another protocol.
 fn is_status(code: &str) -> bool {
     code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
@@ -66,7 +66,7 @@ pub(super) fn encode(error: &WireError) -> EncodedError {
 }
 
 pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
-    // Endpoints that answer with a list answer errors in a list.
+    // Endpoints that stream a JSON array send errors in an array too.
     let body = if let Value::Array(list) = body { list.into_iter().next()? } else { body };
     let mut error = Fields::of(body).ok()?.object("error")?;
     let message = error.text("message")?;

@@ -21,7 +21,7 @@ use crate::surface::{Envelope, Surface};
 /// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::Gemini;
 
-/// The key under which fields of an envelope are kept.
+/// The key of the envelope fields in `extra`.
 const ENVELOPE: &str = "envelope";
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::neutral::{
 use crate::protocol::FORMAT_NAME;
 use crate::report::{Action, Changes, Effect};
 
-/// The names of more than one word in each message, which come in `snake_case` too.
+/// Field names that are accepted in `snake_case` too, by message.
 const REQUEST: &[&str] = &["systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent"];
 const PART: &[&str] = &["inlineData", "fileData", "functionCall", "functionResponse", "thoughtSignature"];
 const BLOB: &[&str] = &["mimeType", "fileUri", "displayName"];
@@ -76,7 +76,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// The turns. Google's own examples write one entry without its list.
+/// Removes `contents`. Some examples of Google have a single object instead of an array.
 fn contents(fields: &mut Fields) -> Result<Vec<Value>, DecodeError> {
     fields.list_or_one("contents").map_or_else(|| fields.required_list("contents"), Ok)
 }
@@ -97,10 +97,10 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
     Ok(())
 }
 
-/// Calls whose results have not come, so that results without ids find theirs.
+/// Calls without a result so far, to pair results without ids.
 #[derive(Default)]
 struct OpenCalls {
-    /// The calls of each name in their order, by id and number.
+    /// By tool name: ids and numbers of the calls, in order.
     waiting: HashMap<String, VecDeque<(String, usize)>>,
     /// The last call with each id.
     called: HashMap<String, Called>,
@@ -121,7 +121,7 @@ impl OpenCalls {
         self.called.insert(call.id.clone(), Called { name, number, answered: false });
     }
 
-    /// The first call of the name that has no result, and whose id was not given again.
+    /// The id of the first call of the tool that has no result and whose id was not reused.
     fn next(&mut self, name: &str) -> Option<String> {
         let waiting = self.waiting.get_mut(name)?;
         let is_open =
@@ -129,7 +129,7 @@ impl OpenCalls {
         std::iter::from_fn(|| waiting.pop_front()).find(|(id, number)| is_open(id, *number)).map(|(id, _)| id)
     }
 
-    /// Notes the result of a call; whether the call has that name.
+    /// Marks a call as answered; returns true if the call has that tool name.
     fn answer(&mut self, id: &str, name: &str) -> bool {
         let Some(call) = self.called.get_mut(id) else { return false };
         call.answered = true;
@@ -137,7 +137,7 @@ impl OpenCalls {
     }
 }
 
-/// Takes the parts of a content into the conversation; results are a turn of their own.
+/// Adds a `Content` to the conversation; function responses become a message of their own.
 fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) -> Result<(), DecodeError> {
     let role = match content.text("role").as_deref() {
         Some("model") => Role::Assistant,
@@ -211,7 +211,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     Ok(Block::ToolResult(ToolResult { call_id, content, is_error, cache: None, extra: Extra::of(OWN, extra) }))
 }
 
-/// What a tool answered, and whether it failed.
+/// Unwraps `{"output": …}` and `{"error": …}`; returns true for an error.
 fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
     match response {
         Some(Value::Object(mut object)) if object.len() == 1 => {
@@ -410,13 +410,13 @@ fn read_format(config: &mut Fields, changes: &mut Changes) -> Option<Output> {
     schema.map(Output::Schema).or_else(|| named.then_some(Output::Json))
 }
 
-/// The media type of a structured answer.
+/// The media type of structured output.
 const JSON: &str = "application/json";
 
-/// Where the schema of an answer stands. The last one is how the API called it first; some clients still do.
+/// The fields of the output schema. The last one is an early name that some clients still send.
 const SCHEMA_SLOTS: [&str; 3] = ["responseJsonSchema", "responseSchema", "_responseJsonSchema"];
 
-/// Takes the first schema out of the slots; what is no schema stays.
+/// Removes the first output schema; a value that is not an object stays.
 fn take_schema(fields: &mut Fields, slots: &[&str]) -> Option<OutputFormat> {
     let schema = slots.iter().find_map(|slot| fields.object(slot))?.rest_with_nulls();
     OutputFormat::strict(FORMAT_NAME, Value::Object(schema)).ok()

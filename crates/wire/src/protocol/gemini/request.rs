@@ -21,7 +21,7 @@ use crate::report::{Action, Effect};
 pub(super) use crate::surface::Medium;
 use crate::surface::{Envelope, Quirk};
 
-/// Fields of the request that only an envelope knows.
+/// Request fields that are only valid in an envelope.
 const ENVELOPE_FIELDS: &[&str] = &["session_id", "sessionId"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
@@ -59,7 +59,6 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     super::super::json(&Enveloped { model: &request.model, request: body, fields })
 }
 
-/// Fields of a part, as they are.
 fn kept<'e>(ctx: &mut Context<'_>, at: &At<'_>, extra: &'e Extra) -> Kept<'e> {
     ctx.extra(at, extra).map(Cow::Borrowed)
 }
@@ -131,7 +130,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     (system, contents)
 }
 
-/// The parts of a turn; what must stand in a turn of its own after it goes to `after`.
+/// The parts of a message; parts that need a separate message after it are added to `after`.
 fn parts<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -170,7 +169,7 @@ fn parts<'r>(
     parts
 }
 
-/// The part of a block; a call has its turn and its number there.
+/// The part of a block; `place` is the message index and call number of a tool call.
 pub(super) fn part<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -228,7 +227,7 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
 fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
     ctx.drop_cache_hint(at, call.cache.as_ref());
     ctx.record_as_function(at, call.origin.as_ref());
-    // An id that reading would make up anyway was never the provider's.
+    // A generated id did not come from the provider.
     let is_synthetic = call.id == synthetic_call_id(turn, number);
     let id = Some(call.id.as_str()).filter(|_| !is_synthetic && ctx.surface.has_call_ids());
     Part::known(KnownPart {
@@ -257,7 +256,7 @@ pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Imag
 }
 
 impl Medium {
-    /// What something of this type is read as.
+    /// The kind of content of a media type.
     pub(super) fn of(media_type: &str) -> Self {
         match media_type.split('/').next() {
             Some("audio") => Self::Audio,
@@ -456,7 +455,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
     let at = At::ROOT.field("reasoning");
     let mut config = ThinkingConfig { include_thoughts: reasoning.visible, ..ThinkingConfig::default() };
     let below = limit.filter(|_| ctx.has(Quirk::BudgetBelowLimit));
-    // Where there is no room to think, there is no thinking.
+    // Without room for a budget, thinking is disabled.
     let budget = |tokens: Option<u64>| Some(i64::try_from(tokens.unwrap_or(0)).unwrap_or(i64::MAX));
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {

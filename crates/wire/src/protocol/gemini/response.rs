@@ -79,7 +79,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     wrap(ctx, answer, inner.shift_remove(ENVELOPE))
 }
 
-/// The word for why it ended.
+/// The `finishReason`.
 pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     let kept = response.extra.field(OWN, "finishReason").and_then(Value::as_str);
     let calls = response.calls().next().is_some();
@@ -87,7 +87,7 @@ pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r s
     kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_WORDS, "finishReason", response))
 }
 
-/// The answer in the envelope of the surface.
+/// Wraps a response in the envelope of the surface.
 pub(super) fn wrap(ctx: &Context<'_>, response: Answer<'_>, fields: Option<Value>) -> Vec<u8> {
     if !enveloped(ctx.surface) {
         return super::super::json(&response);
@@ -96,7 +96,7 @@ pub(super) fn wrap(ctx: &Context<'_>, response: Answer<'_>, fields: Option<Value
     super::super::json(&EnvelopedAnswer { response, fields })
 }
 
-/// The words of a refusal stand beside a reason that is a filter.
+/// The refusal text, which is only valid with a content filter reason.
 pub(super) fn finish_message<'r>(ctx: &mut Context<'_>, response: &'r Response, word: &str) -> Option<&'r str> {
     let refusal = response.refusal.as_deref()?;
     if stop::read(STOP_WORDS, word) == StopReason::ContentFilter {
@@ -135,7 +135,7 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
     sent.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
 }
 
-/// The body inside of its envelope, and the envelope's own fields.
+/// Splits a body into the response and the fields of its envelope.
 pub(super) fn unwrap(body: Value) -> Result<(Fields, Fields), DecodeError> {
     let mut fields = Fields::of(body)?;
     if !fields.has("candidates")
@@ -164,7 +164,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What every piece of an answer repeats.
+/// Decodes the fields that every chunk repeats.
 pub(super) fn read_head(fields: &mut Fields) -> Response {
     Response {
         id: fields.text("responseId").unwrap_or_default(),
@@ -199,7 +199,7 @@ fn read_candidate(candidate: Value, response: &mut Response, top: &mut Fields) -
     Ok(())
 }
 
-/// The parts of a candidate; a candidate that was cut off may have no content at all.
+/// Removes the parts of a candidate; a truncated candidate may have no content.
 pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
     let Some(mut content) = candidate.object("content") else { return Vec::new() };
     content.text("role");
@@ -211,7 +211,7 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
 /// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
     let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
-    // Where another provider's model speaks this protocol, calls end with a word that says nothing.
+    // Models of other providers behind this protocol end tool calls with `OTHER`.
     let reason = if calls && word == "OTHER" { StopReason::ToolUse } else { reason };
     let written = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };
     let kept = written != Some(word);

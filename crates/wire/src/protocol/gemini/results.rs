@@ -1,4 +1,4 @@
-//! Results of functions in `gemini`: paired with their calls by id, or by name and order where there are no ids.
+//! Function responses of `gemini`: paired with their calls by id, or by name and order without ids.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,21 +13,20 @@ use crate::neutral::{Block, Message, ResultBlock, ToolResult};
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
 use crate::surface::Quirk;
 
-/// What stands before images and documents that a result cannot hold.
+/// The text before images and documents that a function response cannot contain. The model sees it.
 const MEDIA_MARKER: &str = "Attachments of the function response above:";
 
-/// The calls said so far by their ids. A later call may have the id of an earlier one: some servers count anew each turn.
+/// The calls so far, by id. A later call may reuse an id: some servers restart their ids in every message.
 #[derive(Default)]
 pub(super) struct Calls<'r>(HashMap<&'r str, Called<'r>>);
 
 struct Called<'r> {
     name: &'r str,
-    /// Whether the id was made up by us, so that it is not sent.
+    /// True if the id was generated here, so that it is not sent.
     is_synthetic: bool,
 }
 
 impl<'r> Calls<'r> {
-    /// Takes in the calls of a turn.
     pub(super) fn add(&mut self, turn: usize, message: &'r Message) {
         for (number, call) in message.calls().enumerate() {
             let is_synthetic = call.id == synthetic_call_id(turn, number);
@@ -36,7 +35,7 @@ impl<'r> Calls<'r> {
     }
 }
 
-/// The part of a result. Media that cannot stand in it go to `after`.
+/// The part of a tool result. Media that it cannot contain are added to `after`.
 pub(super) fn result_part<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -112,12 +111,12 @@ fn answered<'r>(
     wrap(Payload::Text(text))
 }
 
-/// Whether an object would be read as a result that was wrapped by us.
+/// True if the object would be decoded as a wrapped result.
 fn is_wrapped(object: &Map<String, Value>) -> bool {
     object.len() == 1 && object.keys().all(|key| matches!(key.as_str(), "output" | "error"))
 }
 
-/// Whether a reference stands in a value: the provider would look for what it refers to.
+/// True if the value contains `$ref`, which the provider would try to resolve.
 fn contains_ref(value: &Value) -> bool {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {

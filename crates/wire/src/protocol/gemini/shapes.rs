@@ -12,7 +12,7 @@ use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
 
-/// The same where some of them may be left out.
+/// Provider-specific fields, possibly filtered.
 pub(super) type Kept<'a> = Option<Cow<'a, Map<String, Value>>>;
 
 #[derive(Serialize)]
@@ -123,7 +123,7 @@ pub(super) struct CallResult<'a> {
     pub(super) extra: Map<String, Value>,
 }
 
-/// What a tool answered, always an object.
+/// The `response` of a function, always an object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Answered<'a> {
@@ -282,7 +282,7 @@ pub(super) enum Candidate<'a> {
     Other(&'a Value),
 }
 
-/// A piece of a stream as it is most of the time. Anything else is read the slow way.
+/// The most frequent chunk, parsed without building a `Value`. Other chunks take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[expect(dead_code, reason = "the last chunk repeats them")]

@@ -1,4 +1,4 @@
-//! Streams of `gemini`: every piece is an answer with the parts that are new.
+//! Streams of `gemini`: every chunk is a response with the new parts.
 
 use std::collections::HashMap;
 
@@ -122,7 +122,7 @@ impl Reader {
     }
 
     fn block(&mut self, block: Block, out: &mut Vec<Event>) {
-        // Fields of a part begin a block of their own, and so does a signature that signs nothing.
+        // A part with provider-specific fields starts a new block, and so does an empty part with a signature.
         let joins = |text: &str, signed: bool, extra: &Extra| extra.is_empty() && !(text.is_empty() && signed);
         let mut block = match block {
             Block::Text(text) if joins(&text.text, text.signature.is_some(), &text.extra) => {
@@ -191,14 +191,14 @@ impl Reader {
     }
 }
 
-/// Writes the chunks of a stream. A call comes whole, and a signature beside the last of its text.
+/// Writes the chunks of a stream. A tool call is sent whole, and a signature with the last part of its text.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
     response: Response,
-    /// Blocks that are open, with what was not said yet.
+    /// Open blocks, with the content that has not been sent.
     open: HashMap<usize, Block>,
-    /// The kind of the block before, to which a reader would add.
+    /// The kind of the previous block, which a reader would append to.
     before: Option<Kind>,
     calls: usize,
     stopped: bool,
@@ -233,7 +233,7 @@ impl Writer {
         Answer { candidates, usage_metadata: usage, model_version, response_id, extra }
     }
 
-    /// Says what is waiting of a block.
+    /// Sends the pending content of a block.
     fn flush(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
@@ -284,7 +284,7 @@ impl Writer {
                 thinking.signature = Some(signature.clone());
                 self.before = None;
             }
-            // Fields of a part cannot be repeated, so that such a text is said whole.
+            // Provider-specific fields of a part must not be repeated, so that such a text is sent whole.
             (Block::Text(text), Delta::Text(more)) if text.extra.get(OWN).is_some() => text.text.push_str(more),
             (Block::Thinking(thinking), Delta::Thinking(more)) if thinking.extra.get(OWN).is_some() => {
                 thinking.text.push_str(more);
@@ -306,7 +306,7 @@ impl Writer {
         self.open.insert(index, block);
     }
 
-    /// Fields of a part wait with it; fields of the answer are a piece of their own.
+    /// Fields of a part are sent with it; fields of the response are a chunk of their own.
     fn fields(&mut self, index: Option<usize>, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
         let extra = match index.and_then(|index| self.open.get_mut(&index)) {
             Some(block) => block.add_fields(extra.clone()),
@@ -348,7 +348,7 @@ impl Writer {
     }
 }
 
-/// A candidate that says nothing but these fields.
+/// A candidate without content.
 fn bare(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
     let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
     Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra }

@@ -1,4 +1,4 @@
-//! Items of `openai-responses`, written: turns of a request and the output of an answer are the same list.
+//! Items of `openai-responses`: encoding of the input of a request and the output of a response.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,13 +13,13 @@ use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, 
 use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, REWRITTEN};
 use crate::surface::Medium;
 
-/// How ids of calls of custom tools begin.
+/// The id prefix of custom tool calls.
 pub(super) const CUSTOM_ID: &str = "ctc";
 
-/// How closely an image is looked at when nobody says; the field is required.
+/// The default `detail` of an image; the field is required.
 pub(super) const DETAIL: &str = "auto";
 
-/// Whether items are sent, or answered and so carry an id by their place.
+/// The body that an item is part of. Items of a response have an id, generated from their index if necessary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
@@ -27,7 +27,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The id that an item of an answer has when it came without one.
+    /// The generated id of a response item without one.
     fn id(self, prefix: &str, extra: &Map<String, Value>) -> Option<String> {
         match self {
             Self::Request => None,
@@ -41,12 +41,12 @@ impl Side {
     }
 }
 
-/// The id of an item of an answer that came without one.
+/// The generated id of a response item.
 pub(super) fn synthetic_id(prefix: &str, place: usize) -> String {
     format!("{prefix}_{place}")
 }
 
-/// Fields of an item, without the id where the endpoint keeps no items.
+/// Provider-specific fields of an item, without the id if the endpoint stores no items.
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
     if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
@@ -55,7 +55,7 @@ fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> 
     fields
 }
 
-/// The item of a block that the model said. Texts of a request may join the item before.
+/// The item of an assistant block. The caller may merge texts of a request into the previous item.
 pub(super) fn assistant_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
     match block {
         Block::Text(text) => Some(Item::Message(message(ctx, at, text, side))),
@@ -109,7 +109,7 @@ pub(super) fn assistant_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r 
     }
 }
 
-/// A text that the model said, as a message of its own. Fields of the message are kept in `item`.
+/// An assistant text as a message item. Fields of the item are stored in `item`.
 fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -> MessageItem<'r> {
     ctx.drop_cache_hint(at, text.cache.as_ref());
     ctx.drop_signature(at, text.signature.as_ref());
@@ -122,7 +122,7 @@ fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
-    // Parts are of a message that the endpoint gave an id; a plain text needs none.
+    // Only a message with an id needs parts; a plain text is sent as a string.
     let content = if side == Side::Request && item.is_none() && part.is_empty() {
         Content::Text(Cow::Borrowed(&text.text))
     } else {
@@ -173,7 +173,7 @@ fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: S
     }
 }
 
-/// What a user or an instruction says.
+/// The content of a user or system message.
 pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
     let at = at.field("content");
     let mut parts = Vec::with_capacity(blocks.len());
@@ -195,7 +195,7 @@ pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block
     shorten(parts)
 }
 
-/// The short form, where one plain text is everything.
+/// A string if the content is one plain text, or else an array.
 fn shorten(mut parts: Vec<Part<'_>>) -> Content<'_> {
     if let [Part::Known(KnownPart::InputText { text, extra: None })] = parts.as_mut_slice() {
         return Content::Text(std::mem::take(text));
@@ -269,7 +269,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
     Some(Part::Known(KnownPart::InputFile { file_id, file_url, file_data, filename, extra }))
 }
 
-/// The results of a turn.
+/// The items of tool results.
 pub(super) fn results<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,

@@ -1,4 +1,4 @@
-//! `openai-responses`: `POST /v1/responses`, also as Codex uses it (nothing is stored, thoughts travel sealed).
+//! `openai-responses`: `POST /v1/responses`, also as Codex uses it (nothing is stored, reasoning is encrypted).
 
 mod error;
 mod items;

@@ -11,7 +11,7 @@ use crate::neutral::{
     ToolCall, ToolOrigin, ToolResult, flat_name,
 };
 
-/// Takes an item of a request into the conversation.
+/// Adds an input item to the conversation.
 pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     let role = value.get("role").and_then(Value::as_str).unwrap_or_default();
@@ -43,7 +43,7 @@ fn other(value: Value) -> Block {
     Block::Other(Other { protocol: OWN, value })
 }
 
-/// The blocks of an item that the model said. In an answer, the place tells which ids were made up.
+/// The blocks of an assistant item. `place` is the index in a response, to recognize generated ids.
 pub(super) fn assistant_blocks(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let role = value.get("role").and_then(Value::as_str);
@@ -64,7 +64,7 @@ pub(super) fn assistant_blocks(value: Value, place: Option<usize>) -> Result<Vec
         _ => {
             let mut fields = item(value, "msg", place)?;
             let mut blocks = content(&mut fields)?;
-            // In a request, a message without content parts what stands before and after it.
+            // In a request, an empty message separates the items before and after it.
             if blocks.is_empty() && place.is_none() {
                 blocks.push(Block::text(""));
             }
@@ -77,7 +77,7 @@ pub(super) fn assistant_blocks(value: Value, place: Option<usize>) -> Result<Vec
     })
 }
 
-/// A call of a function or of a custom tool, in a namespace or not.
+/// Decodes a function call or a custom tool call, with or without a namespace.
 fn call(mut fields: Fields, custom: bool) -> ToolCall {
     let id = fields.text("call_id").unwrap_or_default();
     let name = fields.text("name").unwrap_or_default();
@@ -95,10 +95,10 @@ fn call(mut fields: Fields, custom: bool) -> ToolCall {
     ToolCall { id, name, arguments, origin, extra: Extra::of(OWN, fields.rest()), ..ToolCall::default() }
 }
 
-/// The field of a message's first text that keeps the fields of the message.
+/// The field of the first text of a message that stores the fields of the item.
 pub(super) const ITEM: &str = "item";
 
-/// The fields of an item without what every item says and without an id that was made up.
+/// The fields of an item without constants and without a generated id.
 pub(super) fn item(value: Value, prefix: &str, place: Option<usize>) -> Result<Fields, DecodeError> {
     let mut fields = Fields::of(value)?;
     for constant in ["type", "role"] {
@@ -120,7 +120,7 @@ fn thinking(mut fields: Fields) -> Thinking {
     Thinking { text, signature, extra: Extra::of(OWN, fields.rest()) }
 }
 
-/// Whether parts of a thought have nothing but their text. A thought with more is kept as it is.
+/// True if reasoning parts only have text. Other reasoning items become `Block::Other`.
 fn is_plain(parts: Option<&Value>) -> bool {
     let plain = |part: &Value| {
         part.as_object().is_some_and(|part| part.keys().all(|key| matches!(key.as_str(), "type" | "text")))
@@ -128,7 +128,7 @@ fn is_plain(parts: Option<&Value>) -> bool {
     parts.and_then(Value::as_array).is_none_or(|parts| parts.iter().all(plain))
 }
 
-/// The texts of a list of parts; a list of anything else stays.
+/// Removes an array of parts and joins their texts.
 fn texts(fields: &mut Fields, name: &str) -> String {
     let Some(parts) = fields.list(name) else { return String::new() };
     let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);

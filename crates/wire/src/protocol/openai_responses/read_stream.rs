@@ -15,12 +15,12 @@ use crate::protocol::StreamReader;
 use crate::protocol::seen_fields::SeenFields;
 use crate::protocol::stop::Ending;
 
-/// Where a part stands: items are further apart than an item has parts.
+/// The block index of a part: 65,536 indexes per item.
 fn place(output: usize, part: usize) -> usize {
     output.saturating_mul(1 << 16).saturating_add(part.min((1 << 16) - 1))
 }
 
-/// The events that a stream consists of most of the time.
+/// The most frequent events.
 const DELTAS: [&str; 5] = [
     "response.output_text.delta",
     "response.function_call_arguments.delta",
@@ -29,7 +29,7 @@ const DELTAS: [&str; 5] = [
     "response.refusal.delta",
 ];
 
-/// What an event is target.
+/// The target of an event.
 #[derive(Clone, Copy)]
 enum Target {
     Answer,
@@ -37,7 +37,7 @@ enum Target {
     Part,
 }
 
-/// Events that add to something or say it again, with the fields that are read or stand elsewhere as well.
+/// Events with deltas or repeated content, their target, and the fields that are decoded or redundant.
 const KNOWN: [(&str, Target, &[&str]); 13] = [
     ("response.output_text.delta", Target::Part, &["delta", "logprobs"]),
     ("response.output_text.done", Target::Part, &["text", "logprobs"]),
@@ -54,11 +54,11 @@ const KNOWN: [(&str, Target, &[&str]); 13] = [
     ("response.reasoning_summary_part.done", Target::Item, &["part"]),
 ];
 
-/// What every event says of its place. The order of the events says the rest.
+/// Fields that locate an event, and padding.
 const PLACE: [&str; 7] =
     ["type", "sequence_number", "output_index", "content_index", "summary_index", "item_id", "obfuscation"];
 
-/// What has no neutral name of an event, beside what is read of it.
+/// The provider-specific fields of an event.
 fn rest(mut fields: Fields, read: &[&str]) -> Map<String, Value> {
     for name in PLACE.iter().chain(read) {
         fields.take(name);
@@ -66,12 +66,12 @@ fn rest(mut fields: Fields, read: &[&str]) -> Map<String, Value> {
     fields.rest()
 }
 
-/// What has no neutral name of a part, whatever its kind.
+/// The provider-specific fields of a part.
 fn part_rest(part: Value) -> Map<String, Value> {
     Fields::of(part).map(|part| rest(part, &["text", "refusal"])).unwrap_or_default()
 }
 
-/// What has no neutral name of an item that is not read, or of a thought whose parts have more than their texts.
+/// The provider-specific fields of an unknown item, or of reasoning whose parts have more than text.
 fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
     if value.get("type").and_then(Value::as_str) != Some("reasoning") {
         return value.as_object().cloned().unwrap_or_default();
@@ -85,11 +85,11 @@ fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
 /// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Blocks that are open, and whether anything of them came.
+    /// Open blocks, and whether they have deltas so far.
     open: BTreeMap<usize, bool>,
     ending: Ending,
     seen_fields: SeenFields,
-    /// Fields of items that began and that no block has yet.
+    /// Fields of started items without a block so far.
     begun: HashMap<usize, Map<String, Value>>,
 }
 
@@ -109,14 +109,14 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
-    /// Takes a delta of a kind that is known.
+    /// Decodes a delta; returns false if its kind is unknown.
     fn delta(&mut self, kind: &str, output: usize, part: usize, text: String, out: &mut Vec<Event>) -> bool {
         let (index, delta) = match kind {
             "response.output_text.delta" => (place(output, part), Delta::Text(text)),
             "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
             "response.custom_tool_call_input.delta" => {
                 let index = place(output, 0);
-                // Free text is the only argument of the call.
+                // The text becomes the argument `input`.
                 let start = if self.open.get(&index) == Some(&true) { "" } else { CUSTOM_OPEN };
                 (index, Delta::Arguments([start, &escaped(&text)].concat()))
             }
@@ -144,14 +144,14 @@ impl Reader {
         true
     }
 
-    /// Fields of a block, or of the refusal.
+    /// Emits provider-specific fields of a block or, without an index, of the refusal.
     fn record(&mut self, index: Option<usize>, fields: Map<String, Value>, out: &mut Vec<Event>) {
         let refuses = index.is_none() && !fields.is_empty();
         let named = |fields| Map::from_iter([(REFUSAL.to_owned(), Value::Object(fields))]);
         self.seen_fields.emit_new(OWN, index, if refuses { named(fields) } else { fields }, out);
     }
 
-    /// Opens a block, if it is not open; the first text of a message has the fields of the message.
+    /// Opens a block, if it is not open; the first text of a message gets the fields of the item.
     fn begin(&mut self, output: usize, index: usize, mut block: Block, out: &mut Vec<Event>) {
         if self.open.contains_key(&index) {
             self.emit_block_fields(output, index, &block, out);
@@ -239,7 +239,7 @@ impl Reader {
         Ok(())
     }
 
-    /// An item begins. The fields of one that is no block yet wait for its first block.
+    /// An item starts. Fields of an item without a block are stored for its first block.
     fn added(
         &mut self,
         output: usize,
@@ -275,7 +275,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A part begins or is complete.
+    /// A part starts or is complete.
     fn part(
         &mut self,
         output: usize,
@@ -303,14 +303,14 @@ impl Reader {
                 self.seen_fields.emit_new(OWN, Some(place(output, 0)), part_rest(value), out);
                 Some(place(output, 0))
             }
-            // A part without a neutral name comes whole with its item.
+            // An unknown part is decoded with its whole item.
             _ => Some(place(output, part)),
         };
         self.record(index, beside, out);
         Ok(())
     }
 
-    /// A whole item: what did not come in pieces comes now.
+    /// A complete item: emits the content that no delta had.
     fn done(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         self.record(None, refusal_rest(&item), out);
         for (part, block) in read::assistant_blocks(item, Some(output))?.into_iter().enumerate() {
@@ -369,7 +369,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Fields of a block that was opened with fewer.
+    /// Emits provider-specific fields that a block did not have when it was opened.
     fn emit_block_fields(&mut self, output: usize, index: usize, block: &Block, out: &mut Vec<Event>) {
         let fields = if let Block::Other(other) = block {
             item_rest(&other.value, output)
@@ -379,7 +379,7 @@ impl Reader {
         self.seen_fields.emit_new(OWN, Some(index), fields, out);
     }
 
-    /// The blocks of an item are complete.
+    /// Closes the blocks of an item.
     fn close(&mut self, output: usize, out: &mut Vec<Event>) {
         let mut after = self.open.split_off(&place(output, 0));
         let mut others = after.split_off(&place(output.saturating_add(1), 0));
@@ -388,7 +388,7 @@ impl Reader {
     }
 
     fn stop(&mut self, kind: &str, mut response: Fields, beside: Map<String, Value>, out: &mut Vec<Event>) {
-        // Items are said once more, and what is new in them counts.
+        // The final event repeats all items; only their new fields are emitted.
         for (output, item) in response.list("output").unwrap_or_default().into_iter().enumerate() {
             self.record(None, refusal_rest(&item), out);
             for (part, block) in read::assistant_blocks(item, Some(output)).unwrap_or_default().into_iter().enumerate()

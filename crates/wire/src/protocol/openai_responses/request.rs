@@ -116,14 +116,14 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
     items
 }
 
-/// The ids of calls that are written as calls of custom tools.
+/// The ids of calls that are written as custom tool calls.
 fn custom_calls<'r>(ctx: &Context<'_>, request: &'r Request) -> HashSet<&'r str> {
     let calls = request.messages.iter().flat_map(Message::calls);
     let custom = calls.filter(|call| ctx.origin(call.origin.as_ref()).is_some_and(|origin| origin.custom));
     custom.map(|call| call.id.as_str()).collect()
 }
 
-/// What the model said; texts that follow each other are one message, unless one has fields of its own message.
+/// The items of an assistant message; consecutive texts become one item, unless one has item fields.
 fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, items: &mut Vec<Item<'r>>) {
     let at = at.field("content");
     let start = items.len();
@@ -265,7 +265,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// The tools of an item that declares tools in the middle of the conversation, as Codex sends it.
+/// The tools of an `additional_tools` item, which Codex sends inside the conversation.
 fn additional_tools(item: &mut Value) -> Option<Vec<Value>> {
     if item.get("type").and_then(Value::as_str) != Some("additional_tools") {
         return None;

@@ -11,14 +11,14 @@ use crate::neutral::{Block, Extra, Response, StopReason};
 use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
-/// Statuses, and reasons why an answer is incomplete.
+/// Values of `status` and `incomplete_details.reason`.
 pub(super) const STOP_WORDS: &stop::Words = &[
     ("completed", StopReason::EndTurn),
     ("max_output_tokens", StopReason::MaxTokens),
     ("content_filter", StopReason::ContentFilter),
 ];
 
-/// Words that are a status of their own; every other word is a reason why an answer is incomplete.
+/// Values of `status`; other values are reasons of the status `incomplete`.
 const STATUSES: [&str; 5] = ["completed", "failed", "in_progress", "cancelled", "queued"];
 
 pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
@@ -28,7 +28,7 @@ pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
     output_details: "output_tokens_details",
 };
 
-/// Fields that every answer has, and what they say when nobody says anything.
+/// Fields that every response has, and their defaults.
 fn constants() -> [(&'static str, Value); 4] {
     [
         ("created_at", json!(0)),
@@ -62,7 +62,7 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
     answer(response, word, output, usage, extra.cloned().unwrap_or_default())
 }
 
-/// The word for why it ended. A refusal in words ends like any other answer.
+/// The status or incomplete reason. A response with a refusal text is `completed`.
 fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "completed";
@@ -73,7 +73,7 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     stop::write(ctx, STOP_WORDS, "stop", response)
 }
 
-/// The words of a refusal are a message of their own.
+/// The message item of a refusal.
 pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r Map<String, Value>>) -> Item<'r> {
     Item::Message(MessageItem {
         r#type: "message",
@@ -85,14 +85,14 @@ pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r
     })
 }
 
-/// The field of an answer that keeps what the message of a refusal says beside its words.
+/// The field of `extra` that stores the provider-specific fields of the refusal message.
 pub(super) const REFUSAL: &str = "refusal";
 
 pub(super) fn refusal_fields(extra: &Extra) -> Option<&Map<String, Value>> {
     extra.field(OWN, REFUSAL).and_then(Value::as_object)
 }
 
-/// The whole of an answer around its items.
+/// The response object around its items.
 pub(super) fn answer<'r>(
     response: &'r Response,
     word: &'r str,
@@ -142,7 +142,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(Response { content: response.content, refusal: response.refusal, extra: response.extra, ..head })
 }
 
-/// What a message that refuses says beside its words. A text in front of the refusal has the fields of the message.
+/// The provider-specific fields of a refusal message. If a text precedes the refusal, the text has the fields of the item.
 pub(super) fn refusal_rest(item: &Value) -> Map<String, Value> {
     let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut refusals = parts.iter().filter(|part| part.get("refusal").is_some()).peekable();
@@ -156,14 +156,14 @@ pub(super) fn refusal_rest(item: &Value) -> Map<String, Value> {
     rest.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The words of a part that refuses.
+/// The text of a refusal part.
 pub(super) fn refusal_of(block: &Block) -> Option<&str> {
     let Block::Other(other) = block else { return None };
     let refuses = other.value.get("type").and_then(Value::as_str) == Some("refusal");
     refuses.then(|| other.value.get("refusal").and_then(Value::as_str)).flatten()
 }
 
-/// Everything but the items.
+/// Decodes everything but the items.
 pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     fields.text("object");
     for (name, default) in constants() {

@@ -161,7 +161,7 @@ pub(super) struct CallItem<'a> {
     pub(super) namespace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) arguments: Option<&'a str>,
-    /// The free text of a call of a custom tool.
+    /// The text of a custom tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,16 +14,16 @@ use crate::protocol::{StreamWriter, sse};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Writes the events of a stream. Finished items are repeated whole, so that it keeps what it said.
+/// Writes the events of a stream. Complete items are repeated, so that the writer stores what it sent.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
     assembler: Assembler,
     head: Response,
-    /// The places of the blocks in the output, and the blocks so far.
+    /// Block index to `output_index`, and the open blocks.
     places: HashMap<usize, usize>,
     blocks: HashMap<usize, Block>,
-    /// Items that were said.
+    /// The number of items sent.
     count: usize,
     sequence: u64,
     stopped: bool,
@@ -61,7 +61,7 @@ impl Writer {
         }
     }
 
-    /// The item of a block at a place of the output.
+    /// The item of a block at an `output_index`.
     fn item(&self, block: &Block, index: usize, place: usize, changes: &mut Changes) -> Option<Value> {
         let mut ctx = Context::new(OWN, &self.surface);
         let at = At::ROOT.field("content");
@@ -72,7 +72,7 @@ impl Writer {
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let place = self.count;
-        // What cannot be said is told when the block is complete.
+        // Changes are recorded when the block is complete.
         let Some(mut item) = self.item(block, index, place, &mut Changes::default()) else {
             self.item(block, index, place, changes);
             return;
@@ -115,7 +115,7 @@ impl Writer {
             }
             (Block::ToolCall(call), Delta::Arguments(more)) => {
                 call.arguments.push_str(more);
-                // Free text is said when it is complete: until then it is a piece of JSON.
+                // The text is sent when it is complete, because deltas are fragments of JSON.
                 if is_custom(&self.surface, call) {
                     return;
                 }
@@ -193,7 +193,7 @@ impl Writer {
         self.emit("response.output_item.done", json!({"output_index": place, "item": item}), out);
     }
 
-    /// The words of a refusal are a message of their own at the end.
+    /// Sends the message item of a refusal, at the end.
     fn refusal(&mut self, words: &str, out: &mut Vec<u8>) {
         let place = self.count;
         self.count += 1;
@@ -231,7 +231,7 @@ impl Writer {
     }
 }
 
-/// Whether a call is written as one of a custom tool.
+/// True if a call is written as a custom tool call.
 fn is_custom(surface: &Surface, call: &ToolCall) -> bool {
     Context::new(OWN, surface).origin(call.origin.as_ref()).is_some_and(|origin| origin.custom)
 }
@@ -245,7 +245,7 @@ impl StreamWriter for Writer {
             Event::Delta { index, delta } => self.delta(*index, delta, out),
             Event::Close { index } => self.close(*index, out, changes),
             Event::Fields { index, extra } => {
-                // Fields of the answer are said at its end.
+                // Fields of the response are sent at its end.
                 if let Some(block) = index.and_then(|index| self.blocks.get_mut(&index)) {
                     block.add_fields(extra.clone());
                 }
