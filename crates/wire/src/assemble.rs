@@ -10,13 +10,13 @@ use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolC
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     response: Response,
-    blocks: BTreeMap<usize, Piece>,
+    blocks: BTreeMap<usize, PartialBlock>,
     stopped: bool,
     error: Option<WireError>,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct PartialBlock {
     block: Block,
     closed: bool,
 }
@@ -53,7 +53,7 @@ impl Assembler {
                 self.response.extra.merge(extra);
             }
             Event::Open { index, block } => {
-                self.blocks.insert(index, Piece { block, closed: false });
+                self.blocks.insert(index, PartialBlock { block, closed: false });
             }
             Event::Delta { index, delta } => self.delta(index, delta),
             Event::Close { index } => {
@@ -83,7 +83,7 @@ impl Assembler {
                 Delta::Thinking(_) | Delta::Signature(_) => Block::Thinking(Thinking::default()),
                 Delta::Arguments(_) => Block::ToolCall(ToolCall::default()),
             };
-            Piece { block, closed: false }
+            PartialBlock { block, closed: false }
         });
         match (&mut piece.block, delta) {
             (Block::Text(text), Delta::Text(more)) => text.text.push_str(&more),
@@ -150,12 +150,12 @@ pub fn events_of(response: &Response, piece: usize) -> Vec<Event> {
             | Block::Other(_) => (String::new(), None, Delta::Text as fn(_) -> _),
         };
         events.push(Event::Open { index, block: opened });
-        events.extend(pieces(&text, piece).map(|part| Event::Delta { index, delta: wrap(part.to_owned()) }));
+        events.extend(split_text(&text, piece).map(|part| Event::Delta { index, delta: wrap(part.to_owned()) }));
         events.extend(signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }));
         events.push(Event::Close { index });
     }
     if let Some(refusal) = &response.refusal {
-        events.extend(pieces(refusal, piece).map(|part| Event::Refusal { text: part.to_owned() }));
+        events.extend(split_text(refusal, piece).map(|part| Event::Refusal { text: part.to_owned() }));
     }
     events.push(Event::Stop {
         reason: response.stop.clone(),
@@ -167,7 +167,7 @@ pub fn events_of(response: &Response, piece: usize) -> Vec<Event> {
     events
 }
 
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+fn split_text(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = rest.char_indices().nth(size.max(1)).map_or(rest.len(), |(at, _)| at);

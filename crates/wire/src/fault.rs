@@ -103,7 +103,7 @@ static BY_STATUS: &[(u16, FaultKind)] = &[
 ];
 
 /// Substrings of codes and messages that identify a kind more precisely than the status. The first match wins.
-static BY_WORDS: &[(&str, FaultKind)] = &[
+static BY_SUBSTRING: &[(&str, FaultKind)] = &[
     ("context_length_exceeded", FaultKind::ContextLength),
     ("maximum context length", FaultKind::ContextLength),
     ("prompt is too long", FaultKind::ContextLength),
@@ -150,7 +150,7 @@ impl WireError {
     pub(crate) fn classified(mut self, headers: &Headers<'_>) -> Self {
         let texts = [self.code.as_deref(), Some(self.message.as_str())];
         let words = texts.into_iter().flatten().collect::<Vec<_>>().join("\n").to_ascii_lowercase();
-        if let Some((_, kind)) = BY_WORDS.iter().find(|(needle, _)| words.contains(needle)) {
+        if let Some((_, kind)) = BY_SUBSTRING.iter().find(|(needle, _)| words.contains(needle)) {
             self.kind = kind.clone();
         }
         self.retry_after_ms = self.retry_after_ms.or_else(|| headers.retry_after_ms());

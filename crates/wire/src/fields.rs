@@ -183,7 +183,7 @@ fn prune(value: &mut Value) {
 }
 
 /// Reads every array entry; errors carry its index.
-pub(crate) fn each<T>(
+pub(crate) fn read_each<T>(
     name: &str,
     list: Vec<Value>,
     mut read: impl FnMut(usize, Value) -> Result<T, DecodeError>,

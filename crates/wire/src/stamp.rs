@@ -97,7 +97,7 @@ impl Stamper {
     }
 
     fn start(&self, id: &mut String, extra: &mut Extra) {
-        let Some(required) = self.required() else { return };
+        let Some(required) = self.required_fields() else { return };
         if let Some(field) = required.created.filter(|field| extra.field(self.protocol, field).is_none()) {
             extra.insert(self.protocol, field, json!(self.stamp.unix_seconds));
         }
@@ -112,12 +112,13 @@ impl Stamper {
         self.calls += 1;
         // Ids that a decoder generated repeat in every response; a conversation needs unique ids.
         let is_missing = id.is_empty() || *id == synthetic_call_id(0, number);
-        if let Some(prefix) = self.required().and_then(|required| required.call_id_prefix).filter(|_| is_missing) {
+        if let Some(prefix) = self.required_fields().and_then(|required| required.call_id_prefix).filter(|_| is_missing)
+        {
             *id = format!("{prefix}{}_{number}", self.stamp.seed);
         }
     }
 
-    fn required(&self) -> Option<&'static RequiredFields> {
+    fn required_fields(&self) -> Option<&'static RequiredFields> {
         REQUIRED_FIELDS.iter().find(|required| required.protocol == self.protocol)
     }
 }
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_without_demands_gets_nothing() {
+    fn a_protocol_without_required_fields_gets_nothing() {
         let mut response = answer();
         Stamper::new(Protocol::Gemini, Stamp::new(1, "s")).response(&mut response);
         assert_eq!((response.id.as_str(), response.extra), ("", Extra::default()));

@@ -39,7 +39,7 @@ impl Surface {
     }
 
     /// True if reasoning is rejected in requests.
-    pub(crate) fn refuses_thoughts(&self) -> bool {
+    pub(crate) fn rejects_reasoning(&self) -> bool {
         self.has(Quirk::NoReasoningInput)
     }
 
@@ -49,7 +49,7 @@ impl Surface {
     }
 
     /// True if schemas are sent in the `OpenAPI` fields.
-    pub(crate) fn has_open_api_slots(&self) -> bool {
+    pub(crate) fn uses_open_api_fields(&self) -> bool {
         self.has(Quirk::OpenApiSlots)
     }
 
@@ -64,7 +64,7 @@ impl Surface {
     }
 
     /// True if the request parameter is rejected.
-    pub(crate) fn refuses_parameter(&self, field: &str) -> bool {
+    pub(crate) fn rejects_parameter(&self, field: &str) -> bool {
         let quirk = match field {
             "temperature" | "top_p" | "top_k" => Quirk::NoSampling,
             "frequency_penalty" | "presence_penalty" => Quirk::NoPenalties,
@@ -80,7 +80,7 @@ impl Surface {
     }
 
     /// True if the kind of content is rejected.
-    pub(crate) fn refuses_medium(&self, medium: Medium) -> bool {
+    pub(crate) fn rejects_medium(&self, medium: Medium) -> bool {
         self.has(match medium {
             Medium::Image => Quirk::NoImages,
             Medium::Audio => Quirk::NoAudio,

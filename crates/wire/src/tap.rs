@@ -96,7 +96,9 @@ impl StreamTap {
         for kept in &frames {
             is_read &= reader.frame(Frame { event: &kept.event, data: &kept.data }, &mut events).is_ok();
         }
-        events.into_iter().for_each(|event| assembler.push(event));
+        for event in events {
+            assembler.push(event);
+        }
         match assembler.finish() {
             Ok(response) => Tapped { usage: response.usage, is_complete: is_read, error: None },
             Err(cut) => Tapped { usage: cut.response.usage, is_complete: false, error: cut.error },

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rules::{Blank, Rules, SignedCalls, Thoughts};
+use super::rules::{AcceptedReasoning, Blank, Rules, SignedCalls};
 use crate::neutral::{Block, Extra, Message, Request, Role, Signature};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
@@ -85,7 +85,7 @@ fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &
             taken
         }
         Block::RedactedThinking(redacted) => {
-            let taken = redacted.signature.from == own && rules.thoughts != Thoughts::None;
+            let taken = redacted.signature.from == own && rules.reasoning != AcceptedReasoning::None;
             if !taken {
                 changes.push(
                     "foreign-thinking",
@@ -114,12 +114,12 @@ fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &
 
 fn is_accepted(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
     let own = signature.is_some_and(|signature| signature.from == rules.protocol);
-    match rules.thoughts {
-        Thoughts::Any => true,
-        Thoughts::None => false,
-        Thoughts::NotForeign => signature.is_none() || own,
-        Thoughts::Signed => own,
-        Thoughts::SignedOrKept => own || extra.field(rules.protocol, "id").is_some_and(Value::is_string),
+    match rules.reasoning {
+        AcceptedReasoning::Any => true,
+        AcceptedReasoning::None => false,
+        AcceptedReasoning::NotForeign => signature.is_none() || own,
+        AcceptedReasoning::Signed => own,
+        AcceptedReasoning::SignedOrKept => own || extra.field(rules.protocol, "id").is_some_and(Value::is_string),
     }
 }
 

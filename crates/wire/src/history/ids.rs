@@ -37,7 +37,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
                     let detail = format!("call id `{old}` changed to `{}`", call.id);
                     changes.push("call-id", format!("/messages/{turn}/content/{index}/id"), RENAMED, detail);
                 }
-            } else if let Some(id) = answers_mut(block) {
+            } else if let Some(id) = call_id_mut(block) {
                 let new = open.get_mut(id.as_str()).and_then(VecDeque::pop_front).or_else(|| answered.get(id).cloned());
                 if let Some(new) = new {
                     answered.insert(id.clone(), new.clone());
@@ -49,7 +49,7 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
 }
 
 /// Mutable call id of a result block.
-pub(super) fn answers_mut(block: &mut Block) -> Option<&mut String> {
+pub(super) fn call_id_mut(block: &mut Block) -> Option<&mut String> {
     match block {
         Block::ToolResult(result) => Some(&mut result.call_id),
         Block::ToolResultReference(reference) => Some(&mut reference.call_id),
@@ -73,8 +73,9 @@ fn are_ids_valid(messages: &[Message], rules: &Rules) -> bool {
 }
 
 fn is_valid_id(rule: &IdRule, id: &str) -> bool {
-    let length = rule.exact.map_or((1..=rule.longest).contains(&id.len()), |exact| id.len() == exact);
-    length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.marks.contains(one))
+    let length =
+        rule.exact_length.map_or((1..=rule.max_length).contains(&id.len()), |exact_length| id.len() == exact_length);
+    length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.extra_chars.contains(one))
 }
 
 /// The id itself, or a valid and unused one derived from it.
@@ -104,12 +105,12 @@ fn replacement_id(rule: &IdRule, old: &str, salt: u64) -> String {
         print.push(char::from(digit));
         hash /= 36;
     }
-    if rule.exact.is_some() {
+    if rule.exact_length.is_some() {
         return print;
     }
-    let mark = if rule.marks.contains('_') { "_" } else { "" };
-    let room = rule.longest.saturating_sub(print.len() + mark.len());
+    let mark = if rule.extra_chars.contains('_') { "_" } else { "" };
+    let room = rule.max_length.saturating_sub(print.len() + mark.len());
     let kept: String =
-        old.chars().filter(|one| one.is_ascii_alphanumeric() || rule.marks.contains(*one)).take(room).collect();
+        old.chars().filter(|one| one.is_ascii_alphanumeric() || rule.extra_chars.contains(*one)).take(room).collect();
     if kept.is_empty() { print } else { format!("{kept}{mark}{print}") }
 }

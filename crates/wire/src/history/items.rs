@@ -21,20 +21,20 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
         return;
     }
     drop_empty_texts(messages, changes);
-    drop_lone_thoughts(messages, changes);
-    let mut after_thought = false;
+    drop_lone_reasoning(messages, changes);
+    let mut after_reasoning = false;
     for (turn, message) in messages.iter_mut().enumerate() {
         if message.role != Role::Assistant {
-            after_thought = false;
+            after_reasoning = false;
             continue;
         }
         for (index, block) in message.content.iter_mut().enumerate() {
             match block {
-                Block::Thinking(_) | Block::RedactedThinking(_) => after_thought = true,
-                Block::ToolCall(call) if !after_thought => {
+                Block::Thinking(_) | Block::RedactedThinking(_) => after_reasoning = true,
+                Block::ToolCall(call) if !after_reasoning => {
                     drop_id(&mut call.extra, rules, &[], (turn, index), changes);
                 }
-                Block::Text(text) if !after_thought => {
+                Block::Text(text) if !after_reasoning => {
                     drop_id(&mut text.extra, rules, &[ITEM], (turn, index), changes);
                 }
                 Block::Text(_)
@@ -77,7 +77,7 @@ fn drop_id(extra: &mut Extra, rules: &Rules, path: &[&str], (turn, index): (usiz
 type Place = (usize, usize);
 
 /// The positions of assistant blocks, grouped by runs of consecutive assistant messages.
-fn runs(messages: &[Message]) -> Vec<Vec<Place>> {
+fn assistant_runs(messages: &[Message]) -> Vec<Vec<Place>> {
     let mut runs: Vec<Vec<Place>> = vec![Vec::new()];
     for (turn, message) in messages.iter().enumerate() {
         if message.role == Role::Assistant {
@@ -94,7 +94,7 @@ fn block_at(messages: &[Message], (turn, index): Place) -> Option<&Block> {
     messages.get(turn)?.content.get(index)
 }
 
-fn is_thought(block: Option<&Block>) -> bool {
+fn is_reasoning(block: Option<&Block>) -> bool {
     matches!(block, Some(Block::Thinking(_) | Block::RedactedThinking(_)))
 }
 
@@ -102,11 +102,11 @@ fn is_thought(block: Option<&Block>) -> bool {
 fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
     let empty = |place| matches!(block_at(messages, place), Some(Block::Text(text)) if text.text.trim().is_empty());
     let mut gone = Vec::new();
-    for run in runs(messages) {
+    for run in assistant_runs(messages) {
         let mut held: Option<Vec<Place>> = None;
         for place in run {
             let block = block_at(messages, place);
-            if is_thought(block) {
+            if is_reasoning(block) {
                 held = Some(Vec::new());
             } else if empty(place) {
                 if let Some(held) = &mut held {
@@ -128,10 +128,10 @@ fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
 }
 
 /// Drops reasoning that nothing follows.
-fn drop_lone_thoughts(messages: &mut Vec<Message>, changes: &mut Changes) {
+fn drop_lone_reasoning(messages: &mut Vec<Message>, changes: &mut Changes) {
     let mut gone = Vec::new();
-    for run in runs(messages) {
-        let lone = run.into_iter().rev().take_while(|place| is_thought(block_at(messages, *place)));
+    for run in assistant_runs(messages) {
+        let lone = run.into_iter().rev().take_while(|place| is_reasoning(block_at(messages, *place)));
         gone.extend(lone);
     }
     gone.sort_unstable();

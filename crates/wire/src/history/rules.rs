@@ -8,7 +8,7 @@ pub(super) struct Rules {
     pub(super) protocol: Protocol,
     pub(super) ids: IdRule,
     pub(super) blank: Blank,
-    pub(super) thoughts: Thoughts,
+    pub(super) reasoning: AcceptedReasoning,
     pub(super) order: ResultOrder,
     pub(super) turns: Turns,
     pub(super) first: First,
@@ -24,9 +24,9 @@ pub(super) struct Rules {
 #[derive(Clone, Copy)]
 pub(super) struct IdRule {
     /// The allowed characters besides letters and digits.
-    pub(super) marks: &'static str,
-    pub(super) longest: usize,
-    pub(super) exact: Option<usize>,
+    pub(super) extra_chars: &'static str,
+    pub(super) max_length: usize,
+    pub(super) exact_length: Option<usize>,
 }
 
 /// The texts that are rejected as empty.
@@ -39,7 +39,7 @@ pub(super) enum Blank {
 
 /// The reasoning that is accepted in requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thoughts {
+pub(super) enum AcceptedReasoning {
     /// All, as plain text.
     Any,
     /// None.
@@ -121,9 +121,9 @@ pub(super) enum AfterResults {
 fn protocol_rules(protocol: Protocol) -> Rules {
     let free = Rules {
         protocol,
-        ids: IdRule { marks: "_-", longest: 64, exact: None },
+        ids: IdRule { extra_chars: "_-", max_length: 64, exact_length: None },
         blank: Blank::None,
-        thoughts: Thoughts::Any,
+        reasoning: AcceptedReasoning::Any,
         order: ResultOrder::Any,
         turns: Turns::Free,
         first: First::Anyone,
@@ -135,19 +135,27 @@ fn protocol_rules(protocol: Protocol) -> Rules {
         after_results: AfterResults::Anyone,
     };
     match protocol {
-        Protocol::OpenAiChat => Rules { ids: IdRule { marks: "_-.:", longest: 40, exact: None }, ..free },
+        Protocol::OpenAiChat => {
+            Rules { ids: IdRule { extra_chars: "_-.:", max_length: 40, exact_length: None }, ..free }
+        }
         Protocol::OpenAiResponses => {
-            let ids = IdRule { marks: "_-.:", ..free.ids };
-            Rules { ids, thoughts: Thoughts::SignedOrKept, items: Items::Linked, ..free }
+            let ids = IdRule { extra_chars: "_-.:", ..free.ids };
+            Rules { ids, reasoning: AcceptedReasoning::SignedOrKept, items: Items::Linked, ..free }
         }
         Protocol::AnthropicMessages => {
             let server_tools = ServerTools::Paired;
-            Rules { blank: Blank::Whitespace, thoughts: Thoughts::Signed, last: Last::Trimmed, server_tools, ..free }
+            Rules {
+                blank: Blank::Whitespace,
+                reasoning: AcceptedReasoning::Signed,
+                last: Last::Trimmed,
+                server_tools,
+                ..free
+            }
         }
         Protocol::Gemini => Rules {
-            ids: IdRule { marks: "_-.:/+=", longest: 256, exact: None },
+            ids: IdRule { extra_chars: "_-.:/+=", max_length: 256, exact_length: None },
             blank: Blank::Empty,
-            thoughts: Thoughts::NotForeign,
+            reasoning: AcceptedReasoning::NotForeign,
             order: ResultOrder::OfCalls,
             turns: Turns::Alternate,
             first: First::User,
@@ -155,9 +163,9 @@ fn protocol_rules(protocol: Protocol) -> Rules {
             ..free
         },
         Protocol::BedrockConverse => Rules {
-            ids: IdRule { marks: "_-.:", ..free.ids },
+            ids: IdRule { extra_chars: "_-.:", ..free.ids },
             blank: Blank::Whitespace,
-            thoughts: Thoughts::Signed,
+            reasoning: AcceptedReasoning::Signed,
             turns: Turns::Alternate,
             first: First::User,
             last: Last::Trimmed,
@@ -172,7 +180,7 @@ impl Rules {
     pub(super) fn of(protocol: Protocol, surface: &Surface) -> Self {
         let mut rules = protocol_rules(protocol);
         if surface.has(Quirk::NineCharacterIds) {
-            rules.ids = IdRule { marks: "", longest: 9, exact: Some(9) };
+            rules.ids = IdRule { extra_chars: "", max_length: 9, exact_length: Some(9) };
         }
         if surface.has(Quirk::Alternate) {
             rules.turns = Turns::Alternate;
@@ -186,11 +194,11 @@ impl Rules {
         if surface.has(Quirk::SignedCalls) {
             rules.signed = SignedCalls::Needed;
         }
-        if surface.is_stateless() && rules.thoughts == Thoughts::SignedOrKept {
-            rules.thoughts = Thoughts::Signed;
+        if surface.is_stateless() && rules.reasoning == AcceptedReasoning::SignedOrKept {
+            rules.reasoning = AcceptedReasoning::Signed;
         }
-        if surface.refuses_thoughts() {
-            rules.thoughts = Thoughts::None;
+        if surface.rejects_reasoning() {
+            rules.reasoning = AcceptedReasoning::None;
         }
         rules
     }

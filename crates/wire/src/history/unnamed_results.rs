@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::ids::answers_mut;
+use super::ids::call_id_mut;
 use crate::neutral::{Block, Message};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
@@ -71,7 +71,7 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
 fn assign_call_id(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, changes: &mut Changes) {
     let Orphan { turn, index, .. } = *orphan;
     let block = messages.get_mut(turn).and_then(|message| message.content.get_mut(index));
-    let Some(id) = block.and_then(answers_mut) else { return };
+    let Some(id) = block.and_then(call_id_mut) else { return };
     let detail = format!("tool result has no known call id: paired with the call of `{}` by {by}", call.name);
     changes.push(
         "unnamed-result",

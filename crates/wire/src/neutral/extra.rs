@@ -19,11 +19,11 @@ pub(crate) enum MergeMode {
 }
 
 /// Objects nested deeper than this are replaced, not merged.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces: MergeMode, depth: usize) {
+fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, mode: MergeMode, depth: usize) {
     match kept.get_mut(&name) {
-        Some(value) => join(value, later, pieces, depth),
+        Some(value) => join(value, later, mode, depth),
         None => {
             kept.insert(name, later);
         }
@@ -33,19 +33,19 @@ fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces:
 /// Adds fields to an object.
 pub(super) fn join_object(value: &mut Value, later: Map<String, Value>) {
     if value.is_object() {
-        join(value, Value::Object(later), MergeMode::Replace, DEEPEST);
+        join(value, Value::Object(later), MergeMode::Replace, MAX_DEPTH);
     }
 }
 
-fn join(kept: &mut Value, later: Value, pieces: MergeMode, depth: usize) {
+fn join(kept: &mut Value, later: Value, mode: MergeMode, depth: usize) {
     match (kept, later) {
         (Value::Object(kept), Value::Object(later)) if depth > 0 => {
             for (name, value) in later {
-                join_field(kept, name, value, pieces, depth - 1);
+                join_field(kept, name, value, mode, depth - 1);
             }
         }
-        (Value::Array(kept), Value::Array(later)) if pieces != MergeMode::Replace => kept.extend(later),
-        (Value::String(kept), Value::String(later)) if pieces == MergeMode::ListsAndTexts => kept.push_str(&later),
+        (Value::Array(kept), Value::Array(later)) if mode != MergeMode::Replace => kept.extend(later),
+        (Value::String(kept), Value::String(later)) if mode == MergeMode::ListsAndTexts => kept.push_str(&later),
         (kept, later) => *kept = later,
     }
 }
@@ -111,8 +111,8 @@ impl Extra {
         for (protocol, fields) in later.0 {
             let kept = self.0.entry(protocol).or_default();
             for (name, value) in fields {
-                let pieces = protocol.pieces(&name);
-                join_field(kept, name, value, pieces, DEEPEST);
+                let mode = protocol.merge_mode(&name);
+                join_field(kept, name, value, mode, MAX_DEPTH);
             }
         }
     }

@@ -28,7 +28,7 @@ pub struct ToolOrigin {
 const INPUT: &str = "input";
 
 /// The maximum length of a function name that every protocol accepts.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 impl ToolOrigin {
     /// The origin of a custom tool.
@@ -67,13 +67,13 @@ pub(crate) fn flat_name(namespace: &str, member: &str) -> String {
     let legal = |one: char| if one.is_ascii_alphanumeric() || one == '-' { one } else { '_' };
     let separator = if namespace.ends_with("__") { "" } else { "__" };
     let name: String = format!("{namespace}{separator}{member}").chars().map(legal).collect();
-    if name.len() <= LONGEST_NAME {
+    if name.len() <= MAX_NAME_LENGTH {
         return name;
     }
     // FNV-1a: the same for the same name on every machine, because prompt caches depend on it.
     let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = name.bytes().fold(0x811c_9dc5, fold);
-    let start: String = name.chars().take(LONGEST_NAME - 9).collect();
+    let start: String = name.chars().take(MAX_NAME_LENGTH - 9).collect();
     format!("{start}_{hash:08x}")
 }
 

@@ -7,7 +7,7 @@ use crate::fault::{FaultKind, Headers, WireError};
 use crate::fields::Fields;
 
 /// The exception type of each kind. The first row of a kind is used for encoding.
-const WORDS: &[(FaultKind, &str)] = &[
+const EXCEPTIONS: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "ValidationException"),
     (FaultKind::Authentication, "UnrecognizedClientException"),
     (FaultKind::Billing, "ServiceQuotaExceededException"),
@@ -31,8 +31,8 @@ const REASONS: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
 
 /// The exception type of an error. AWS SDKs choose the class of the raised exception by it.
-pub(super) fn word(error: &WireError) -> &str {
-    let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, word)| *word);
+pub(super) fn exception_type(error: &WireError) -> &str {
+    let own = EXCEPTIONS.iter().find(|(kind, _)| *kind == error.kind).map(|(_, word)| *word);
     error.code.as_deref().filter(|code| is_exception(code)).or(own).unwrap_or("InternalServerException")
 }
 
@@ -54,7 +54,7 @@ pub(super) fn body(error: &WireError) -> Value {
 }
 
 pub(super) fn encode(error: &WireError) -> EncodedError {
-    let mut headers = vec![("x-amzn-errortype", word(error).to_owned())];
+    let mut headers = vec![("x-amzn-errortype", exception_type(error).to_owned())];
     headers.extend(error.request_id.iter().map(|id| ("x-amzn-requestid", id.clone())));
     let status = if error.status == 0 { 500 } else { error.status };
     EncodedError { status, headers, body: super::json(&body(error)) }
@@ -67,7 +67,7 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
     let exception = headers.get("x-amzn-errortype").map(str::to_owned).or_else(|| body.text("__type"));
     let name = exception
         .map(|name| name.split(':').next().unwrap_or_default().rsplit('#').next().unwrap_or_default().to_owned());
-    let known = |name: &String| WORDS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
+    let known = |name: &String| EXCEPTIONS.iter().find(|(_, word)| word.eq_ignore_ascii_case(name));
     let row = name.as_ref().and_then(known);
     let reason = body.peek("reason");
     let by_reason = REASONS.iter().find(|(_, known)| reason == Some(known));
@@ -75,7 +75,7 @@ pub(super) fn decode(status: u16, headers: &Headers<'_>, body: Value) -> Option<
         body.take("reason");
     }
     let kind = by_reason.or(row).map_or_else(|| FaultKind::of_status(status), |(kind, _)| kind.clone());
-    let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
+    let own = EXCEPTIONS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     let code = name.filter(|name| own.is_none_or(|own| !own.eq_ignore_ascii_case(name))).or_else(|| body.text("code"));
     let details = Some(body.rest()).filter(|rest| !rest.is_empty()).map(Value::Object);
     Some(WireError { status, code, details, ..WireError::new(kind, message) })

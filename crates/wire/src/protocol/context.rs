@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
 
     /// Returns a request parameter, or records that the surface does not accept it.
     pub(super) fn parameter<T>(&mut self, field: &'static str, value: Option<T>) -> Option<T> {
-        if value.is_some() && self.surface.refuses_parameter(field) {
+        if value.is_some() && self.surface.rejects_parameter(field) {
             self.record(
                 "refused-here",
                 &At::ROOT.field(field),
@@ -215,7 +215,7 @@ impl<'a> Context<'a> {
 
     /// Returns true if the surface accepts the medium; otherwise records it as dropped.
     pub(super) fn accepts(&mut self, at: &At<'_>, medium: Medium) -> bool {
-        let refused = self.surface.refuses_medium(medium);
+        let refused = self.surface.rejects_medium(medium);
         if refused {
             self.record("refused-here", at, DROPPED, format!("this provider does not accept {}", medium.plural()));
         }
@@ -459,11 +459,11 @@ impl<'a> Context<'a> {
             );
         }
         if matches!(output, Output::Schema(_)) && self.has(Quirk::NoSchemaFormat) {
-            let free = has_free_json(self.protocol);
+            let free = has_json_mode(self.protocol);
             let instead = if free { "; JSON mode is used" } else { "" };
             let detail = format!("output schema dropped: this provider does not accept one{instead}");
             self.record("no-schema-format", &at, DROPPED_WIDER, detail);
-            return free.then_some(&FREE_JSON);
+            return free.then_some(&JSON_MODE);
         }
         Some(output)
     }
@@ -623,10 +623,10 @@ pub(super) fn no_signature_field(own: Protocol) -> String {
     format!("signature dropped: {} has no field for it", own.title())
 }
 
-static FREE_JSON: Output = Output::Json;
+static JSON_MODE: Output = Output::Json;
 
 /// True if the protocol has a JSON mode without a schema.
-fn has_free_json(protocol: Protocol) -> bool {
+fn has_json_mode(protocol: Protocol) -> bool {
     match protocol {
         Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
         Protocol::AnthropicMessages | Protocol::BedrockConverse => false,

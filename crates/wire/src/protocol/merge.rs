@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// The maximum depth at which an encoder writes duplicate keys. Deeper values come from the caller.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Merges objects with the same key. If the values are not both objects, the first one stays.
 pub(super) fn merge_duplicate_keys(body: Vec<u8>) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&body) else { return body };
     let mut out = String::with_capacity(text.len());
-    write(&[text], DEEPEST, &mut out);
+    write(&[text], MAX_DEPTH, &mut out);
     out.into_bytes()
 }
 

@@ -209,15 +209,19 @@ impl Protocol {
         let value = serde_json::from_slice(body).unwrap_or(Value::Null);
         let error = self.codec().decode_error(status, &headers, value).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
-            let message = text.trim().chars().take(LONGEST_MESSAGE).collect::<String>();
+            let message = text.trim().chars().take(MAX_MESSAGE_CHARS).collect::<String>();
             WireError { status, ..WireError::new(crate::FaultKind::of_status(status), message) }
         });
         error.classified(&headers)
     }
 
     /// How a provider-specific field that arrives several times is merged.
-    pub(crate) fn pieces(self, field: &str) -> MergeMode {
-        self.codec().growing().iter().find(|(name, _)| *name == field).map_or(MergeMode::Replace, |(_, pieces)| *pieces)
+    pub(crate) fn merge_mode(self, field: &str) -> MergeMode {
+        self.codec()
+            .mergeable_fields()
+            .iter()
+            .find(|(name, _)| *name == field)
+            .map_or(MergeMode::Replace, |(_, mode)| *mode)
     }
 
     fn codec(self) -> &'static dyn Codec {
@@ -232,7 +236,7 @@ impl Protocol {
 }
 
 /// The maximum length of a message made from an unknown error body, in characters.
-const LONGEST_MESSAGE: usize = 2000;
+const MAX_MESSAGE_CHARS: usize = 2000;
 
 impl std::fmt::Display for Protocol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -256,7 +260,7 @@ trait Codec {
         false
     }
     /// Provider-specific fields that arrive in pieces.
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
         &[]
     }
     /// Names of events and fields that only occur in frames with usage, the end or an error.

@@ -17,7 +17,7 @@ pub(super) struct Names {
 
 const CACHED: &str = "cached_tokens";
 const WRITTEN: &str = "cache_write_tokens";
-const THOUGHT: &str = "reasoning_tokens";
+const REASONING: &str = "reasoning_tokens";
 
 pub(super) fn write(ctx: &mut Context<'_>, names: &Names, usage: &Usage) -> Map<String, Value> {
     let mut extra = ctx.extra(&At::ROOT.field("usage"), &usage.extra).cloned().unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn write(ctx: &mut Context<'_>, names: &Names, usage: &Usage) -> Map<
         Value::Object(details)
     };
     let read = details(names.input_details, &[(CACHED, usage.cache_read_tokens), (WRITTEN, usage.cache_write_tokens)]);
-    let written = details(names.output_details, &[(THOUGHT, usage.reasoning_tokens)]);
+    let written = details(names.output_details, &[(REASONING, usage.reasoning_tokens)]);
     let total = usage.input_tokens.saturating_add(usage.output_tokens);
     let counts = [
         (names.input, json!(usage.input_tokens)),
@@ -48,7 +48,7 @@ pub(super) fn read(protocol: Protocol, names: &Names, mut usage: Fields) -> Usag
         output_tokens: usage.count(names.output).unwrap_or(0),
         cache_read_tokens: input.count(CACHED).unwrap_or(0),
         cache_write_tokens: input.count(WRITTEN).unwrap_or(0),
-        reasoning_tokens: output.count(THOUGHT).unwrap_or(0),
+        reasoning_tokens: output.count(REASONING).unwrap_or(0),
         extra: Extra::default(),
     };
     usage.count("total_tokens");

@@ -50,7 +50,7 @@ impl SeenFields {
             Some(index) => self.blocks.entry(index).or_default(),
             None => &mut self.answer,
         };
-        let grows = |name: &str| own.pieces(name) != MergeMode::Replace;
+        let grows = |name: &str| own.merge_mode(name) != MergeMode::Replace;
         fields.retain(|name, value| grows(name) || seen.get(name) != Some(value));
         let replaced = fields.iter().filter(|(name, _)| !grows(name));
         seen.extend(replaced.map(|(name, value)| (name.clone(), value.clone())));

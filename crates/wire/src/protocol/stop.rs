@@ -6,11 +6,11 @@ use super::context::{At, Context, REWRITTEN};
 use crate::neutral::{Response, StopReason};
 
 /// Wire values and their stop reasons. The first row of a reason is used for encoding.
-pub(super) type Words = [(&'static str, StopReason)];
+pub(super) type Table = [(&'static str, StopReason)];
 
 /// The stop reason of a wire value.
-pub(super) fn read(words: &Words, word: &str) -> StopReason {
-    let known = words.iter().find(|(known, _)| *known == word);
+pub(super) fn read(table: &Table, word: &str) -> StopReason {
+    let known = table.iter().find(|(known, _)| *known == word);
     known.map_or_else(|| StopReason::Other(word.to_owned()), |(_, reason)| reason.clone())
 }
 
@@ -54,24 +54,24 @@ pub(super) fn resolve(reason: StopReason, ending: Ending) -> StopReason {
 }
 
 /// The wire value of a stop reason, if the protocol has one.
-pub(super) fn word<'r>(words: &Words, reason: &'r StopReason) -> Option<&'r str> {
+pub(super) fn wire_value<'r>(table: &Table, reason: &'r StopReason) -> Option<&'r str> {
     if let StopReason::Other(word) = reason {
         return Some(word);
     }
-    words.iter().find(|(_, meant)| meant == reason).map(|(word, _)| *word)
+    table.iter().find(|(_, meant)| meant == reason).map(|(word, _)| *word)
 }
 
 /// The wire value for a response: the decoded one if it still matches the stop reason, or else the value of the reason, or else of the
 /// nearest reason.
-pub(super) fn write<'r>(ctx: &mut Context<'_>, words: &Words, field: &str, response: &'r Response) -> &'r str {
+pub(super) fn write<'r>(ctx: &mut Context<'_>, table: &Table, field: &str, response: &'r Response) -> &'r str {
     let kept = response.extra.field(ctx.protocol, field).and_then(Value::as_str);
     let ending = Ending::of(response);
-    let means = |word| resolve(read(words, word), ending);
+    let means = |word| resolve(read(table, word), ending);
     if let Some(word) = kept.filter(|word| means(word) == response.stop) {
         return word;
     }
     let (wanted, nearest) = (&response.stop, nearest(&response.stop));
-    let word = word(words, wanted).or_else(|| word(words, nearest)).unwrap_or_default();
+    let word = wire_value(table, wanted).or_else(|| wire_value(table, nearest)).unwrap_or_default();
     if means(word) != *wanted {
         let detail = format!("stop reason `{wanted}` is sent as `{word}`");
         ctx.record("stop-reason", &At::ROOT.field("stop"), REWRITTEN, detail);

@@ -28,7 +28,7 @@ pub(super) struct WriterState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    Thought,
+    Reasoning,
     Call,
     /// A block that only its own protocol supports.
     Foreign,
@@ -40,7 +40,7 @@ impl Kind {
     fn of(block: &Block) -> Self {
         match block {
             Block::Text(_) => Self::Text,
-            Block::Thinking(_) => Self::Thought,
+            Block::Thinking(_) => Self::Reasoning,
             Block::ToolCall(_) => Self::Call,
             Block::Other(_) => Self::Foreign,
             Block::Image(_)
@@ -77,8 +77,8 @@ impl WriterState {
     }
 
     /// True if the block is reasoning, the only kind that is signed.
-    pub(super) fn is_thought(&self, index: usize) -> bool {
-        self.places.get(&index).is_some_and(|(_, kind)| *kind == Kind::Thought)
+    pub(super) fn is_reasoning(&self, index: usize) -> bool {
+        self.places.get(&index).is_some_and(|(_, kind)| *kind == Kind::Reasoning)
     }
 
     /// Stores the data of an event that is sent at the end.

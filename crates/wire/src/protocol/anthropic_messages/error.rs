@@ -8,7 +8,7 @@ use crate::protocol::{EncodedError, aws_error};
 use crate::surface::{Envelope, Surface};
 
 /// The error type of each kind. The first row of a kind is used for encoding.
-const WORDS: &[(FaultKind, &str)] = &[
+const ERROR_TYPES: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error"),
     (FaultKind::Authentication, "authentication_error"),
     (FaultKind::Billing, "billing_error"),
@@ -28,7 +28,7 @@ const CODES: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "context_length_exceeded"), (FaultKind::ContentFilter, "content_filter")];
 
 pub(super) fn body(error: &WireError) -> Value {
-    let kind = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
+    let kind = ERROR_TYPES.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
     let implied = CODES.iter().find(|(kind, _)| *kind == error.kind).map(|(_, code)| *code);
     let mut inner = json!({"type": kind, "message": error.message});
     // If the code identifies the kind, the code of another protocol is written to a field of its own.
@@ -71,7 +71,7 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
     let code = details.as_mut().and_then(|details| details.text("error_code"));
     let foreign = details.as_mut().and_then(|details| details.text(FOREIGN_CODE));
     let by_code = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
-    let known = WORDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
+    let known = ERROR_TYPES.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
     let implied = by_code.is_some();
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
     let unknown = known.is_none().then_some(word).filter(|word| !word.is_empty());

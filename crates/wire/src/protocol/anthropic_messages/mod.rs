@@ -53,8 +53,8 @@ impl Codec for AnthropicMessages {
         surface.envelope == Envelope::Invoke
     }
 
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
-        &stream::GROWING
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
+        &stream::MERGEABLE_FIELDS
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

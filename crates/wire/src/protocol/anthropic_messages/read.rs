@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Block, Cache, Document, Extra, Function, Image, Message, Other, RedactedThinking, Request, ResultBlock, Role,
     Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
@@ -18,7 +18,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     request.system = match fields.take("system") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![Text { text, ..Text::default() }],
-        Some(Value::Array(blocks)) => each("system", blocks, |_, block| {
+        Some(Value::Array(blocks)) => read_each("system", blocks, |_, block| {
             if let Block::Text(text) = read_block(block)? { Ok(text) } else { Err(DecodeError::shape("a string")) }
         })?,
         Some(_) => return Err(DecodeError::shape("a string or an array").within("system")),
@@ -57,7 +57,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
     let content = match turn.take("content") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![Block::text(text)],
-        Some(Value::Array(blocks)) => each("content", blocks, |_, block| read_block(block))?,
+        Some(Value::Array(blocks)) => read_each("content", blocks, |_, block| read_block(block))?,
         Some(_) => return Err(DecodeError::shape("a string or an array").within("content")),
     };
     let extra = Extra::of(OWN, turn.rest());
@@ -193,7 +193,7 @@ fn read_result(mut fields: Fields, cache: Option<Cache>) -> Result<ToolResult, D
     let content = match fields.take("content") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(blocks)) => each("content", blocks, |_, block| {
+        Some(Value::Array(blocks)) => read_each("content", blocks, |_, block| {
             read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a content block of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],

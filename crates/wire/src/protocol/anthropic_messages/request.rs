@@ -362,7 +362,7 @@ pub(super) enum Side {
     Results,
     /// An assistant message of a request.
     Assistant,
-    Answer,
+    Response,
 }
 
 pub(super) fn blocks<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Vec<Piece<'r>> {
@@ -376,7 +376,7 @@ pub(super) fn blocks<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block]
 }
 
 pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Piece<'r>> {
-    let by_model = matches!(side, Side::Assistant | Side::Answer);
+    let by_model = matches!(side, Side::Assistant | Side::Response);
     let placed = match block {
         Block::ToolResult(_) | Block::ToolResultReference(_) => side == Side::Results,
         Block::Thinking(_) | Block::RedactedThinking(_) | Block::ToolCall(_) => by_model,
@@ -393,7 +393,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::Text(text) => Some(text_piece(ctx, at, text)),
         Block::Image(image) => image_piece(ctx, at, image),
         Block::Document(document) => document_piece(ctx, at, document),
-        Block::Thinking(thinking) => thought(ctx, at, thinking, side),
+        Block::Thinking(thinking) => thinking_piece(ctx, at, thinking, side),
         Block::RedactedThinking(redacted) => {
             let data = ctx.signature(at, Some(&redacted.signature))?;
             Some(Piece::Known(BlockShape::RedactedThinking { data }))
@@ -472,7 +472,7 @@ fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
     }))
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
+fn thinking_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
     let signature = ctx.signature(at, thinking.signature.as_ref());
     if signature.is_none() && side == Side::Assistant {
         ctx.record(

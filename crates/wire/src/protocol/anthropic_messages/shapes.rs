@@ -201,7 +201,7 @@ pub(super) struct FormatShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) r#type: &'static str,
     pub(super) role: &'static str,
@@ -250,7 +250,7 @@ impl UsageShape {
 #[derive(Serialize)]
 pub(super) struct MessageStart<'a> {
     pub(super) r#type: &'static str,
-    pub(super) message: Answer<'a>,
+    pub(super) message: ResponseBody<'a>,
 }
 
 #[derive(Serialize)]

@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 use super::OWN;
 use super::read::read_block;
 use super::request::{Side, piece};
-use super::response::{NESTED, STOP_WORDS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape};
-use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
+use super::response::{
+    NESTED, STOP_REASONS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape,
+};
+use super::shapes::{BlockStart, MessageStart, PlainDelta, ResponseBody, UsageShape};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
@@ -238,7 +240,7 @@ fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)
 const CITATIONS: &str = "citations";
 
 /// Provider-specific fields that arrive in pieces.
-pub(super) const GROWING: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
+pub(super) const MERGEABLE_FIELDS: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
 
 fn owned<T>((name, value): (&str, T)) -> (String, T) {
     (name.to_owned(), value)
@@ -269,7 +271,7 @@ impl Writer {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, _) = ctx.split_extra(extra, &NESTED);
-        let message = Answer {
+        let message = ResponseBody {
             id,
             r#type: "message",
             role: "assistant",
@@ -298,7 +300,7 @@ impl Writer {
             (block, "")
         };
         let at = At::ROOT.field("content");
-        let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Answer) else {
+        let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Response) else {
             changes.append(ctx.changes);
             return;
         };
@@ -329,7 +331,7 @@ impl Writer {
             return;
         }
         let (kind, name) = match kind {
-            Kind::Thought => ("thinking_delta", "thinking"),
+            Kind::Reasoning => ("thinking_delta", "thinking"),
             Kind::Call => ("input_json_delta", "partial_json"),
             Kind::Text | Kind::Foreign | Kind::Whole => ("text_delta", "text"),
         };
@@ -343,7 +345,7 @@ impl Writer {
         let mut ctx = Context::new(OWN, &surface);
         let kept = self.0.response.extra.field(OWN, "stop_details").cloned();
         let details = stop_details(&mut ctx, &self.0.response, kept.as_ref());
-        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.response);
+        let word = stop::write(&mut ctx, STOP_REASONS, "stop_reason", &self.0.response);
         let (mut delta, _) = ctx.split_extra(&self.0.last, &NESTED);
         delta.insert("stop_reason".to_owned(), json!(word));
         delta.insert("stop_sequence".to_owned(), json!(self.0.response.stop_sequence));
@@ -371,7 +373,8 @@ impl StreamWriter for Writer {
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
                     Delta::Signature(signature) => {
-                        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_thought(*index)) {
+                        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(*index))
+                        {
                             changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
                             return;
                         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::OWN;
 use super::request::FORMATS;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat,
     RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice,
@@ -200,7 +200,7 @@ fn read_source(fields: &mut Fields, family: &str) -> Source {
 
 fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
     let list = fields.list("content").unwrap_or_default();
-    let content = each("content", list, |_, value| {
+    let content = read_each("content", list, |_, value| {
         if let Some(json) = value.get("json").filter(|_| value.as_object().is_some_and(|object| object.len() == 1)) {
             return Ok(ResultBlock::Json { value: json.clone() });
         }

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use super::OWN;
 use super::read::blocks;
 use super::request::piece;
-use super::shapes::{Answer, Block, Output, Piece, Turn};
+use super::shapes::{Block, Output, Piece, ResponseBody, Turn};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, Role, StopReason, Usage};
 use crate::protocol::context::{At, Context, DROPPED_NOTE, REWRITTEN};
 use crate::protocol::stop;
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("end_turn", StopReason::EndTurn),
     ("tool_use", StopReason::ToolUse),
     ("max_tokens", StopReason::MaxTokens),
@@ -29,7 +29,7 @@ pub(super) const STOP_WORDS: &stop::Words = &[
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let (mut extra, _) = ctx.split_extra(&response.extra, &["stopReason"]);
-    let stop_reason = stop::write(ctx, STOP_WORDS, "stopReason", response);
+    let stop_reason = stop::write(ctx, STOP_REASONS, "stopReason", response);
     record_unsupported(ctx, response);
     let at = At::ROOT.field("content");
     let mut content = Vec::with_capacity(response.content.len());
@@ -39,7 +39,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     if let Some(words) = &response.refusal {
         content.push(Piece::Known(Block::Text(Cow::Borrowed(words))));
     }
-    super::super::json(&Answer {
+    super::super::json(&ResponseBody {
         output: Output { message: Turn { role: "assistant", content, extra: None } },
         stop_reason,
         usage: response.usage.as_ref().map_or_else(|| counts(&Usage::default()), |usage| usage_fields(ctx, usage)),
@@ -123,8 +123,8 @@ pub(super) fn drop_metrics(fields: &mut Fields) {
 
 /// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
-    let kept = stop::word(STOP_WORDS, &reason) != Some(word);
+    let reason = stop::resolve(stop::read(STOP_REASONS, word), stop::Ending::calls(calls));
+    let kept = stop::wire_value(STOP_REASONS, &reason) != Some(word);
     (reason, kept)
 }
 

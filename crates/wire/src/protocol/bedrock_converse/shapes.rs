@@ -233,7 +233,7 @@ pub(super) struct SchemaText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) output: Output<'a>,
     pub(super) stop_reason: &'a str,
     pub(super) usage: Map<String, Value>,

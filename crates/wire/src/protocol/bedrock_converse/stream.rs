@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::empty_text;
-use super::response::{STOP_WORDS, drop_metrics, read_stop, read_usage, record_unsupported, usage_fields};
+use super::response::{STOP_REASONS, drop_metrics, read_stop, read_usage, record_unsupported, usage_fields};
 use super::shapes::PlainDelta;
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -119,7 +119,7 @@ impl Reader {
             self.arguments(index, call.text("input").unwrap_or_default(), out);
             call
         } else if let Some(thought) = delta.object("reasoningContent") {
-            self.thought(index, thought, out)
+            self.reasoning(index, thought, out)
         } else {
             fields.put("delta", Value::Object(delta.rest()));
             out.push(other_at("contentBlockDelta", index, fields));
@@ -131,7 +131,7 @@ impl Reader {
     }
 
     /// Decodes a reasoning delta; returns its provider-specific fields, nested as in a whole body.
-    fn thought(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
+    fn reasoning(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
         if let Some(data) = thought.text("redactedContent") {
             let signature = Signature { from: OWN, data };
             self.open.insert(index, false);
@@ -244,7 +244,7 @@ impl Writer {
 
     fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.0.place(index) else { return };
-        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_thought(index)) {
+        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(index)) {
             changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
             return;
         }
@@ -272,7 +272,7 @@ impl Writer {
         let mut late = self.0.late.get(OWN).cloned().unwrap_or_default();
         let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
         late.entry("metrics").or_insert(metrics);
-        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.response);
+        let word = stop::write(&mut ctx, STOP_REASONS, "stopReason", &self.0.response);
         extra.insert("stopReason".to_owned(), json!(word));
         emit("messageStop", &Value::Object(extra), out);
         let usage = self.0.response.usage.clone().unwrap_or_default();
@@ -320,7 +320,7 @@ impl StreamWriter for Writer {
             Event::Fields { index, extra } => {
                 if let Some((place, kind, mut fields)) = self.0.fields(OWN, *index, extra, changes) {
                     let empty = match kind {
-                        Kind::Thought => json!({"reasoningContent": {"text": ""}}),
+                        Kind::Reasoning => json!({"reasoningContent": {"text": ""}}),
                         Kind::Call => json!({"toolUse": {"input": ""}}),
                         Kind::Text | Kind::Foreign | Kind::Whole => json!({"text": ""}),
                     };
@@ -342,7 +342,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Error(error) => {
-                let name = super::error::word(error);
+                let name = super::error::exception_type(error);
                 let headers =
                     [(":exception-type", name), (":content-type", "application/json"), (":message-type", "exception")];
                 encode_message(&headers, &super::super::json(&super::error::body(error)), out);

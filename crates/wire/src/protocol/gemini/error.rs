@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
 /// The `status` of each kind. The first row of a kind is used for encoding.
-const WORDS: &[(FaultKind, &str)] = &[
+const STATUSES: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "INVALID_ARGUMENT"),
     (FaultKind::Authentication, "UNAUTHENTICATED"),
     (FaultKind::Billing, "FAILED_PRECONDITION"),
@@ -40,7 +40,7 @@ fn is_status(code: &str) -> bool {
 }
 
 pub(super) fn encode(error: &WireError) -> EncodedError {
-    let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or("UNKNOWN", |(_, word)| *word);
+    let own = STATUSES.iter().find(|(kind, _)| *kind == error.kind).map_or("UNKNOWN", |(_, word)| *word);
     let word = error.code.as_deref().filter(|code| is_status(code)).unwrap_or(own);
     let mut details = match &error.details {
         Some(Value::Array(details)) => details.clone(),
@@ -93,10 +93,10 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
         }
         _ => true,
     });
-    let known = word.as_deref().and_then(|word| WORDS.iter().find(|(_, known)| *known == word));
+    let known = word.as_deref().and_then(|word| STATUSES.iter().find(|(_, known)| *known == word));
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
     let kind = by_reason.or_else(|| known.map(|(kind, _)| kind.clone())).unwrap_or_else(of_status);
-    let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
+    let own = STATUSES.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     Some(WireError {
         status,
         code: foreign.or_else(|| word.filter(|word| own != Some(word))),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::request::Medium;
 use super::{ENVELOPE, OWN};
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::history::synthetic_call_id;
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
@@ -85,7 +85,7 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
     let Some(mut system) = fields.object("systemInstruction") else { return Ok(()) };
     system.text("role");
     let parts = system.list_or_one("parts").unwrap_or_default();
-    let blocks = each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
+    let blocks = read_each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
     for block in blocks {
         if let Block::Text(text) = block {
             request.system.push(text);
@@ -158,7 +158,7 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
             push(messages, start, Role::Tool, result);
             continue;
         }
-        let mut block = part_of(fields);
+        let mut block = read_part_fields(fields);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
                 call.id = synthetic_call_id(turn, calls);
@@ -195,7 +195,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     if !open.answer(&call_id, &name) && !name.is_empty() {
         fields.put("name", json!(name));
     }
-    let (is_error, answer) = unwrapped(fields.take("response"));
+    let (is_error, answer) = unwrap_response(fields.take("response"));
     let mut content = match answer {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
@@ -203,7 +203,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
         Some(value) => vec![ResultBlock::Json { value }],
     };
     let parts = fields.list("parts").unwrap_or_default();
-    content.extend(each("parts", parts, |_, value| {
+    content.extend(read_each("parts", parts, |_, value| {
         self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
     })?);
     let mut extra = fields.rest();
@@ -212,7 +212,7 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
 }
 
 /// Unwraps `{"output": …}` and `{"error": …}`; returns true for an error.
-fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
+fn unwrap_response(response: Option<Value>) -> (bool, Option<Value>) {
     match response {
         Some(Value::Object(mut object)) if object.len() == 1 => {
             if let Some(output) = object.shift_remove("output") {
@@ -229,10 +229,10 @@ fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
 
 /// Reads a content part; an unknown one becomes `Block::Other`.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
-    Ok(part_of(Fields::of(value)?.proto(PART)))
+    Ok(read_part_fields(Fields::of(value)?.proto(PART)))
 }
 
-fn part_of(mut fields: Fields) -> Block {
+fn read_part_fields(mut fields: Fields) -> Block {
     let signature = fields.text("thoughtSignature").map(|data| Signature { from: OWN, data });
     let thought = fields.flag("thought").unwrap_or(false);
     if let Some(text) = fields.text("text") {

@@ -178,7 +178,7 @@ pub(super) fn part<'r>(
 ) -> Option<Part<'r>> {
     match block {
         Block::Text(text) => Some(text_part(ctx, at, text)),
-        Block::Thinking(thinking) => Some(thought(ctx, at, thinking)),
+        Block::Thinking(thinking) => Some(thinking_part(ctx, at, thinking)),
         Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
         Block::Image(image) => image_part(ctx, at, image),
         Block::Audio(audio) => {
@@ -214,7 +214,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
     })
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
+fn thinking_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&thinking.text)),
         thought: true,
@@ -320,7 +320,7 @@ pub(super) fn media<'r>(
 
 fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
     let tools = At::ROOT.field("tools");
-    let open_api = ctx.surface.has_open_api_slots();
+    let open_api = ctx.surface.uses_open_api_fields();
     let (mut functions, mut others) = (Vec::new(), Vec::new());
     for (index, tool) in request.tools.iter().enumerate() {
         let at = tools.entry(index);
@@ -441,7 +441,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         let text = FormatText { mime_type: "APPLICATION_JSON", schema };
         return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
     }
-    let open_api = ctx.surface.has_open_api_slots();
+    let open_api = ctx.surface.uses_open_api_fields();
     FormatShape {
         mime_type: Some("application/json"),
         json_schema: schema.filter(|_| !open_api),

@@ -4,16 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::read::part as read_part;
 use super::request::part;
-use super::shapes::{Answer, Candidate, Content, EnvelopedAnswer};
+use super::shapes::{Candidate, Content, EnvelopedResponse, ResponseBody};
 use super::{ENVELOPE, OWN, enveloped};
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Extra, Response, StopReason, Usage};
 use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE};
 use crate::protocol::stop;
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("STOP", StopReason::EndTurn),
     ("MAX_TOKENS", StopReason::MaxTokens),
     ("SAFETY", StopReason::ContentFilter),
@@ -69,7 +69,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     };
     let mut candidates = if blocked { Vec::new() } else { vec![first] };
     candidates.extend(others.as_ref().and_then(Value::as_array).into_iter().flatten().map(Candidate::Other));
-    let answer = Answer {
+    let answer = ResponseBody {
         candidates,
         usage_metadata: response.usage.as_ref().map(|usage| usage_fields(ctx, usage)),
         model_version: &response.model,
@@ -84,22 +84,22 @@ pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r s
     let kept = response.extra.field(OWN, "finishReason").and_then(Value::as_str);
     let calls = response.calls().next().is_some();
     let still_meant = |word: &&str| read_stop(word, calls).0 == response.stop;
-    kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_WORDS, "finishReason", response))
+    kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_REASONS, "finishReason", response))
 }
 
 /// Wraps a response in the envelope of the surface.
-pub(super) fn wrap(ctx: &Context<'_>, response: Answer<'_>, fields: Option<Value>) -> Vec<u8> {
+pub(super) fn wrap(ctx: &Context<'_>, response: ResponseBody<'_>, fields: Option<Value>) -> Vec<u8> {
     if !enveloped(ctx.surface) {
         return super::super::json(&response);
     }
     let fields = if let Some(Value::Object(fields)) = fields { fields } else { Map::new() };
-    super::super::json(&EnvelopedAnswer { response, fields })
+    super::super::json(&EnvelopedResponse { response, fields })
 }
 
 /// The refusal text, which is only valid with a content filter reason.
 pub(super) fn finish_message<'r>(ctx: &mut Context<'_>, response: &'r Response, word: &str) -> Option<&'r str> {
     let refusal = response.refusal.as_deref()?;
-    if stop::read(STOP_WORDS, word) == StopReason::ContentFilter {
+    if stop::read(STOP_REASONS, word) == StopReason::ContentFilter {
         return Some(refusal);
     }
     ctx.record(
@@ -210,10 +210,10 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
 
 /// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::resolve(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
+    let reason = stop::resolve(stop::read(STOP_REASONS, word), stop::Ending::calls(calls));
     // Models of other providers behind this protocol end tool calls with `OTHER`.
     let reason = if calls && word == "OTHER" { StopReason::ToolUse } else { reason };
-    let written = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };
+    let written = if reason == StopReason::ToolUse { Some("STOP") } else { stop::wire_value(STOP_REASONS, &reason) };
     let kept = written != Some(word);
     (reason, kept)
 }
@@ -238,5 +238,5 @@ fn read_usage(mut usage: Fields) -> Usage {
 }
 
 pub(super) fn each_part(parts: Vec<Value>) -> Result<Vec<Block>, DecodeError> {
-    each("parts", parts, |_, value| read_part(value))
+    read_each("parts", parts, |_, value| read_part(value))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::known;
 use super::request::{Medium, image_part, media};
-use super::shapes::{Answered, CallResult, KnownPart, Part, Payload};
+use super::shapes::{CallResult, FunctionOutput, KnownPart, Part, Payload};
 use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Message, ResultBlock, ToolResult};
 use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN};
@@ -56,25 +56,25 @@ pub(super) fn result_part<'r>(
     let mut parts = Vec::new();
     let response = if let Block::ToolResultReference(reference) = block {
         ctx.record_reference(at);
-        Answered::Output(Payload::Text(Cow::Owned(reference.note())))
+        FunctionOutput::Output(Payload::Text(Cow::Owned(reference.note())))
     } else {
         let result = block.as_result()?;
         ctx.drop_cache_hint(at, result.cache.as_ref());
-        answered(ctx, at, result, &mut parts, after)
+        function_output(ctx, at, result, &mut parts, after)
     };
     let id = send_id.then_some(call_id);
     let result = CallResult { id, name, response, parts, extra };
     Some(Part::known(KnownPart { function_response: Some(result), ..KnownPart::default() }))
 }
 
-fn answered<'r>(
+fn function_output<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
     result: &'r ToolResult,
     parts: &mut Vec<Part<'r>>,
     after: &mut Vec<Part<'r>>,
-) -> Answered<'r> {
-    let wrap = if result.is_error { Answered::Error } else { Answered::Output };
+) -> FunctionOutput<'r> {
+    let wrap = if result.is_error { FunctionOutput::Error } else { FunctionOutput::Output };
     if let [ResultBlock::Json { value }] = result.content.as_slice()
         && !contains_ref(value)
     {
@@ -82,7 +82,7 @@ fn answered<'r>(
             ctx.record("json-as-text", at, REWRITTEN, "JSON string is sent as text");
         }
         let plain = value.as_object().is_some_and(|object| !is_wrapped(object));
-        return if plain && !result.is_error { Answered::Object(value) } else { wrap(Payload::Json(value)) };
+        return if plain && !result.is_error { FunctionOutput::Object(value) } else { wrap(Payload::Json(value)) };
     }
     let (text, attached) = ctx.result_text(at, result);
     let inside = ctx.has(Quirk::MediaInResults);

@@ -116,7 +116,7 @@ pub(super) struct CallResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
-    pub(super) response: Answered<'a>,
+    pub(super) response: FunctionOutput<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Part<'a>>,
     #[serde(flatten)]
@@ -126,7 +126,7 @@ pub(super) struct CallResult<'a> {
 /// The `response` of a function, always an object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Answered<'a> {
+pub(super) enum FunctionOutput<'a> {
     Output(Payload<'a>),
     Error(Payload<'a>),
     #[serde(untagged)]
@@ -246,7 +246,7 @@ pub(super) struct ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) candidates: Vec<Candidate<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage_metadata: Option<Map<String, Value>>,
@@ -259,8 +259,8 @@ pub(super) struct Answer<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct EnvelopedAnswer<'a> {
-    pub(super) response: Answer<'a>,
+pub(super) struct EnvelopedResponse<'a> {
+    pub(super) response: ResponseBody<'a>,
     #[serde(flatten)]
     pub(super) fields: Map<String, Value>,
 }

@@ -9,7 +9,7 @@ use super::response::{
     NESTED, each_part, finish, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
     wrap,
 };
-use super::shapes::{Answer, Candidate, Content, Part, PlainChunk};
+use super::shapes::{Candidate, Content, Part, PlainChunk, ResponseBody};
 use super::{ENVELOPE, OWN};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -44,7 +44,7 @@ enum Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
-    Thought,
+    Reasoning,
 }
 
 impl StreamReader for Reader {
@@ -56,7 +56,7 @@ impl StreamReader for Reader {
             && self.seen_fields.is_unchanged("createTime", create_time.as_deref())
         {
             let [plain] = candidate.content.parts;
-            let kind = if plain.thought { Kind::Thought } else { Kind::Text };
+            let kind = if plain.thought { Kind::Reasoning } else { Kind::Text };
             self.text(kind, plain.text.into_owned(), out);
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl Reader {
                 return self.sign(text.signature, out);
             }
             Block::Thinking(thought) if joins(&thought.text, thought.signature.is_some(), &thought.extra) => {
-                self.text(Kind::Thought, thought.text, out);
+                self.text(Kind::Reasoning, thought.text, out);
                 return self.sign(thought.signature, out);
             }
             Block::Text(_)
@@ -169,7 +169,7 @@ impl Reader {
             self.open = Some(kind);
             let block = match kind {
                 Kind::Text => Block::Text(Text::default()),
-                Kind::Thought => Block::Thinking(Thinking::default()),
+                Kind::Reasoning => Block::Thinking(Thinking::default()),
             };
             out.push(Event::Open { index: self.next, block });
         }
@@ -178,7 +178,7 @@ impl Reader {
         }
         let delta = match kind {
             Kind::Text => Delta::Text(text),
-            Kind::Thought => Delta::Thinking(text),
+            Kind::Reasoning => Delta::Thinking(text),
         };
         out.push(Event::Delta { index: self.next, delta });
     }
@@ -219,18 +219,18 @@ impl Writer {
     fn emit(&self, ctx: &Context<'_>, parts: Vec<Part<'_>>, out: &mut Vec<u8>) {
         let content = Content { role: Some("model"), parts, extra: None };
         let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
-        let answer = self.answer(vec![first], None, Map::new());
+        let answer = self.response_body(vec![first], None, Map::new());
         data(&ctx.merge_keys(wrap(ctx, answer, None)), out);
     }
 
-    fn answer<'a>(
+    fn response_body<'a>(
         &'a self,
         candidates: Vec<Candidate<'a>>,
         usage: Option<Map<String, Value>>,
         extra: Map<String, Value>,
-    ) -> Answer<'a> {
+    ) -> ResponseBody<'a> {
         let (model_version, response_id) = (self.response.model.as_str(), self.response.id.as_str());
-        Answer { candidates, usage_metadata: usage, model_version, response_id, extra }
+        ResponseBody { candidates, usage_metadata: usage, model_version, response_id, extra }
     }
 
     /// Sends the pending content of a block.
@@ -249,7 +249,7 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, changes: &mut Changes) {
         let kind = match block {
             Block::Text(text) if text.extra.get(OWN).is_none() => Some(Kind::Text),
-            Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Thought),
+            Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Reasoning),
             Block::Text(_)
             | Block::Thinking(_)
             | Block::Image(_)
@@ -319,7 +319,7 @@ impl Writer {
         let envelope = inner.shift_remove(ENVELOPE);
         if candidate.is_some() || envelope.is_some() || !top.is_empty() {
             let candidate = candidate.as_ref().and_then(Value::as_object);
-            let answer = self.answer(vec![bare(candidate)], None, top);
+            let answer = self.response_body(vec![empty_candidate(candidate)], None, top);
             data(&ctx.merge_keys(wrap(&ctx, answer, envelope)), out);
         }
         changes.append(ctx.changes);
@@ -342,14 +342,14 @@ impl Writer {
             index: 0,
             extra: candidate.as_ref().and_then(Value::as_object),
         };
-        let answer = self.answer(if blocked { Vec::new() } else { vec![first] }, usage, extra);
+        let answer = self.response_body(if blocked { Vec::new() } else { vec![first] }, usage, extra);
         data(&ctx.merge_keys(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
         changes.append(ctx.changes);
     }
 }
 
 /// A candidate without content.
-fn bare(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
+fn empty_candidate(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
     let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
     Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra }
 }

@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
 /// The `type` and `code` of each kind. The first row of a kind is used for encoding.
-const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
+const ERROR_TYPES: &[(FaultKind, &str, Option<&str>)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error", None),
     (FaultKind::Authentication, "authentication_error", Some("invalid_api_key")),
     (FaultKind::Billing, "insufficient_quota", Some("insufficient_quota")),
@@ -23,7 +23,7 @@ const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
 ];
 
 pub(in crate::protocol) fn encode(error: &WireError) -> EncodedError {
-    let row = WORDS.iter().find(|(kind, ..)| *kind == error.kind);
+    let row = ERROR_TYPES.iter().find(|(kind, ..)| *kind == error.kind);
     let (kind, own) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
     // If the status implies another kind, the protocol's own code is needed to identify this one.
     let deciding = own.filter(|_| FaultKind::of_status(error.status) != error.kind);
@@ -53,15 +53,15 @@ pub(in crate::protocol) fn decode(status: u16, body: Value) -> Option<WireError>
     let message = error.text("message").or_else(|| detail.map(plain))?;
     let kind = error.text("type");
     let code = error.take("code").map(plain);
-    let row = WORDS.iter().find(|(_, known, known_code)| {
+    let row = ERROR_TYPES.iter().find(|(_, known, known_code)| {
         kind.as_deref() == Some(known) && (known_code.is_none() || code.as_deref() == *known_code)
     });
     let by_words = row.map(|(kind, ..)| kind.clone());
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
-    let by_code = WORDS.iter().find(|(_, _, known)| known.is_some() && *known == code.as_deref());
+    let by_code = ERROR_TYPES.iter().find(|(_, _, known)| known.is_some() && *known == code.as_deref());
     let kind_found = by_code.map(|(kind, ..)| kind.clone()).or_else(|| by_words.filter(|_| status == 0));
     let found = kind_found.unwrap_or_else(of_status);
-    let own = WORDS.iter().find(|(kind, ..)| *kind == found);
+    let own = ERROR_TYPES.iter().find(|(kind, ..)| *kind == found);
     let implied =
         own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
     let param = error.text("param");

@@ -40,7 +40,7 @@ impl Codec for OpenAiChat {
     }
 
     /// Deltas of the message are appended, and arrays of the choice have an entry per token.
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
         &[("message", MergeMode::ListsAndTexts), ("choice", MergeMode::Lists)]
     }
 

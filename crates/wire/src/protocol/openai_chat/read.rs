@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, Reasoning, Request, ResultBlock,
     Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult,
@@ -20,7 +20,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         turn.within(index).within("messages")?;
     }
     if let Some(tools) = fields.list("tools") {
-        request.tools = each("tools", tools, |_, value| Ok(read_tool(value)))?;
+        request.tools = read_each("tools", tools, |_, value| Ok(read_tool(value)))?;
     }
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
@@ -107,7 +107,7 @@ fn read_content(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
         None => Ok(Vec::new()),
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
-        Some(Value::Array(parts)) => each("content", parts, |_, part| read_part(part)),
+        Some(Value::Array(parts)) => read_each("content", parts, |_, part| read_part(part)),
         Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
@@ -175,7 +175,7 @@ pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeErro
     }
     content.extend(read_content(turn)?);
     if let Some(calls) = turn.list("tool_calls") {
-        content.extend(each("tool_calls", calls, |_, value| read_call(value))?);
+        content.extend(read_each("tool_calls", calls, |_, value| read_call(value))?);
     }
     Ok(content)
 }
@@ -218,7 +218,7 @@ fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(parts)) => each("content", parts, |_, part| {
+        Some(Value::Array(parts)) => read_each("content", parts, |_, part| {
             read_part(part)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],

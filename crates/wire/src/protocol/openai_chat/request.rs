@@ -374,7 +374,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
-    Answer,
+    Response,
 }
 
 /// An assistant message: reasoning, then text, then calls, because the protocol has one field for each.
@@ -392,7 +392,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
         let at = at.entry(index);
         let rank = match block {
             Block::Thinking(thinking) => {
-                thoughts.extend(thought(ctx, &at, thinking, side));
+                thoughts.extend(thinking_text(ctx, &at, thinking, side));
                 0
             }
             Block::Text(text) if listed => {
@@ -458,8 +458,8 @@ fn is_call(value: &Value) -> bool {
     value.get("id").is_some()
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
-    if side == Side::Request && ctx.surface.refuses_thoughts() {
+fn thinking_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
+    if side == Side::Request && ctx.surface.rejects_reasoning() {
         ctx.record("refused-here", at, DROPPED, "reasoning dropped: this provider does not accept it in requests");
         return None;
     }

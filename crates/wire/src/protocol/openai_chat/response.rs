@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use super::OWN;
 use super::read::read_assistant;
 use super::request::{Side, assistant};
-use super::shapes::{Answer, AnswerChoice};
+use super::shapes::{ResponseBody, ResponseChoice};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, StopReason};
 use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("stop", StopReason::EndTurn),
     ("length", StopReason::MaxTokens),
     ("tool_calls", StopReason::ToolUse),
@@ -43,14 +43,14 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     }
     let extra = ctx.extra(&At::ROOT, &response.extra);
     let nested = |name| extra.and_then(|extra| extra.get(name));
-    let mut message = assistant(ctx, &At::ROOT, &response.content, Side::Answer);
+    let mut message = assistant(ctx, &At::ROOT, &response.content, Side::Response);
     message.refusal = response.refusal.as_deref();
     message.extra = nested("message").and_then(Value::as_object);
     let choice = nested("choice").and_then(Value::as_object);
-    let mut choices = vec![AnswerChoice::First { index: 0, message, finish_reason, extra: choice }];
-    choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(AnswerChoice::Other));
+    let mut choices = vec![ResponseChoice::First { index: 0, message, finish_reason, extra: choice }];
+    choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(ResponseChoice::Other));
     let (created, top) = top(extra);
-    super::super::json(&Answer {
+    super::super::json(&ResponseBody {
         id: id_or_placeholder(&response.id),
         object: "chat.completion",
         created,
@@ -66,7 +66,7 @@ pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r s
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "stop";
     }
-    stop::write(ctx, STOP_WORDS, "finish_reason", response)
+    stop::write(ctx, STOP_REASONS, "finish_reason", response)
 }
 
 /// `created` and the other top-level fields.
@@ -127,8 +127,8 @@ fn read_choice(choice: Value, response: &mut Response, top: &mut Fields) -> Resu
     response.content = read_assistant(&mut message).within("message")?;
     response.refusal = message.text("refusal");
     let word = choice.text("finish_reason").unwrap_or_default();
-    response.stop = stop::resolve(stop::read(STOP_WORDS, &word), stop::Ending::of(response));
-    let is_implied = response.refusal.is_some() || stop::word(STOP_WORDS, &response.stop) == Some(&word);
+    response.stop = stop::resolve(stop::read(STOP_REASONS, &word), stop::Ending::of(response));
+    let is_implied = response.refusal.is_some() || stop::wire_value(STOP_REASONS, &response.stop) == Some(&word);
     if !is_implied {
         top.put("finish_reason", Value::String(word));
     }

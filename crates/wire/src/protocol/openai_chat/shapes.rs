@@ -242,12 +242,12 @@ pub(super) struct FormatSchema<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) object: &'static str,
     pub(super) created: u64,
     pub(super) model: &'a str,
-    pub(super) choices: Vec<AnswerChoice<'a>>,
+    pub(super) choices: Vec<ResponseChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Map<String, Value>>,
     #[serde(flatten)]
@@ -256,7 +256,7 @@ pub(super) struct Answer<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum AnswerChoice<'a> {
+pub(super) enum ResponseChoice<'a> {
     First {
         index: u8,
         message: Turn<'a>,

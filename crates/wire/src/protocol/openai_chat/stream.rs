@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::response::{NESTED, STOP_WORDS, USAGE, finish, id_or_placeholder, read_id, top, without_constants};
+use super::response::{NESTED, STOP_REASONS, USAGE, finish, id_or_placeholder, read_id, top, without_constants};
 use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -24,7 +24,7 @@ use crate::report::Changes;
 use crate::surface::Surface;
 
 /// Block indexes: reasoning, text, then tool calls.
-const THOUGHT: usize = 0;
+const REASONING: usize = 0;
 const TEXT: usize = 1;
 const CALLS: usize = 2;
 
@@ -182,8 +182,8 @@ impl Reader {
     fn delta(&mut self, delta: PlainDelta<'_>, out: &mut Vec<Event>) {
         let thought = delta.reasoning_content.or(delta.reasoning);
         if let Some(text) = thought.filter(|text| !text.is_empty()) {
-            self.open(THOUGHT, || Block::Thinking(Thinking::default()), out);
-            out.push(Event::Delta { index: THOUGHT, delta: Delta::Thinking(text.into_owned()) });
+            self.open(REASONING, || Block::Thinking(Thinking::default()), out);
+            out.push(Event::Delta { index: REASONING, delta: Delta::Thinking(text.into_owned()) });
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
             self.open(TEXT, || Block::Text(Text::default()), out);
@@ -248,7 +248,7 @@ impl Reader {
         }
         self.progress = Progress::Stopped;
         self.ending.update(Ending::calls(!self.calls.ids.is_empty()));
-        let reason = stop::resolve(stop::read(STOP_WORDS, word), self.ending);
+        let reason = stop::resolve(stop::read(STOP_REASONS, word), self.ending);
         let mut open: Vec<usize> = self.open.drain().collect();
         open.sort_unstable();
         // A call that the token limit truncated is never closed.
@@ -260,7 +260,7 @@ impl Reader {
             }
             out.push(Event::Close { index });
         }
-        let is_implied = self.ending == Ending::Refusal || stop::word(STOP_WORDS, &reason) == Some(word);
+        let is_implied = self.ending == Ending::Refusal || stop::wire_value(STOP_REASONS, &reason) == Some(word);
         let kept = if is_implied { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
         out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
     }
@@ -283,7 +283,7 @@ pub(super) struct Writer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Thought,
+    Reasoning,
     Text,
 }
 
@@ -344,7 +344,7 @@ impl Writer {
         }
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
-            Block::Thinking(thinking) => (Kind::Thought, &thinking.text),
+            Block::Thinking(thinking) => (Kind::Reasoning, &thinking.text),
             Block::ToolCall(call) => return self.call(index, call, out),
             Block::Image(_)
             | Block::Audio(_)
@@ -373,7 +373,7 @@ impl Writer {
     fn text(&self, kind: Kind, text: &str, out: &mut Vec<u8>) {
         let delta = match kind {
             Kind::Text => WriteDelta { content: Some(text), ..WriteDelta::default() },
-            Kind::Thought => WriteDelta { reasoning_content: Some(text), ..WriteDelta::default() },
+            Kind::Reasoning => WriteDelta { reasoning_content: Some(text), ..WriteDelta::default() },
         };
         self.chunk(delta, None, out);
     }

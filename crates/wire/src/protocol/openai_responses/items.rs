@@ -23,7 +23,7 @@ pub(super) const DETAIL: &str = "auto";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
-    Answer(usize),
+    Response(usize),
 }
 
 impl Side {
@@ -31,8 +31,8 @@ impl Side {
     fn id(self, prefix: &str, extra: &Map<String, Value>) -> Option<String> {
         match self {
             Self::Request => None,
-            Self::Answer(_) if extra.contains_key("id") => None,
-            Self::Answer(place) => Some(synthetic_id(prefix, place)),
+            Self::Response(_) if extra.contains_key("id") => None,
+            Self::Response(place) => Some(synthetic_id(prefix, place)),
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::OWN;
 use super::items::{CUSTOM_ID, DETAIL, synthetic_id};
 use crate::error::DecodeError;
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Document, Extra, Image, Message, Other, ResultBlock, Role, Signature, Source, Text, Thinking,
     ToolCall, ToolOrigin, ToolResult, flat_name,
@@ -139,7 +139,7 @@ fn content(fields: &mut Fields) -> Result<Vec<Block>, DecodeError> {
     match fields.take("content") {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
-        Some(Value::Array(parts)) => each("content", parts, |_, value| part(value)),
+        Some(Value::Array(parts)) => read_each("content", parts, |_, value| part(value)),
         Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
@@ -206,7 +206,7 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(parts)) => each("output", parts, |_, value| {
+        Some(Value::Array(parts)) => read_each("output", parts, |_, value| {
             part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],

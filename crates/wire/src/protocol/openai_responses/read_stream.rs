@@ -32,7 +32,7 @@ const DELTAS: [&str; 5] = [
 /// The target of an event.
 #[derive(Clone, Copy)]
 enum Target {
-    Answer,
+    Response,
     Item,
     Part,
 }
@@ -49,8 +49,8 @@ const KNOWN: [(&str, Target, &[&str]); 13] = [
     ("response.reasoning_summary_text.done", Target::Item, &["text"]),
     ("response.reasoning_text.delta", Target::Item, &["delta"]),
     ("response.reasoning_text.done", Target::Item, &["text"]),
-    ("response.refusal.delta", Target::Answer, &["delta"]),
-    ("response.refusal.done", Target::Answer, &["refusal"]),
+    ("response.refusal.delta", Target::Response, &["delta"]),
+    ("response.refusal.done", Target::Response, &["refusal"]),
     ("response.reasoning_summary_part.done", Target::Item, &["part"]),
 ];
 
@@ -179,7 +179,7 @@ impl Reader {
                 self.delta(&kind, output, part, text, out);
             }
             let index = match target {
-                Target::Answer => None,
+                Target::Response => None,
                 Target::Item => Some(place(output, 0)),
                 Target::Part => Some(place(output, part)),
             };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::items::{Side, assistant_item, synthetic_id};
-use super::shapes::{Answer, Content, Incomplete, Item, KnownPart, MessageItem, Part};
+use super::shapes::{Content, Incomplete, Item, KnownPart, MessageItem, Part, ResponseBody};
 use super::{OWN, read};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
@@ -12,7 +12,7 @@ use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
 /// Values of `status` and `incomplete_details.reason`.
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("completed", StopReason::EndTurn),
     ("max_output_tokens", StopReason::MaxTokens),
     ("content_filter", StopReason::ContentFilter),
@@ -38,12 +38,12 @@ fn constants() -> [(&'static str, Value); 4] {
     ]
 }
 
-pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answer<'r> {
+pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> ResponseBody<'r> {
     let word = word(ctx, response);
     let mut output = Vec::with_capacity(response.content.len() + 1);
     let at = At::ROOT.field("content");
     for (index, block) in response.content.iter().enumerate() {
-        let place = Side::Answer(output.len());
+        let place = Side::Response(output.len());
         output.extend(assistant_item(ctx, &at.entry(index), block, place));
     }
     if let Some(refusal) = &response.refusal {
@@ -59,7 +59,7 @@ pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answe
     }
     let usage = response.usage.as_ref().map(|usage| openai_usage::write(ctx, &USAGE, usage));
     let extra = ctx.extra(&At::ROOT, &response.extra);
-    answer(response, word, output, usage, extra.cloned().unwrap_or_default())
+    response_body(response, word, output, usage, extra.cloned().unwrap_or_default())
 }
 
 /// The status or incomplete reason. A response with a refusal text is `completed`.
@@ -70,7 +70,7 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::ToolUse && response.refusal.is_none() && response.calls().next().is_some() {
         return "completed";
     }
-    stop::write(ctx, STOP_WORDS, "stop", response)
+    stop::write(ctx, STOP_REASONS, "stop", response)
 }
 
 /// The message item of a refusal.
@@ -93,18 +93,18 @@ pub(super) fn refusal_fields(extra: &Extra) -> Option<&Map<String, Value>> {
 }
 
 /// The response object around its items.
-pub(super) fn answer<'r>(
+pub(super) fn response_body<'r>(
     response: &'r Response,
     word: &'r str,
     output: Vec<Item<'r>>,
     usage: Option<Map<String, Value>>,
     mut extra: Map<String, Value>,
-) -> Answer<'r> {
+) -> ResponseBody<'r> {
     extra.shift_remove(REFUSAL);
     let status = if STATUSES.contains(&word) { word } else { "incomplete" };
     let [created_at, parallel_tool_calls, tool_choice, tools] =
         constants().map(|(name, default)| extra.shift_remove(name).unwrap_or(default));
-    Answer {
+    ResponseBody {
         id: &response.id,
         object: "response",
         created_at,
@@ -178,7 +178,7 @@ pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     Response {
         id: fields.text("id").unwrap_or_default(),
         model: fields.text("model").unwrap_or_default(),
-        stop: stop::resolve(stop::read(STOP_WORDS, &word), ending),
+        stop: stop::resolve(stop::read(STOP_REASONS, &word), ending),
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     }

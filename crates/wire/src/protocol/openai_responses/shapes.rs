@@ -258,7 +258,7 @@ pub(super) struct ReasoningShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) object: &'static str,
     pub(super) created_at: Value,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::OWN;
 use super::items::{Side, assistant_item};
-use super::response::{answer, encode, refusal_fields, refusal_item};
+use super::response::{encode, refusal_fields, refusal_item, response_body};
 use crate::assemble::Assembler;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
 use crate::protocol::context::{At, Context, DROPPED};
@@ -56,7 +56,7 @@ impl Writer {
         self.head = Response { id: id.to_owned(), model: model.to_owned(), ..Response::default() };
         let own = extra.get(OWN).cloned().unwrap_or_default();
         for kind in ["response.created", "response.in_progress"] {
-            let response = json!(answer(&self.head, "in_progress", Vec::new(), None, own.clone()));
+            let response = json!(response_body(&self.head, "in_progress", Vec::new(), None, own.clone()));
             self.emit(kind, json!({"response": response}), out);
         }
     }
@@ -65,7 +65,7 @@ impl Writer {
     fn item(&self, block: &Block, index: usize, place: usize, changes: &mut Changes) -> Option<Value> {
         let mut ctx = Context::new(OWN, &self.surface);
         let at = At::ROOT.field("content");
-        let item = assistant_item(&mut ctx, &at.entry(index), block, Side::Answer(place)).map(|item| json!(item));
+        let item = assistant_item(&mut ctx, &at.entry(index), block, Side::Response(place)).map(|item| json!(item));
         changes.append(ctx.changes);
         item
     }
