@@ -1,4 +1,4 @@
-//! Events into the answer that they are the pieces of, and an answer into events.
+//! Conversion of events into a response, and of a response into events.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,29 +6,29 @@ use std::fmt;
 use crate::fault::WireError;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
 
-/// Makes an answer of events. The answer is the one that the whole body would have given.
+/// Assembles events into a response, equal to the one that decoding the whole body gives.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     response: Response,
-    blocks: BTreeMap<usize, Piece>,
+    blocks: BTreeMap<usize, PartialBlock>,
     stopped: bool,
     error: Option<WireError>,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct PartialBlock {
     block: Block,
     closed: bool,
 }
 
-/// A stream ended before the answer did.
+/// A stream that ended before its response was complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncompleteStream {
-    /// What arrived, without the calls that were not complete.
+    /// The partial response, without incomplete tool calls.
     pub response: Response,
-    /// The calls that were not complete. They must not be made.
+    /// Incomplete tool calls. They must not be executed.
     pub cut_calls: Vec<ToolCall>,
-    /// The error that the provider ended the stream with, if it said one.
+    /// The error with which the provider ended the stream, if any.
     pub error: Option<WireError>,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for IncompleteStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             Some(error) => write!(f, "the stream ended with an error: {error}"),
-            None => f.write_str("the stream was cut before the answer ended"),
+            None => f.write_str("the stream ended before the response was complete"),
         }
     }
 }
@@ -44,7 +44,7 @@ impl fmt::Display for IncompleteStream {
 impl std::error::Error for IncompleteStream {}
 
 impl Assembler {
-    /// Takes the next event.
+    /// Adds the next event.
     pub fn push(&mut self, event: Event) {
         match event {
             Event::Start { id, model, extra } => {
@@ -53,7 +53,7 @@ impl Assembler {
                 self.response.extra.merge(extra);
             }
             Event::Open { index, block } => {
-                self.blocks.insert(index, Piece { block, closed: false });
+                self.blocks.insert(index, PartialBlock { block, closed: false });
             }
             Event::Delta { index, delta } => self.delta(index, delta),
             Event::Close { index } => {
@@ -76,14 +76,14 @@ impl Assembler {
     }
 
     fn delta(&mut self, index: usize, delta: Delta) {
-        // A delta without a beginning begins its block.
+        // A delta without `Open` starts its block.
         let piece = self.blocks.entry(index).or_insert_with(|| {
             let block = match &delta {
                 Delta::Text(_) => Block::Text(Text::default()),
                 Delta::Thinking(_) | Delta::Signature(_) => Block::Thinking(Thinking::default()),
                 Delta::Arguments(_) => Block::ToolCall(ToolCall::default()),
             };
-            Piece { block, closed: false }
+            PartialBlock { block, closed: false }
         });
         match (&mut piece.block, delta) {
             (Block::Text(text), Delta::Text(more)) => text.text.push_str(&more),
@@ -92,25 +92,25 @@ impl Assembler {
             (Block::Text(text), Delta::Signature(signature)) => text.signature = Some(signature),
             (Block::ToolCall(call), Delta::Signature(signature)) => call.signature = Some(signature),
             (Block::ToolCall(call), Delta::Arguments(more)) => call.arguments.push_str(&more),
-            // A delta of another kind than its block says nothing that could be added.
+            // A delta of another kind than its block is ignored.
             (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => {}
         }
     }
 
-    /// What has no fields of its own leaves them to the answer.
+    /// Adds provider-specific fields to their block, or to the response if the block cannot carry them.
     fn fields(&mut self, index: Option<usize>, extra: Extra) {
         let piece = index.and_then(|index| self.blocks.get_mut(&index));
         let left = if let Some(piece) = piece { piece.block.add_fields(extra) } else { extra };
         self.response.extra.merge(left);
     }
 
-    /// The answer so far: what a reader may be shown. Calls in it may be half.
+    /// The response so far. Its tool calls may be incomplete.
     pub fn partial(&self) -> Response {
         let content = self.blocks.values().map(|piece| piece.block.clone()).collect();
         Response { content, ..self.response.clone() }
     }
 
-    /// The answer, or what arrived of it if the stream was cut.
+    /// The response, or the partial one if the stream ended early.
     pub fn finish(mut self) -> Result<Response, Box<IncompleteStream>> {
         let complete = self.stopped && self.error.is_none();
         let mut cut_calls = Vec::new();
@@ -129,7 +129,7 @@ impl Assembler {
     }
 }
 
-/// The events of an answer, its texts cut into pieces of at most so many characters.
+/// The events of a response; texts are split into deltas of at most `piece` characters.
 pub fn events_of(response: &Response, piece: usize) -> Vec<Event> {
     let Response { id, model, extra, .. } = response;
     let mut events = vec![Event::Start { id: id.clone(), model: model.clone(), extra: extra.clone() }];
@@ -150,12 +150,12 @@ pub fn events_of(response: &Response, piece: usize) -> Vec<Event> {
             | Block::Other(_) => (String::new(), None, Delta::Text as fn(_) -> _),
         };
         events.push(Event::Open { index, block: opened });
-        events.extend(pieces(&text, piece).map(|part| Event::Delta { index, delta: wrap(part.to_owned()) }));
+        events.extend(split_text(&text, piece).map(|part| Event::Delta { index, delta: wrap(part.to_owned()) }));
         events.extend(signature.map(|signature| Event::Delta { index, delta: Delta::Signature(signature) }));
         events.push(Event::Close { index });
     }
     if let Some(refusal) = &response.refusal {
-        events.extend(pieces(refusal, piece).map(|part| Event::Refusal { text: part.to_owned() }));
+        events.extend(split_text(refusal, piece).map(|part| Event::Refusal { text: part.to_owned() }));
     }
     events.push(Event::Stop {
         reason: response.stop.clone(),
@@ -167,8 +167,7 @@ pub fn events_of(response: &Response, piece: usize) -> Vec<Event> {
     events
 }
 
-/// The text in pieces of at most so many characters.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+fn split_text(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = rest.char_indices().nth(size.max(1)).map_or(rest.len(), |(at, _)| at);

@@ -1,12 +1,12 @@
-//! Why a body could not be read.
+//! Errors of decoding.
 
 use std::fmt;
 
-/// Why a body could not be read, and where.
+/// A body that could not be decoded, with the location of the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     kind: DecodeErrorKind,
-    /// The way to the place, the innermost step first.
+    /// Segments of the JSON Pointer, innermost first.
     path: Vec<String>,
     detail: String,
 }
@@ -17,9 +17,9 @@ pub struct DecodeError {
 pub enum DecodeErrorKind {
     /// The text is not JSON.
     Json,
-    /// Something else stands where the protocol has a certain shape.
+    /// A value does not have the type that the protocol requires.
     Shape,
-    /// A frame of a stream is broken or longer than the limit.
+    /// A stream frame is malformed or exceeds the size limit.
     Frame,
 }
 
@@ -32,24 +32,23 @@ impl DecodeError {
         Self::new(DecodeErrorKind::Json, error.to_string())
     }
 
-    /// Something else stands where `wanted` must stand.
     pub(crate) fn shape(wanted: &str) -> Self {
-        Self::new(DecodeErrorKind::Shape, format!("{wanted} must stand here"))
+        Self::new(DecodeErrorKind::Shape, format!("expected {wanted}"))
     }
 
-    /// The same, seen from one step further out.
+    /// Prepends a segment to the path.
     #[must_use]
     pub(crate) fn within(mut self, step: impl fmt::Display) -> Self {
         self.path.push(step.to_string().replace('~', "~0").replace('/', "~1"));
         self
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> DecodeErrorKind {
         self.kind
     }
 
-    /// The JSON Pointer of the place in the body.
+    /// JSON Pointer to the location in the body.
     pub fn at(&self) -> String {
         self.path.iter().rev().fold(String::new(), |at, step| format!("{at}/{step}"))
     }
@@ -64,7 +63,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Says where an error happened on its way out.
+/// Adds a path segment to the error of a result.
 pub(crate) trait Within<T> {
     fn within(self, step: impl fmt::Display) -> Result<T, DecodeError>;
 }

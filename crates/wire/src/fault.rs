@@ -1,4 +1,4 @@
-//! What a provider answers instead of an answer: one neutral error, its kinds told apart by rows.
+//! The neutral form of provider errors. Tables map statuses and messages to kinds.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::neutral::open_words;
 
-/// An error that a provider answered, in no provider's words.
+/// An error response of a provider, in neutral form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -15,29 +15,29 @@ pub struct WireError {
     /// The HTTP status; 0 for an error inside a stream.
     #[serde(default)]
     pub status: u16,
-    /// What kind of error it is.
+    /// The kind of the error.
     pub kind: FaultKind,
     /// The provider's own code or type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The provider's words.
+    /// The provider's message.
     pub message: String,
-    /// The part of the request that is at fault, where the provider says so.
+    /// The request parameter that caused the error, if the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
-    /// How long to wait before asking again, in milliseconds.
+    /// The delay before a retry, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// The provider's id of the exchange.
+    /// The provider's request id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The rest of what the provider said, unread.
+    /// The remaining fields of the error body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
 
 open_words! {
-    /// The kinds of errors that callers tell apart.
+    /// The kinds of provider errors.
     FaultKind {
         /// The request is not valid.
         InvalidRequest = "invalid_request",
@@ -45,15 +45,15 @@ open_words! {
         Authentication = "authentication",
         /// The account has no credit left.
         Billing = "billing",
-        /// The key may not do this.
+        /// The key lacks the permission.
         Permission = "permission",
-        /// There is no such model or address.
+        /// The model or URL does not exist.
         NotFound = "not_found",
         /// The body is too large.
         TooLarge = "too_large",
         /// The conversation is longer than the model's context.
         ContextLength = "context_length",
-        /// A filter of the provider refused it.
+        /// A content filter of the provider rejected the request.
         ContentFilter = "content_filter",
         /// Too many requests or tokens in a short time.
         RateLimit = "rate_limit",
@@ -66,11 +66,11 @@ open_words! {
     }
 }
 
-/// The field for the code of another protocol, where the protocol's own says the kind.
+/// The field for the error code of another protocol, where the protocol's own code determines the kind.
 pub(crate) const FOREIGN_CODE: &str = "provider_code";
 
 impl FaultKind {
-    /// The kind of an error that only its status is known of.
+    /// The kind of an error by its HTTP status.
     pub fn of_status(status: u16) -> Self {
         let row = BY_STATUS.iter().find(|(known, _)| *known == status);
         match (row, status) {
@@ -80,13 +80,13 @@ impl FaultKind {
         }
     }
 
-    /// The status that an error of this kind has when nobody says another.
+    /// The default HTTP status of the kind.
     pub fn status(&self) -> u16 {
         BY_STATUS.iter().find(|(_, kind)| kind == self).map_or(400, |(status, _)| *status)
     }
 }
 
-/// The first row of a kind is its own status.
+/// The first row of a kind is its default status.
 static BY_STATUS: &[(u16, FaultKind)] = &[
     (400, FaultKind::InvalidRequest),
     (401, FaultKind::Authentication),
@@ -102,8 +102,8 @@ static BY_STATUS: &[(u16, FaultKind)] = &[
     (529, FaultKind::Overloaded),
 ];
 
-/// Words by which providers tell kinds of one status apart, in codes and in messages. The first row that is found counts.
-static BY_WORDS: &[(&str, FaultKind)] = &[
+/// Substrings of codes and messages that identify a kind more precisely than the status. The first match wins.
+static BY_SUBSTRING: &[(&str, FaultKind)] = &[
     ("context_length_exceeded", FaultKind::ContextLength),
     ("maximum context length", FaultKind::ContextLength),
     ("prompt is too long", FaultKind::ContextLength),
@@ -122,14 +122,14 @@ static BY_WORDS: &[(&str, FaultKind)] = &[
 ];
 
 impl WireError {
-    /// An error of a kind, with the status that belongs to it.
+    /// Creates an error with the default status of its kind.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         let status = kind.status();
         let message = message.into();
         Self { status, kind, code: None, message, param: None, retry_after_ms: None, request_id: None, details: None }
     }
 
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub fn retryable(&self) -> bool {
         match self.kind {
             FaultKind::RateLimit | FaultKind::Overloaded | FaultKind::Timeout | FaultKind::Server => true,
@@ -145,12 +145,12 @@ impl WireError {
         }
     }
 
-    /// The error with its kind told by status, code and words, and with what the headers say.
+    /// Refines the kind by code and message, and adds the retry delay and request id of the headers.
     #[must_use]
-    pub(crate) fn settled(mut self, headers: &Headers<'_>) -> Self {
-        let told = [self.code.as_deref(), Some(self.message.as_str())];
-        let words = told.into_iter().flatten().collect::<Vec<_>>().join("\n").to_ascii_lowercase();
-        if let Some((_, kind)) = BY_WORDS.iter().find(|(needle, _)| words.contains(needle)) {
+    pub(crate) fn classified(mut self, headers: &Headers<'_>) -> Self {
+        let texts = [self.code.as_deref(), Some(self.message.as_str())];
+        let words = texts.into_iter().flatten().collect::<Vec<_>>().join("\n").to_ascii_lowercase();
+        if let Some((_, kind)) = BY_SUBSTRING.iter().find(|(needle, _)| words.contains(needle)) {
             self.kind = kind.clone();
         }
         self.retry_after_ms = self.retry_after_ms.or_else(|| headers.retry_after_ms());
@@ -164,7 +164,7 @@ impl WireError {
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = if self.message.is_empty() { "the provider gives no reason" } else { &self.message };
+        let message = if self.message.is_empty() { "the provider gave no message" } else { &self.message };
         write!(f, "{message} ({}", self.kind)?;
         if self.status != 0 {
             write!(f, ", status {}", self.status)?;
@@ -175,7 +175,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The headers of an answer, names in any case.
+/// Response headers; names are case-insensitive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Headers<'a>(pub &'a [(&'a str, &'a str)]);
 
@@ -185,7 +185,7 @@ impl<'a> Headers<'a> {
         self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 
-    /// How long to wait: `retry-after-ms`, or `retry-after` in seconds. A date needs a clock and is left to the caller.
+    /// The delay of `retry-after-ms`, or of `retry-after` in seconds. A date needs a clock and is left to the caller.
     fn retry_after_ms(&self) -> Option<u64> {
         let exact = self.get("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok());
         let seconds = || self.get("retry-after").and_then(|text| text.trim().parse::<f64>().ok());
@@ -193,7 +193,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// Seconds as whole milliseconds, if they are a time to wait.
+/// Seconds as whole milliseconds, if they are a plausible delay.
 pub(crate) fn milliseconds(seconds: f64) -> Option<u64> {
     let limit = 1e9;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]

@@ -1,10 +1,10 @@
-//! A JSON object that is taken apart by name. What nobody takes is what has no neutral name.
+//! A JSON object whose fields are removed as they are read. Fields that remain are provider-specific.
 
 use serde_json::{Map, Value};
 
 use crate::error::{DecodeError, Within};
 
-/// The fields of an object that are not taken yet.
+/// The fields of an object that have not been read.
 #[derive(Default)]
 pub(crate) struct Fields(Map<String, Value>);
 
@@ -13,12 +13,12 @@ impl Fields {
         if let Value::Object(map) = value { Ok(Self(map)) } else { Err(DecodeError::shape("an object")) }
     }
 
-    /// Takes a field. `null` is no field.
+    /// Removes a field; `null` counts as absent.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         self.0.shift_remove(name).filter(|value| !value.is_null())
     }
 
-    /// Takes a field if its value is of the kind; one of another kind stays.
+    /// Removes a field if `convert` accepts its value; otherwise the field stays.
     fn take_if<T>(&mut self, name: &str, convert: impl FnOnce(Value) -> Result<T, Value>) -> Option<T> {
         let slot = self.0.get_mut(name)?;
         match convert(slot.take()) {
@@ -65,7 +65,7 @@ impl Fields {
         self.take_if(name, |value| if let Value::Object(map) = value { Ok(Self(map)) } else { Err(value) })
     }
 
-    /// Takes a list, or one object that stands for a list of it: `ProtoJSON` readers of Google take both.
+    /// Removes an array, or a single object as an array of one: Google's `ProtoJSON` parsers accept both.
     pub(crate) fn list_or_one(&mut self, name: &str) -> Option<Vec<Value>> {
         self.take_if(name, |value| match value {
             Value::Array(list) => Ok(list),
@@ -74,26 +74,24 @@ impl Fields {
         })
     }
 
-    /// A text under a name or its `snake_case` form.
+    /// A string under a name or its `snake_case` form.
     pub(crate) fn peek_proto(&self, name: &str) -> Option<&str> {
         self.peek(name).or_else(|| self.peek(&snake(name)))
     }
 
-    /// Takes a list of texts; a list of anything else stays.
+    /// Removes an array of strings; any other array stays.
     pub(crate) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         let texts = self.0.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().all(Value::is_string));
         let text = |one| if let Value::String(text) = one { Some(text) } else { None };
         texts.then(|| self.list(name).unwrap_or_default().into_iter().filter_map(text).collect())
     }
 
-    /// The list that the protocol cannot do without.
-    pub(crate) fn needed_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
-        self.list(name).ok_or_else(|| DecodeError::shape("a list").within(name))
+    pub(crate) fn required_list(&mut self, name: &str) -> Result<Vec<Value>, DecodeError> {
+        self.list(name).ok_or_else(|| DecodeError::shape("an array").within(name))
     }
 
-    /// The text that the protocol cannot do without.
-    pub(crate) fn needed_text(&mut self, name: &str) -> Result<String, DecodeError> {
-        self.text(name).ok_or_else(|| DecodeError::shape("a text").within(name))
+    pub(crate) fn required_text(&mut self, name: &str) -> Result<String, DecodeError> {
+        self.text(name).ok_or_else(|| DecodeError::shape("a string").within(name))
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -108,18 +106,18 @@ impl Fields {
         self.0.get(name).is_some_and(Value::is_object)
     }
 
-    /// Whether a field is an object with this field.
+    /// True if the field `name` is an object with the field `inner`.
     pub(crate) fn object_has(&self, name: &str, inner: &str) -> bool {
         self.0.get(name).and_then(|object| object.get(inner)).is_some()
     }
 
-    /// Whether it has nothing but these fields, and texts in them.
+    /// True if there are no fields but these, and all are strings.
     pub(crate) fn only_texts(&self, names: &[&str]) -> bool {
         self.0.iter().all(|(name, value)| names.contains(&name.as_str()) && value.is_string())
     }
 
-    /// The fields of a message of protocol buffers that has these names: its JSON takes `snake_case` for each (the specification of
-    /// `ProtoJSON`). A name that is there in both forms is left as it is, and so is one that is not known.
+    /// Renames `snake_case` fields to these camelCase names: the `ProtoJSON` specification allows both forms in JSON of a protocol
+    /// buffer. Unknown names stay, and so does a name that is present in both forms.
     pub(crate) fn proto(mut self, names: &[&str]) -> Self {
         if self.0.keys().any(|name| name.contains('_')) {
             for name in names {
@@ -138,7 +136,7 @@ impl Fields {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// Puts back what is left of an object that was taken.
+    /// Puts back the unread fields of an object.
     pub(crate) fn put_rest(&mut self, name: &str, rest: Self) {
         let rest = rest.rest();
         if !rest.is_empty() {
@@ -146,7 +144,7 @@ impl Fields {
         }
     }
 
-    /// Puts back what is left of a value that was read at these places.
+    /// Puts back a value without the fields at these JSON Pointers, which were read.
     pub(crate) fn put_unread(&mut self, name: &str, mut value: Value, read: &[&str]) {
         for place in read {
             let Some((outer, field)) = place.rsplit_once('/') else { continue };
@@ -164,19 +162,19 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// What nobody took.
+    /// The unread fields.
     pub(crate) fn rest_with_nulls(self) -> Map<String, Value> {
         self.0
     }
 
-    /// What nobody took, without nulls.
+    /// The unread fields without nulls.
     pub(crate) fn rest(mut self) -> Map<String, Value> {
         self.0.retain(|_, value| !value.is_null());
         self.0
     }
 }
 
-/// Takes away objects that nothing is left of, and nulls, outside of lists.
+/// Removes nulls and empty objects, except inside arrays.
 fn prune(value: &mut Value) {
     if let Value::Object(object) = value {
         object.values_mut().for_each(prune);
@@ -184,8 +182,8 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// Reads every entry of a list; an error says which one it was.
-pub(crate) fn each<T>(
+/// Reads every array entry; errors carry its index.
+pub(crate) fn read_each<T>(
     name: &str,
     list: Vec<Value>,
     mut read: impl FnMut(usize, Value) -> Result<T, DecodeError>,
@@ -194,7 +192,7 @@ pub(crate) fn each<T>(
     entries.map(|(index, value)| read(index, value).within(index).within(name)).collect()
 }
 
-/// Whether a name is one of these or the `snake_case` form of one.
+/// True if `name` is one of `names` or its `snake_case` form.
 pub(crate) fn is_proto_name(name: &str, names: &[&str]) -> bool {
     names.contains(&name) || (name.contains('_') && names.iter().any(|known| snake(known) == name))
 }

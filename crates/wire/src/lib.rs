@@ -6,20 +6,20 @@
 //! let request = Request::new("some-model", vec![Message::user("Hello")]);
 //! let encoded = Protocol::OpenAiChat.encode_request(&request, &Surface::default());
 //! assert_eq!(encoded.value()["messages"][0]["content"], "Hello");
-//! assert!(encoded.changes.is_empty(), "nothing had to give");
+//! assert!(encoded.changes.is_empty(), "nothing was lost");
 //!
 //! let decoded = Protocol::OpenAiChat.decode_request(encoded.value()).unwrap();
 //! assert_eq!(decoded.value, request);
 //! ```
 //!
-//! Every [`Protocol`] is read and written: requests, answers, streams and errors. What a protocol or a [`Surface`] cannot say
-//! becomes a [`Change`] with place and effect; what it says and we do not understand is kept in [`Extra`] and the `Other`
-//! variants.
+//! Every [`Protocol`] can be decoded and encoded: requests, responses, streams and errors. A value that a protocol or a [`Surface`]
+//! does not support is reported as a [`Change`] with its location and effect. Unknown fields and values are kept in [`Extra`] and in
+//! the `Other` variants.
 //!
-//! [`Protocol::repair_history`] makes a conversation one that the protocol accepts. Streams are pushed through
-//! [`StreamDecoder`] and put together by [`Assembler`]; [`events_of`] and [`StreamEncoder`] go the other way.
+//! [`Protocol::repair_history`] repairs a conversation that the protocol would reject. [`StreamDecoder`] turns bytes into events and
+//! [`Assembler`] turns events into a response; [`events_of`] and [`StreamEncoder`] do the reverse.
 //!
-//! Not here: sending anything, schemas, or knowing a provider's or a model's name.
+//! Out of scope: network access, JSON Schema, and the names of providers and models.
 
 mod assemble;
 mod error;

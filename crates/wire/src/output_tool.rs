@@ -1,16 +1,16 @@
-//! The tool channel of structured output: one tool whose arguments are the answer, under one fixed name on both sides.
+//! Structured output by tool call: one tool with a fixed name, whose arguments are the output.
 
 use crate::neutral::{Block, Function, Output, Request, Response, StopReason, Tool, ToolChoice};
 
-/// The name of the tool whose arguments are the answer.
+/// The name of the tool whose arguments are the structured output.
 pub const OUTPUT_TOOL: &str = "respond";
 
-/// What the tool is for, where the format does not say it.
+/// The description of the tool if the format has none. The model sees it.
 const PURPOSE: &str = "Gives the final answer.";
 
 impl Request {
-    /// Asks for the output format by a tool that must be called, instead of natively. Whether there was a schema to ask for.
-    /// Beside other tools the model must call some tool; alone, it must call this one.
+    /// Replaces the output schema by a tool with that schema, and forces a tool call: this tool, or any tool if there are others.
+    /// Returns false if the request has no output schema.
     pub fn ask_by_tool(&mut self) -> bool {
         let Some(Output::Schema(format)) = &self.output else { return false };
         let description = format.description().unwrap_or(PURPOSE).to_owned();
@@ -29,8 +29,8 @@ impl Request {
 }
 
 impl Response {
-    /// Puts the arguments of the tool in the place of the text. Whether the tool was called; without it, and for the calls
-    /// of other tools, nothing changes.
+    /// Replaces the text of the response by the arguments of the output tool. Calls of other tools stay. Returns false, and changes
+    /// nothing, if the tool was not called.
     pub fn answer_from_tool(&mut self) -> bool {
         let is_answer = |block: &Block| block.as_call().is_some_and(|call| call.name == OUTPUT_TOOL);
         let Some(answer) = self.content.iter().find(|block| is_answer(block)).and_then(Block::as_call) else {
@@ -38,7 +38,7 @@ impl Response {
         };
         let answer = Block::text(answer.arguments.clone());
         let stays = |block: &Block| !is_answer(block) && !matches!(block, Block::Text(_));
-        // It stands where the first call stood, so that a stream need not wait to know its place.
+        // The text takes the position of the first call, so that a stream knows its index at once.
         let before = self.content.iter().take_while(|block| block.as_call().is_none());
         let place = before.filter(|block| stays(block)).count();
         self.content.retain(stays);

@@ -1,13 +1,13 @@
-//! Times and ids of answers that come from another protocol. The clock and the randomness are the caller's, so that output is
-//! deterministic in tests and true in production.
+//! Timestamps and ids for responses that come from another protocol. The caller supplies the time and the seed, so that output is
+//! deterministic in tests.
 
 use serde_json::json;
 
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Event, Extra, Response, ToolCall};
 use crate::protocol::Protocol;
 
-/// When an answer was made, and what its made-up ids are derived from.
+/// The creation time of a response, and the seed of its generated ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
     unix_seconds: u64,
@@ -15,44 +15,49 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// A stamp of a time, in seconds since 1970, and of a seed that no other answer has.
+    /// Creates a stamp from a Unix time in seconds and a seed that is unique to the response.
     pub fn new(unix_seconds: u64, seed: impl Into<String>) -> Self {
         Self { unix_seconds, seed: seed.into() }
     }
 }
 
-/// What a protocol demands of an answer and another protocol may not have.
-struct Demands {
+/// Fields that a protocol requires and a response of another protocol may lack.
+struct RequiredFields {
     protocol: Protocol,
     created: Option<&'static str>,
     id_prefix: Option<&'static str>,
     call_id_prefix: Option<&'static str>,
 }
 
-static DEMANDS: [Demands; 5] = [
-    Demands {
+static REQUIRED_FIELDS: [RequiredFields; 5] = [
+    RequiredFields {
         protocol: Protocol::OpenAiChat,
         created: Some("created"),
         id_prefix: Some("chatcmpl-"),
         call_id_prefix: Some("call_"),
     },
-    Demands {
+    RequiredFields {
         protocol: Protocol::OpenAiResponses,
         created: Some("created_at"),
         id_prefix: Some("resp_"),
         call_id_prefix: Some("call_"),
     },
-    Demands {
+    RequiredFields {
         protocol: Protocol::AnthropicMessages,
         created: None,
         id_prefix: Some("msg_"),
         call_id_prefix: Some("toolu_"),
     },
-    Demands { protocol: Protocol::Gemini, created: None, id_prefix: None, call_id_prefix: None },
-    Demands { protocol: Protocol::BedrockConverse, created: None, id_prefix: None, call_id_prefix: Some("tooluse_") },
+    RequiredFields { protocol: Protocol::Gemini, created: None, id_prefix: None, call_id_prefix: None },
+    RequiredFields {
+        protocol: Protocol::BedrockConverse,
+        created: None,
+        id_prefix: None,
+        call_id_prefix: Some("tooluse_"),
+    },
 ];
 
-/// Adds the times and ids that a protocol demands and an answer lacks.
+/// Adds the timestamp and ids that a protocol requires and a response lacks.
 #[derive(Clone, Debug)]
 pub struct Stamper {
     protocol: Protocol,
@@ -61,12 +66,12 @@ pub struct Stamper {
 }
 
 impl Stamper {
-    /// Stamps one answer, whole or as events.
+    /// Creates a stamper for one response, whole or streamed.
     pub fn new(protocol: Protocol, stamp: Stamp) -> Self {
         Self { protocol, stamp, calls: 0 }
     }
 
-    /// Stamps a whole answer.
+    /// Stamps a whole response.
     pub fn response(&mut self, response: &mut Response) {
         self.start(&mut response.id, &mut response.extra);
         for block in &mut response.content {
@@ -92,11 +97,11 @@ impl Stamper {
     }
 
     fn start(&self, id: &mut String, extra: &mut Extra) {
-        let Some(demands) = self.demands() else { return };
-        if let Some(field) = demands.created.filter(|field| extra.field(self.protocol, field).is_none()) {
+        let Some(required) = self.required_fields() else { return };
+        if let Some(field) = required.created.filter(|field| extra.field(self.protocol, field).is_none()) {
             extra.insert(self.protocol, field, json!(self.stamp.unix_seconds));
         }
-        if let Some(prefix) = demands.id_prefix.filter(|_| id.is_empty()) {
+        if let Some(prefix) = required.id_prefix.filter(|_| id.is_empty()) {
             *id = format!("{prefix}{}", self.stamp.seed);
         }
     }
@@ -105,15 +110,16 @@ impl Stamper {
         let Block::ToolCall(ToolCall { id, .. }) = block else { return };
         let number = self.calls;
         self.calls += 1;
-        // Ids that a decoder made up begin anew in every answer; a conversation needs ids that differ.
-        let is_missing = id.is_empty() || *id == made_up_call_id(0, number);
-        if let Some(prefix) = self.demands().and_then(|demands| demands.call_id_prefix).filter(|_| is_missing) {
+        // Ids that a decoder generated repeat in every response; a conversation needs unique ids.
+        let is_missing = id.is_empty() || *id == synthetic_call_id(0, number);
+        if let Some(prefix) = self.required_fields().and_then(|required| required.call_id_prefix).filter(|_| is_missing)
+        {
             *id = format!("{prefix}{}_{number}", self.stamp.seed);
         }
     }
 
-    fn demands(&self) -> Option<&'static Demands> {
-        DEMANDS.iter().find(|demands| demands.protocol == self.protocol)
+    fn required_fields(&self) -> Option<&'static RequiredFields> {
+        REQUIRED_FIELDS.iter().find(|required| required.protocol == self.protocol)
     }
 }
 
@@ -141,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_without_demands_gets_nothing() {
+    fn a_protocol_without_required_fields_gets_nothing() {
         let mut response = answer();
         Stamper::new(Protocol::Gemini, Stamp::new(1, "s")).response(&mut response);
         assert_eq!((response.id.as_str(), response.extra), ("", Extra::default()));

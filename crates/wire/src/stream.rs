@@ -1,4 +1,4 @@
-//! Streams read and written: frames of bytes into events, events into bytes.
+//! Stream decoder (bytes to events) and stream encoder (events to bytes).
 
 use crate::error::DecodeError;
 use crate::frame::{Frame, Framer, Framing};
@@ -6,13 +6,13 @@ use crate::neutral::Event;
 use crate::protocol::{StreamReader, StreamWriter};
 use crate::report::{Change, Changes};
 
-/// Reads a stream: bytes in, events out, however the bytes are cut.
+/// Decodes a stream: bytes in, events out, independent of how the bytes are split.
 #[derive(Debug)]
 pub struct StreamDecoder {
     framer: Framer,
     reader: Box<dyn StreamReader>,
     progress: Progress,
-    /// What ended the stream for us, told after the events that came before it.
+    /// The error that ended decoding, returned after the events that precede it.
     failed: Option<DecodeError>,
 }
 
@@ -28,15 +28,15 @@ impl StreamDecoder {
         Self { framer: Framer::new(framing), reader, progress: Progress::Running, failed: None }
     }
 
-    /// The same, refusing frames of more bytes than this.
+    /// Sets the size limit of a frame in bytes.
     #[must_use]
     pub fn with_longest_frame(mut self, longest: usize) -> Self {
         self.framer = self.framer.with_longest(longest);
         self
     }
 
-    /// Takes the next bytes and gives the events that they complete. What cannot be read ends the stream: events before it
-    /// are given first, then, and from then on, the error.
+    /// Decodes the next bytes and returns the events that they complete. A decoding error ends the stream: the events before it are
+    /// returned first, and every later call returns the error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, DecodeError> {
         self.read(|framer, sink| framer.push(bytes, sink))
     }
@@ -61,7 +61,7 @@ impl StreamDecoder {
         }
     }
 
-    /// The stream is over. A stream that was cut gives no [`Event::End`], and [`Assembler`](crate::Assembler) says so.
+    /// Ends the stream. A stream that ended early yields no [`Event::End`], and [`Assembler`](crate::Assembler) returns an error.
     pub fn finish(&mut self) -> Result<Vec<Event>, DecodeError> {
         let mut events = self.read(|framer, sink| framer.finish(sink))?;
         if self.failed.is_none() && self.progress == Progress::Stopped {
@@ -80,7 +80,7 @@ impl StreamDecoder {
     }
 }
 
-/// Writes a stream: events in, bytes out.
+/// Encodes a stream: events in, bytes out.
 #[derive(Debug)]
 pub struct StreamEncoder {
     writer: Box<dyn StreamWriter>,
@@ -99,12 +99,12 @@ impl StreamEncoder {
         bytes
     }
 
-    /// Writes the bytes of the next event behind others.
+    /// Appends the bytes of the next event to `out`.
     pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
         self.writer.event(event, out, &mut self.changes);
     }
 
-    /// What could not be said as it was given, so far.
+    /// Every change and loss so far.
     pub fn changes(&self) -> &[Change] {
         self.changes.as_slice()
     }

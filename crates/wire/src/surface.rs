@@ -1,4 +1,4 @@
-//! What differs between those who host one protocol: plain data that the caller passes, so that a provider is a row.
+//! Differences between hosts of one protocol, as plain data: a provider is a row of a table.
 
 use std::collections::BTreeMap;
 
@@ -7,64 +7,64 @@ use serde_json::Value;
 
 use crate::neutral::Effort;
 
-/// How one provider (or one model there) departs from the protocol as it is written.
+/// How one provider, or one of its models, deviates from the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Surface {
-    /// What the body is wrapped in.
+    /// The envelope around the body.
     pub envelope: Envelope,
-    /// The version of the API, where the body or its rules depend on it.
+    /// The API version, if the body or its rules depend on it.
     pub version: Option<String>,
-    /// The token limit that is sent when the request has none and the protocol needs one.
+    /// The `max_tokens` of requests that have none.
     pub max_tokens: Option<u64>,
-    /// The efforts that are taken; empty is all.
+    /// The accepted reasoning efforts; empty means all.
     pub efforts: Vec<Effort>,
-    /// The budgets of thinking that are taken; where nothing is said, what the protocol takes.
+    /// The accepted thinking budgets; the default is the range of the protocol.
     pub budgets: Budgets,
-    /// Departures from the protocol.
+    /// Deviations from the protocol.
     pub quirks: Vec<Quirk>,
-    /// Fields that the envelope carries beside the request, such as a project.
+    /// Additional fields of the envelope, such as a project.
     pub envelope_fields: BTreeMap<String, Value>,
 }
 
 impl Surface {
-    /// Whether the surface departs in this way.
+    /// True if the surface has the quirk.
     pub fn has(&self, quirk: Quirk) -> bool {
         self.quirks.contains(&quirk)
     }
 
-    /// Whether the endpoint keeps no items: ids of items mean nothing and thoughts travel sealed.
+    /// True if the endpoint stores no items: item ids are not accepted and reasoning is sent encrypted.
     pub(crate) fn is_stateless(&self) -> bool {
         self.has(Quirk::Stateless)
     }
 
-    /// Whether thoughts are refused in a request.
-    pub(crate) fn refuses_thoughts(&self) -> bool {
+    /// True if reasoning is rejected in requests.
+    pub(crate) fn rejects_reasoning(&self) -> bool {
         self.has(Quirk::NoReasoningInput)
     }
 
-    /// Whether calls and results carry ids.
+    /// True if tool calls and results have ids.
     pub(crate) fn has_call_ids(&self) -> bool {
         !self.has(Quirk::NoCallIds)
     }
 
-    /// Whether schemas stand in the `OpenAPI` slots.
-    pub(crate) fn has_open_api_slots(&self) -> bool {
+    /// True if schemas are sent in the `OpenAPI` fields.
+    pub(crate) fn uses_open_api_fields(&self) -> bool {
         self.has(Quirk::OpenApiSlots)
     }
 
-    /// Whether thinking has a budget, not an effort.
+    /// True if thinking is controlled by a budget instead of an effort.
     pub(crate) fn has_thinking_budget(&self) -> bool {
         self.has(Quirk::ThinkingBudget)
     }
 
-    /// The role of instructions.
+    /// The role of system messages.
     pub(crate) fn system_role(&self) -> &'static str {
         if self.has(Quirk::DeveloperRole) { "developer" } else { "system" }
     }
 
-    /// Whether a parameter of the request is refused.
-    pub(crate) fn refuses_parameter(&self, field: &str) -> bool {
+    /// True if the request parameter is rejected.
+    pub(crate) fn rejects_parameter(&self, field: &str) -> bool {
         let quirk = match field {
             "temperature" | "top_p" | "top_k" => Quirk::NoSampling,
             "frequency_penalty" | "presence_penalty" => Quirk::NoPenalties,
@@ -79,8 +79,8 @@ impl Surface {
         self.has(quirk)
     }
 
-    /// Whether a kind of content is refused.
-    pub(crate) fn refuses_medium(&self, medium: Medium) -> bool {
+    /// True if the kind of content is rejected.
+    pub(crate) fn rejects_medium(&self, medium: Medium) -> bool {
         self.has(match medium {
             Medium::Image => Quirk::NoImages,
             Medium::Audio => Quirk::NoAudio,
@@ -88,7 +88,7 @@ impl Surface {
         })
     }
 
-    /// The same with one more departure.
+    /// Adds a quirk.
     #[must_use]
     pub fn with(mut self, quirk: Quirk) -> Self {
         if !self.has(quirk) {
@@ -97,14 +97,14 @@ impl Surface {
         self
     }
 
-    /// The same in an envelope.
+    /// Sets the envelope.
     #[must_use]
     pub fn with_envelope(mut self, envelope: Envelope) -> Self {
         self.envelope = envelope;
         self
     }
 
-    /// The same with a version of the API.
+    /// Sets the API version.
     #[must_use]
     pub fn with_version(mut self, version: &str) -> Self {
         self.version = Some(version.to_owned());
@@ -112,7 +112,7 @@ impl Surface {
     }
 }
 
-/// Content beside text.
+/// Kinds of content other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     Image,
@@ -121,7 +121,14 @@ pub(crate) enum Medium {
 }
 
 impl Medium {
-    /// What there are several of.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Document => "document",
+        }
+    }
+
     pub(crate) fn plural(self) -> &'static str {
         match self {
             Self::Image => "images",
@@ -131,20 +138,20 @@ impl Medium {
     }
 }
 
-/// The budgets of thinking that are taken, in tokens.
+/// The accepted thinking budgets, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Budgets {
-    /// The least, beside no budget at all.
+    /// The smallest budget other than 0.
     pub least: Option<u64>,
-    /// The most.
+    /// The largest budget.
     pub most: Option<u64>,
-    /// Whether thinking cannot be switched off: no budget at all is refused.
+    /// True if thinking cannot be disabled: a budget of 0 is rejected.
     pub always: bool,
 }
 
 impl Budgets {
-    /// The taken budget that is nearest to the wanted one, below what else is written if that is limited. There may be none.
+    /// The accepted budget nearest to `wanted` and less than `below`, if there is one.
     pub(crate) fn nearest(self, wanted: u64, below: Option<u64>) -> Option<u64> {
         if wanted == 0 && !self.always {
             return Some(0);
@@ -155,113 +162,113 @@ impl Budgets {
     }
 }
 
-/// What a body is wrapped in.
+/// The envelope around a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Envelope {
-    /// Nothing: the protocol as its owner serves it.
+    /// No envelope: the protocol as its owner serves it.
     #[default]
     Plain,
-    /// The model stands in the URL and the version in the body.
+    /// The model is in the URL and the API version in the body.
     ModelInUrl,
-    /// As [`Envelope::ModelInUrl`], and whether it is a stream stands in the URL too; streams come in AWS frames.
+    /// As [`Envelope::ModelInUrl`], with the streaming flag in the URL too; streams use AWS event stream frames.
     Invoke,
-    /// `{model, project, request}`, answers as `{response}`.
+    /// `{model, project, request}`; responses as `{response}`.
     CodeAssist,
-    /// As [`Envelope::CodeAssist`], with the fields of an agent.
+    /// As [`Envelope::CodeAssist`], with additional agent fields.
     Agent,
 }
 
-/// One departure from the protocol. Each is read in exactly one place.
+/// One deviation from the protocol. Each is read in exactly one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Quirk {
-    /// The limit of tokens is `max_tokens`, not `max_completion_tokens`.
+    /// The token limit is `max_tokens`, not `max_completion_tokens`.
     LegacyMaxTokens,
-    /// Instructions have the role `developer`.
+    /// System messages have the role `developer`.
     DeveloperRole,
-    /// Tools are functions alone: there are no custom tools and no namespaces.
+    /// All tools are functions: custom tools and namespaces are not supported.
     FunctionsOnly,
-    /// Tools have no `strict`.
+    /// Tools have no `strict` field.
     NoStrict,
-    /// Either all tools are strict or none.
+    /// Either all tools are strict or none is.
     UniformStrict,
-    /// Ids of calls are exactly nine letters or digits.
+    /// Tool call ids are exactly nine letters or digits.
     NineCharacterIds,
-    /// Every assistant turn that calls tools repeats its `reasoning_content`, empty if there is none.
+    /// Every assistant message with tool calls needs its `reasoning_content`, empty if there is none.
     ReasoningReplay,
-    /// Thoughts are said as `reasoning`.
+    /// Reasoning is in the field `reasoning`.
     ReasoningField,
-    /// Thoughts are not taken back.
+    /// Reasoning is not accepted in requests.
     NoReasoningInput,
-    /// Tools and a format of the answer do not go together.
+    /// Tools cannot be combined with an output format.
     NoToolsWithFormat,
     /// A single tool cannot be forced by name.
     NoNamedChoice,
     /// No tool can be forced.
     NoForcedChoice,
-    /// "Some tool" is called `any`.
+    /// The tool choice `required` is called `any`.
     RequiredIsAny,
-    /// There is no free JSON mode: the schema of any object stands for it.
+    /// There is no JSON mode without a schema: the schema of any object is sent instead.
     NoFreeJson,
-    /// Schemas of answers are not taken: free JSON stands for them.
+    /// Output schemas are not accepted: JSON mode is used instead.
     NoSchemaFormat,
-    /// Free JSON carries its schema beside it.
+    /// JSON mode accepts a schema in the same object.
     SchemaInFreeJson,
-    /// Temperature, `top_p` and `top_k` are not taken.
+    /// `temperature`, `top_p` and `top_k` are not accepted.
     NoSampling,
-    /// Temperature and `top_p` do not go together. Read where a request is planned.
+    /// `temperature` and `top_p` cannot be combined. Read by the request planner.
     OneSampling,
-    /// There are no instructions: the first words of the user stand for them. Read where a request is planned.
+    /// System instructions are not accepted: they are sent in the first user message. Read by the request planner.
     NoInstructions,
-    /// Penalties are not taken.
+    /// Penalties are not accepted.
     NoPenalties,
-    /// Stop texts are not taken.
+    /// Stop sequences are not accepted.
     NoStop,
-    /// A seed is not taken.
+    /// `seed` is not accepted.
     NoSeed,
-    /// Whether tools are called in parallel cannot be said.
+    /// `parallel_tool_calls` is not accepted.
     NoParallelFlag,
-    /// Labels are not taken.
+    /// `metadata` is not accepted.
     NoMetadata,
-    /// Who the request is for is not taken.
+    /// `user` is not accepted.
     NoUser,
-    /// Images are not taken.
+    /// Images are not accepted.
     NoImages,
-    /// Recordings are not taken.
+    /// Audio is not accepted.
     NoAudio,
-    /// Documents are not taken.
+    /// Documents are not accepted.
     NoDocuments,
-    /// The effort is not taken.
+    /// The reasoning effort is not accepted.
     NoEffort,
-    /// Instructions in the middle are taken.
+    /// System messages inside the conversation are accepted.
     SystemMessages,
-    /// User and assistant must take turns.
+    /// User and assistant messages must alternate.
     Alternate,
-    /// A user message may not follow a tool message: the assistant speaks between them.
+    /// A user message may not follow a tool message: an assistant message is needed between them.
     NoUserAfterTool,
-    /// `content` of an assistant message is a text or a list, never `null`.
+    /// `content` of an assistant message is a string or an array, never `null`.
     NoNullContent,
-    /// The last turn may not be the assistant's.
+    /// The last message may not be from the assistant.
     NoPrefill,
-    /// Thinking has a budget, not an effort.
+    /// Thinking is controlled by a budget instead of an effort.
     ThinkingBudget,
-    /// The budget of thinking is below the limit of tokens.
+    /// The thinking budget must be less than the token limit.
     BudgetBelowLimit,
-    /// Schemas stand in the `OpenAPI` slots.
+    /// Schemas are sent in the `OpenAPI` fields.
     OpenApiSlots,
-    /// The format of the answer is `responseFormat`.
+    /// The output format is sent as `responseFormat`.
     ResponseFormat,
-    /// Calls and results carry no id.
+    /// Tool calls and results have no ids.
     NoCallIds,
-    /// The first call of a step needs a signature; a call from elsewhere gets the sentinel.
+    /// The first tool call of a step needs a signature; a call of another model gets a placeholder.
     SignedCalls,
-    /// Images of a result stand inside the result.
+    /// Images of a tool result are sent inside the result.
     MediaInResults,
-    /// Calls are held to their schema even when the model decides.
+    /// Tool calls are validated against their schema with the tool choice `auto` too.
     ValidatedCalls,
-    /// The endpoint keeps no items: ids of items are not sent, thoughts only sealed.
+    /// The endpoint stores no items: item ids are not sent, and reasoning only encrypted.
     Stateless,
 }

@@ -1,5 +1,5 @@
-//! A stream that passes on unchanged, seen from the side: usage, errors and whether it is complete. Only the few frames that hold
-//! these are parsed, and only at the end, so that looking costs far less than reading.
+//! Observes a stream that is forwarded unchanged: usage, errors and completeness. Only the few frames that contain these are parsed,
+//! and only at the end, which costs far less than decoding the stream.
 
 use memchr::memmem;
 
@@ -9,35 +9,35 @@ use crate::frame::{Frame, Framer, Framing};
 use crate::neutral::Usage;
 use crate::protocol::Protocol;
 
-/// Watches a stream that passes on unchanged.
+/// Observes a stream that is forwarded unchanged.
 #[derive(Debug)]
 pub struct StreamTap {
     protocol: Protocol,
     framer: Framer,
-    /// The first frame, which says what the others leave out.
-    first: Option<Kept>,
-    /// The last frame that has each landmark of the protocol.
-    marks: Vec<Mark>,
+    /// The first frame, which has fields that later frames omit.
+    first: Option<KeptFrame>,
+    /// For each landmark of the protocol, the last frame that contains it.
+    marks: Vec<Landmark>,
     count: usize,
     is_broken: bool,
 }
 
 #[derive(Debug)]
-struct Mark {
+struct Landmark {
     name: &'static str,
-    /// The name as a JSON string. Quotes inside of a JSON string are escaped, so a text cannot hold it.
+    /// The name as a JSON string. Quotes inside a JSON string are escaped, so message text cannot contain it.
     quoted: memmem::Finder<'static>,
-    kept: Option<Kept>,
+    kept: Option<KeptFrame>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct KeptFrame {
     number: usize,
     event: String,
     data: Vec<u8>,
 }
 
-impl Kept {
+impl KeptFrame {
     fn replace(&mut self, number: usize, frame: Frame<'_>) {
         self.number = number;
         self.event.clear();
@@ -47,15 +47,15 @@ impl Kept {
     }
 }
 
-/// What a stream said that passed on unchanged.
+/// The observations of a [`StreamTap`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tapped {
-    /// What it cost, where the stream says so.
+    /// Token usage, if the stream reported it.
     pub usage: Option<Usage>,
-    /// Whether the answer came to its end.
+    /// True if the response ended properly.
     pub is_complete: bool,
-    /// The error that the provider ended the stream with.
+    /// The error with which the provider ended the stream.
     pub error: Option<WireError>,
 }
 
@@ -63,30 +63,30 @@ impl StreamTap {
     pub(crate) fn new(protocol: Protocol, framing: Framing, landmarks: &[&'static str]) -> Self {
         let mark = |name: &&'static str| {
             let quoted = memmem::Finder::new(&format!("\"{name}\"")).into_owned();
-            Mark { name, quoted, kept: None }
+            Landmark { name, quoted, kept: None }
         };
         let marks = landmarks.iter().map(mark).collect();
         Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
     }
 
-    /// Looks at the next bytes.
+    /// Observes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let Self { framer, first, marks, count, .. } = self;
         let seen = framer.push(bytes, |frame| {
-            see(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, count);
             Ok(())
         });
         self.is_broken |= seen.is_err();
     }
 
-    /// What the stream said, now that it is over.
+    /// Ends the observation.
     pub fn finish(mut self) -> Tapped {
         let Self { framer, first, marks, count, .. } = &mut self;
         let seen = framer.finish(|frame| {
-            see(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, count);
             Ok(())
         });
-        let mut frames: Vec<Kept> =
+        let mut frames: Vec<KeptFrame> =
             self.first.into_iter().chain(self.marks.into_iter().filter_map(|mark| mark.kept)).collect();
         frames.sort_by_key(|kept| kept.number);
         frames.dedup_by_key(|kept| kept.number);
@@ -96,7 +96,9 @@ impl StreamTap {
         for kept in &frames {
             is_read &= reader.frame(Frame { event: &kept.event, data: &kept.data }, &mut events).is_ok();
         }
-        events.into_iter().for_each(|event| assembler.push(event));
+        for event in events {
+            assembler.push(event);
+        }
         match assembler.finish() {
             Ok(response) => Tapped { usage: response.usage, is_complete: is_read, error: None },
             Err(cut) => Tapped { usage: cut.response.usage, is_complete: false, error: cut.error },
@@ -104,7 +106,7 @@ impl StreamTap {
     }
 }
 
-fn see(frame: Frame<'_>, first: &mut Option<Kept>, marks: &mut [Mark], count: &mut usize) {
+fn keep_landmark_frame(frame: Frame<'_>, first: &mut Option<KeptFrame>, marks: &mut [Landmark], count: &mut usize) {
     if first.is_none() {
         first.get_or_insert_default().replace(*count, frame);
     }

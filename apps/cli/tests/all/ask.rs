@@ -242,7 +242,7 @@ fn keys_and_addresses_of_the_environment_mean_what_the_providers_clients_take_th
         let mut command = polywire(&["ask", "Hi", "--model", model]);
         let out = command.env(key, "t-0").env(variable, format!("{scheme}{address}")).output().expect("a process");
         let error = told(&out, 2);
-        assert!(error.contains("gives no reason (invalid_request, status 400)"), "{model}: {error}");
+        assert!(error.contains("gave no message (invalid_request, status 400)"), "{model}: {error}");
         let heard = heard.join().expect("a request");
         assert!(heard.starts_with(&format!("POST {path} ")) && heard.contains(header), "{model} {key}: {heard}");
         let ways = ["authorization: ", "x-api-key: "].iter().filter(|name| heard.contains(*name)).count();

@@ -9,10 +9,10 @@ use crate::error::DecodeError;
 const OVERHEAD: usize = 16;
 const PRELUDE: usize = 12;
 
-/// The headers of an event whose payload is JSON, without its name.
+/// The headers of a JSON event, without the event type.
 pub(crate) const JSON_EVENT: &[(&str, &str)] = &[(":content-type", "application/json"), (":message-type", "event")];
 
-/// Cuts a stream into messages. The name of a frame is the type of the event or of the exception.
+/// Splits a stream into messages. The event name of a frame is the event type or exception type.
 #[derive(Debug, Default)]
 pub(super) struct AwsFramer {
     rest: Vec<u8>,
@@ -20,7 +20,7 @@ pub(super) struct AwsFramer {
 
 impl AwsFramer {
     pub(super) fn push(&mut self, mut bytes: &[u8], longest: usize, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        // Messages that arrive whole are read where they are.
+        // Messages that arrive whole are parsed without copying.
         if self.rest.is_empty() {
             while let Some(length) = message_length(bytes, longest)? {
                 let Some((message, after)) = bytes.split_at_checked(length) else { break };
@@ -46,7 +46,7 @@ impl AwsFramer {
     }
 
     pub(super) fn finish(&mut self) -> Result<(), DecodeError> {
-        if self.rest.is_empty() { Ok(()) } else { Err(broken("the stream ends inside of a message")) }
+        if self.rest.is_empty() { Ok(()) } else { Err(broken("the stream ends inside a message")) }
     }
 }
 
@@ -54,36 +54,36 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk::<4>().map(|four| u32::from_be_bytes(*four))
 }
 
-/// The length of the message that begins here, once its prelude is there.
+/// The length of the message at the start of `bytes`, once its prelude is complete.
 fn message_length(bytes: &[u8], longest: usize) -> Result<Option<usize>, DecodeError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let numbers = (u32_at(prelude, 0), prelude.get(..8).map(crc32fast::hash), u32_at(prelude, 8));
-    let (Some(total), Some(computed), Some(told)) = numbers else { return Ok(None) };
-    if computed != told {
-        return Err(broken("the checksum of a message's prelude is wrong"));
+    let (Some(total), Some(computed), Some(expected)) = numbers else { return Ok(None) };
+    if computed != expected {
+        return Err(broken("the checksum of a message prelude does not match"));
     }
     let total = usize::try_from(total).unwrap_or(usize::MAX);
     if total < OVERHEAD {
-        return Err(broken("a message is shorter than its frame"));
+        return Err(broken("the length of a message is smaller than its frame"));
     }
     if total > longest { Err(too_long(longest)) } else { Ok(Some(total)) }
 }
 
 fn dispatch(message: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-    let (checked, told) = message.split_at(message.len().saturating_sub(4));
-    if u32_at(told, 0) != Some(crc32fast::hash(checked)) {
-        return Err(broken("the checksum of a message is wrong"));
+    let (checked, expected) = message.split_at(message.len().saturating_sub(4));
+    if u32_at(expected, 0) != Some(crc32fast::hash(checked)) {
+        return Err(broken("the checksum of a message does not match"));
     }
     let length = u32_at(checked, 4).and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
     let body = checked.get(PRELUDE..).and_then(|body| body.split_at_checked(length));
-    let Some((headers, data)) = body else { return Err(broken("the headers of a message are longer than it")) };
+    let Some((headers, data)) = body else { return Err(broken("the headers are longer than their message")) };
     let event = event_name(headers)?;
     sink(Frame { event, data })
 }
 
 /// The value of `:event-type` or `:exception-type` among the headers.
 fn event_name(mut headers: &[u8]) -> Result<&str, DecodeError> {
-    let short = || broken("a header of a message is cut off");
+    let short = || broken("a message header is truncated");
     let mut found = "";
     while let Some((&length, rest)) = headers.split_first() {
         let (name, rest) = rest.split_at_checked(usize::from(length)).ok_or_else(short)?;
@@ -99,11 +99,11 @@ fn event_name(mut headers: &[u8]) -> Result<&str, DecodeError> {
                 let two = rest.first_chunk::<2>().ok_or_else(short)?;
                 (2, usize::from(u16::from_be_bytes(*two)))
             }
-            _ => return Err(broken("a header of a message has an unknown type")),
+            _ => return Err(broken("a message header has an unknown type")),
         };
         let (value, rest) = rest.get(skip..).and_then(|rest| rest.split_at_checked(size)).ok_or_else(short)?;
         if matches!(name, b":event-type" | b":exception-type" | b":error-code") {
-            found = std::str::from_utf8(value).map_err(|_| broken("the name of an event is not text"))?;
+            found = std::str::from_utf8(value).map_err(|_| broken("the event type is not valid UTF-8"))?;
         }
         headers = rest;
     }
@@ -115,7 +115,7 @@ pub(crate) fn encode_message(headers: &[(&str, &str)], payload: &[u8], out: &mut
     let mut packed = Vec::new();
     for (name, value) in headers {
         let (Ok(name_length), Ok(value_length)) = (u8::try_from(name.len()), u16::try_from(value.len())) else {
-            continue; // Names and values are ours and short.
+            continue; // Our own names and values are short.
         };
         packed.push(name_length);
         packed.extend_from_slice(name.as_bytes());

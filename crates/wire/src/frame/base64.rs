@@ -1,10 +1,10 @@
-//! Base64 of the standard alphabet, with padding, for payloads that travel inside of JSON.
+//! Base64 with the standard alphabet and padding, for binary payloads inside JSON.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Writes padding and reads without it too, as some proxies leave it out.
+/// Writes padding, and decodes without it too because some proxies omit it.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -12,12 +12,10 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The text of some bytes.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     ENGINE.encode(bytes)
 }
 
-/// The bytes of some text, if it is base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     ENGINE.decode(text).ok()
 }

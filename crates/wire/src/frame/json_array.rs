@@ -1,14 +1,14 @@
-//! One JSON array that arrives in pieces; its entries are the frames.
+//! A JSON array whose entries are the frames.
 
 use super::{Frame, Sink, broken, too_long};
 use crate::error::DecodeError;
 
-/// Cuts a JSON array into its entries by brackets and quotes. Whether an entry is JSON is its reader's business.
+/// Splits a JSON array into its entries by brackets and quotes. Entries are not validated.
 #[derive(Debug, Default)]
 pub(super) struct JsonArrayFramer {
-    /// The entry that is not complete.
+    /// The incomplete entry.
     entry: Vec<u8>,
-    /// Brackets that are open inside the entry.
+    /// The nesting depth inside the entry.
     depth: usize,
     place: Place,
     quote: Quote,
@@ -27,7 +27,7 @@ enum Quote {
     #[default]
     Outside,
     Inside,
-    /// After a backslash inside of quotes.
+    /// After a backslash inside a string.
     Escaped,
 }
 
@@ -38,16 +38,16 @@ impl JsonArrayFramer {
                 Place::Before => match byte {
                     b'[' => self.place = Place::Inside,
                     _ if byte.is_ascii_whitespace() => {}
-                    // Some answers are one object where a list was announced.
+                    // Some endpoints send one object instead of an array.
                     b'{' => {
                         self.place = Place::Inside;
                         self.inside(byte, sink)?;
                     }
-                    _ => return Err(broken("a stream of this framing begins with `[`")),
+                    _ => return Err(broken("expected `[` at the start of the stream")),
                 },
                 Place::Inside => self.inside(byte, sink)?,
                 Place::After if byte.is_ascii_whitespace() => {}
-                Place::After => return Err(broken("something follows the end of the array")),
+                Place::After => return Err(broken("unexpected data after the end of the array")),
             }
             if self.entry.len() > longest {
                 return Err(too_long(longest));
@@ -69,7 +69,7 @@ impl JsonArrayFramer {
             }
             (Quote::Outside, b'}' | b']') => {
                 let Some(depth) = self.depth.checked_sub(1) else {
-                    return Err(broken("a bracket closes that was never opened"));
+                    return Err(broken("unexpected closing bracket"));
                 };
                 self.depth = depth;
             }
@@ -87,6 +87,6 @@ impl JsonArrayFramer {
     }
 
     pub(super) fn finish(&mut self) -> Result<(), DecodeError> {
-        if self.entry.trim_ascii().is_empty() { Ok(()) } else { Err(broken("the array ends inside of an entry")) }
+        if self.entry.trim_ascii().is_empty() { Ok(()) } else { Err(broken("the stream ends inside an array entry")) }
     }
 }

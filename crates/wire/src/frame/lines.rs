@@ -1,14 +1,14 @@
-//! Lines, ended by CR, LF or both, however the bytes are cut.
+//! Lines that end with CR, LF or CRLF, independent of how the bytes are split.
 
 use super::too_long;
 use crate::error::DecodeError;
 
-/// Cuts bytes into lines, without their ends.
+/// Splits bytes into lines without their line endings.
 #[derive(Debug, Default)]
 pub(super) struct LineFramer {
-    /// The beginning of a line whose end has not come.
+    /// The start of an incomplete line.
     rest: Vec<u8>,
-    /// Whether the last byte was a CR, so that an LF now belongs to it.
+    /// True if the last byte was a CR, so that an LF now belongs to it.
     after_cr: bool,
 }
 
@@ -45,7 +45,7 @@ impl LineFramer {
                 self.rest.extend_from_slice(line);
                 let whole = std::mem::take(&mut self.rest);
                 sink(&whole)?;
-                // The room is kept for the next line that is cut.
+                // Keep the capacity for the next incomplete line.
                 self.rest = whole;
                 self.rest.clear();
             }

@@ -1,4 +1,4 @@
-//! Framing of streams: bytes pushed in, frames handed out, independent of where the bytes are cut. No protocol is known here.
+//! Stream framing: bytes in, frames out, independent of how the bytes are split. Knows no protocol.
 
 mod aws;
 mod base64;
@@ -16,13 +16,13 @@ use self::json_array::JsonArrayFramer;
 use self::lines::LineFramer;
 use self::sse::SseFramer;
 
-/// How a stream is cut into frames.
+/// The framing of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Framing {
     /// Server-sent events.
     Sse,
-    /// One JSON value a line.
+    /// One JSON value per line.
     Ndjson,
     /// One JSON array whose entries are the frames.
     JsonArray,
@@ -31,7 +31,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The content type of such a stream.
+    /// The `Content-Type` of a stream with this framing.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Sse => "text/event-stream",
@@ -45,19 +45,19 @@ impl Framing {
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The name of the event; empty if it has none.
+    /// The event name; empty if there is none.
     pub event: &'a str,
-    /// Its payload.
+    /// The payload.
     pub data: &'a [u8],
 }
 
-/// Takes frames; an error ends the stream.
+/// Receives frames; an error ends the stream.
 pub(crate) type Sink<'a> = dyn FnMut(Frame<'_>) -> Result<(), DecodeError> + 'a;
 
-/// The longest frame that is taken by default, in bytes.
+/// The default size limit of a frame, in bytes.
 pub const LONGEST_FRAME: usize = 64 << 20;
 
-/// Cuts a stream into frames.
+/// Splits a stream into frames.
 #[derive(Debug)]
 pub struct Framer {
     kind: Kind,
@@ -73,7 +73,7 @@ enum Kind {
 }
 
 impl Framer {
-    /// A framer at the beginning of a stream.
+    /// Creates a framer for the start of a stream.
     pub fn new(framing: Framing) -> Self {
         let kind = match framing {
             Framing::Sse => Kind::Sse(SseFramer::default()),
@@ -84,14 +84,14 @@ impl Framer {
         Self { kind, longest: LONGEST_FRAME }
     }
 
-    /// The same, refusing frames of more bytes than this.
+    /// Sets the size limit of a frame in bytes.
     #[must_use]
     pub fn with_longest(mut self, longest: usize) -> Self {
         self.longest = longest;
         self
     }
 
-    /// Takes the next bytes and hands out the frames that are complete.
+    /// Splits the next bytes and passes complete frames to `sink`.
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -107,7 +107,7 @@ impl Framer {
         }
     }
 
-    /// The stream is over: hands out a last frame that only the end completes, and refuses half a frame.
+    /// Ends the stream: passes on a frame that only the end completes, and fails on an incomplete frame.
     pub fn finish(&mut self, mut sink: impl FnMut(Frame<'_>) -> Result<(), DecodeError>) -> Result<(), DecodeError> {
         match &mut self.kind {
             Kind::Sse(framer) => framer.finish(&mut sink),

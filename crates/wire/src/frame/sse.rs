@@ -4,21 +4,21 @@ use super::lines::LineFramer;
 use super::{Frame, Sink, too_long};
 use crate::error::DecodeError;
 
-/// Cuts a stream of server-sent events into frames.
+/// Splits a stream of server-sent events into frames.
 #[derive(Debug, Default)]
 pub(super) struct SseFramer {
     lines: LineFramer,
     event: Pending,
 }
 
-/// The event whose empty line has not come.
+/// The event that no empty line has ended yet.
 #[derive(Debug, Default)]
 struct Pending {
     name: String,
     data: Vec<u8>,
-    /// How many data lines it has: an empty one counts.
+    /// The number of `data` lines, including empty ones.
     data_lines: usize,
-    /// Whether the byte order mark may still come.
+    /// True after the first line, where a byte order mark is allowed.
     begun: bool,
 }
 
@@ -28,7 +28,7 @@ impl SseFramer {
         self.lines.push(bytes, longest, &mut |line| event.line(line, longest, sink))
     }
 
-    /// An event whose empty line never came is handed out too: providers end streams without it.
+    /// Passes on an event without a final empty line too: some providers omit it.
     pub(super) fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         let line = self.lines.take_rest();
         if !line.is_empty() {
@@ -71,7 +71,7 @@ impl Pending {
                 self.name.clear();
                 self.name.push_str(&String::from_utf8_lossy(value));
             }
-            // Ids, retry times and comments say nothing of the answer.
+            // Ids, retry times and comments are not needed.
             _ => {}
         }
         Ok(())

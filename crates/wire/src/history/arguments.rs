@@ -1,4 +1,4 @@
-//! Arguments of calls made JSON again: histories hold what streams cut off and what clients wrote badly.
+//! Repairs tool call arguments that are not a JSON object, for example after an interrupted stream.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
     for (turn, message) in messages.iter_mut().enumerate() {
         for (index, block) in message.content.iter_mut().enumerate() {
             let Block::ToolCall(call) = block else { continue };
-            let Some((new, detail)) = mended(&call.arguments) else { continue };
+            let Some((new, detail)) = repaired(&call.arguments) else { continue };
             let at = format!("/messages/{turn}/content/{index}/arguments");
             changes.push("arguments", at, (Action::Rewritten, Effect::Same), detail);
             call.arguments = new;
@@ -17,29 +17,31 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
     }
 }
 
-/// The arguments as the text of an object, unless they are one.
-fn mended(text: &str) -> Option<(String, &'static str)> {
+/// Repaired arguments and the reason, unless they are a JSON object already.
+fn repaired(text: &str) -> Option<(String, &'static str)> {
     if text.trim().is_empty() {
-        return Some(("{}".to_owned(), "no arguments are an empty object"));
+        return Some(("{}".to_owned(), "empty arguments are sent as `{}`"));
     }
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(_)) => None,
-        // Arguments that were made text twice.
+        // Arguments that were serialized twice.
         Ok(Value::String(inner)) if serde_json::from_str::<Value>(&inner).is_ok_and(|value| value.is_object()) => {
-            Some((inner, "arguments that were text in a text are text"))
+            Some((inner, "arguments were encoded as a JSON string: decoded"))
         }
-        Ok(other) => Some((json!({"value": other}).to_string(), "arguments that are no object travel as its `value`")),
+        Ok(other) => {
+            Some((json!({"value": other}).to_string(), "arguments are not a JSON object: wrapped in one as `value`"))
+        }
         Err(_) => {
             let escaped = escape(text);
             if serde_json::from_str::<Value>(&escaped).is_ok_and(|value| value.is_object()) {
-                return Some((escaped, "backslashes that escape nothing are escaped"));
+                return Some((escaped, "invalid escapes in arguments repaired"));
             }
-            Some((json!({"text": text}).to_string(), "arguments that are no JSON travel as their `text`"))
+            Some((json!({"text": text}).to_string(), "arguments are not JSON: wrapped in an object as `text`"))
         }
     }
 }
 
-/// The text with every backslash doubled that begins no escape of JSON.
+/// Doubles every backslash that does not start a JSON escape.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     let mut characters = text.chars().peekable();

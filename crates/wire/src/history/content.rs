@@ -1,25 +1,25 @@
-//! What may be said again: thoughts of others, texts that say nothing, signatures.
+//! Removes content that the protocol rejects: foreign reasoning and signatures, empty texts.
 
 use serde_json::Value;
 
-use super::rules::{Blank, Rules, SignedCalls, Thoughts};
+use super::rules::{AcceptedReasoning, Blank, Rules, SignedCalls};
 use crate::neutral::{Block, Extra, Message, Request, Role, Signature};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
 
-/// The value that stands for a signature that another model never made.
+/// The placeholder signature of a call that another model made.
 /// <https://ai.google.dev/gemini-api/docs/thought-signatures>, read 2026-11.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 const DROPPED: (Action, Effect) = (Action::Dropped, Effect::Narrower);
-const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 
 pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     let mut index = 0;
     request.system.retain(|text| {
         let kept = !is_blank(&text.text, rules.blank);
         if !kept {
-            changes.push("blank-text", format!("/system/{index}"), UNNOTED, "a text that says nothing is not taken");
+            changes.push("blank-text", format!("/system/{index}"), DROPPED_NOTE, "empty text dropped");
         }
         index += 1;
         kept
@@ -31,12 +31,12 @@ pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes
         message.content.retain_mut(|block| {
             let at = format!("/messages/{turn}/content/{index}");
             index += 1;
-            keep(block, message.role, &at, rules, changes)
+            keep_block(block, message.role, &at, rules, changes)
         });
-        // A turn that was empty before is empty for its own reasons; it goes where empty texts are not taken.
+        // A message that was empty from the start is dropped only where empty texts are rejected.
         let empty = message.content.is_empty() && (before > 0 || rules.blank != Blank::None);
         if empty {
-            changes.push("empty-turn", format!("/messages/{turn}"), UNNOTED, "a turn that says nothing is not taken");
+            changes.push("empty-turn", format!("/messages/{turn}"), DROPPED_NOTE, "empty message dropped");
         }
         turn += 1;
         !empty
@@ -51,54 +51,59 @@ fn is_blank(text: &str, rule: Blank) -> bool {
     }
 }
 
-/// Whether a block stays, without signatures that mean nothing here.
-fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
+/// Drops a foreign signature of the block; returns false if the block itself must be dropped.
+fn keep_block(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Changes) -> bool {
     let own = rules.protocol;
     match block {
         Block::Text(text) => {
-            strip(&mut text.signature, at, own, changes);
-            // A signed text is kept with what it signs, even if that is nothing.
+            drop_foreign_signature(&mut text.signature, at, own, changes);
+            // A signed text is kept even if it is empty.
             if text.signature.is_none() && is_blank(&text.text, rules.blank) {
-                changes.push("blank-text", at, UNNOTED, "a text that says nothing is not taken");
+                changes.push("blank-text", at, DROPPED_NOTE, "empty text dropped");
                 return false;
             }
             true
         }
         Block::ToolCall(_) if role != Role::Assistant => {
-            changes.push("call-of-others", at, DROPPED, "only the assistant calls tools");
+            changes.push("call-of-others", at, DROPPED, "tool call dropped: only assistant messages can contain one");
             false
         }
         Block::ToolCall(call) => {
-            strip(&mut call.signature, at, own, changes);
+            drop_foreign_signature(&mut call.signature, at, own, changes);
             true
         }
         Block::Thinking(thinking) => {
-            let taken = taken_back(thinking.signature.as_ref(), &thinking.extra, rules);
+            let taken = is_accepted(thinking.signature.as_ref(), &thinking.extra, rules);
             if !taken {
                 changes.push(
                     "foreign-thinking",
                     at,
                     DROPPED,
-                    "a thought that is not the protocol's own is not taken back",
+                    format!("reasoning dropped: {} does not accept it in requests", own.title()),
                 );
             }
             taken
         }
         Block::RedactedThinking(redacted) => {
-            let taken = redacted.signature.from == own && rules.thoughts != Thoughts::None;
+            let taken = redacted.signature.from == own && rules.reasoning != AcceptedReasoning::None;
             if !taken {
-                changes.push("foreign-thinking", at, DROPPED, "a closed thought of another protocol cannot be read");
+                changes.push(
+                    "foreign-thinking",
+                    at,
+                    DROPPED,
+                    format!("redacted reasoning dropped: {} does not accept it in requests", own.title()),
+                );
             }
             taken
         }
         Block::Other(other) => {
             let empty = other.value.as_object().is_some_and(serde_json::Map::is_empty) || other.value.is_null();
             if empty {
-                changes.push("empty-block", at, UNNOTED, "a block without content is not taken");
+                changes.push("empty-block", at, DROPPED_NOTE, "empty content block dropped");
             }
             !empty
         }
-        // Results are paired with their calls later.
+        // Results are paired with their calls in a later step.
         Block::Image(_)
         | Block::Audio(_)
         | Block::Document(_)
@@ -107,30 +112,30 @@ fn keep(block: &mut Block, role: Role, at: &str, rules: &Rules, changes: &mut Ch
     }
 }
 
-fn taken_back(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
+fn is_accepted(signature: Option<&Signature>, extra: &Extra, rules: &Rules) -> bool {
     let own = signature.is_some_and(|signature| signature.from == rules.protocol);
-    match rules.thoughts {
-        Thoughts::Any => true,
-        Thoughts::None => false,
-        Thoughts::NotForeign => signature.is_none() || own,
-        Thoughts::Signed => own,
-        Thoughts::SignedOrKept => own || extra.field(rules.protocol, "id").is_some_and(Value::is_string),
+    match rules.reasoning {
+        AcceptedReasoning::Any => true,
+        AcceptedReasoning::None => false,
+        AcceptedReasoning::NotForeign => signature.is_none() || own,
+        AcceptedReasoning::Signed => own,
+        AcceptedReasoning::SignedOrKept => own || extra.field(rules.protocol, "id").is_some_and(Value::is_string),
     }
 }
 
-fn strip(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
-    if signature.as_ref().is_some_and(|signature| signature.from != own) {
-        *signature = None;
+fn drop_foreign_signature(signature: &mut Option<Signature>, at: &str, own: Protocol, changes: &mut Changes) {
+    if let Some(foreign) = signature.take_if(|signature| signature.from != own) {
+        let (own, from) = (own.title(), foreign.from.title());
         changes.push(
             "foreign-signature",
             format!("{at}/signature"),
-            UNNOTED,
-            "a signature of another protocol means nothing",
+            DROPPED_NOTE,
+            format!("signature dropped: {own} does not accept signatures of {from}"),
         );
     }
 }
 
-/// Gives the first call of every step that another model made the sign that it has no signature.
+/// Adds the placeholder signature to the first call of every message, if it has none.
 pub(super) fn sign_calls(messages: &mut [Message], rules: &Rules, changes: &mut Changes) {
     if rules.signed == SignedCalls::Free {
         return;
@@ -157,7 +162,7 @@ pub(super) fn sign_calls(messages: &mut [Message], rules: &Rules, changes: &mut 
                 "unsigned-call",
                 at,
                 (Action::Added, Effect::Same),
-                "a call from elsewhere says that it has no signature",
+                "placeholder signature added: the call has none",
             );
         }
     }

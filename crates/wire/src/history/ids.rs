@@ -1,4 +1,4 @@
-//! Ids of calls: made up where they are missing, replaced where they are not valid or not unique, the same on both sides.
+//! Call ids: generated if missing, replaced if invalid or not unique, consistently in calls and results.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,19 +8,19 @@ use crate::report::{Action, Changes, Effect};
 
 const RENAMED: (Action, Effect) = (Action::Renamed, Effect::Same);
 
-/// The id of a call that came without one, from the place of its turn and its number there.
-pub(crate) fn made_up_call_id(turn: usize, number: usize) -> String {
+/// The generated id of a call without one, from the index of its message and its number there.
+pub(crate) fn synthetic_call_id(turn: usize, number: usize) -> String {
     format!("call_{turn}_{number}")
 }
 
 pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Changes) {
-    if fine(messages, rules) {
+    if are_ids_valid(messages, rules) {
         return;
     }
     let mut used: HashSet<String> = HashSet::new();
     // How often an id was replaced, so that many calls of one id do not try the same replacements again.
     let mut tries: HashMap<String, u64> = HashMap::new();
-    // New ids of the calls that had an old one and were not answered yet, in their order.
+    // By old id: the new ids of calls without a result so far, in order.
     let mut open: HashMap<String, VecDeque<String>> = HashMap::new();
     let mut answered: HashMap<String, String> = HashMap::new();
     for (turn, message) in messages.iter_mut().enumerate() {
@@ -28,16 +28,16 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
         for (index, block) in message.content.iter_mut().enumerate() {
             if let Block::ToolCall(call) = block {
                 let old = std::mem::take(&mut call.id);
-                let wanted = if old.trim().is_empty() { made_up_call_id(turn, number) } else { old.clone() };
+                let wanted = if old.trim().is_empty() { synthetic_call_id(turn, number) } else { old.clone() };
                 number += 1;
-                call.id = unique(&rules.ids, wanted, &used, &mut tries);
+                call.id = unique_id(&rules.ids, wanted, &used, &mut tries);
                 used.insert(call.id.clone());
                 open.entry(old.clone()).or_default().push_back(call.id.clone());
                 if call.id != old {
-                    let detail = format!("the call `{old}` is called `{}`", call.id);
+                    let detail = format!("call id `{old}` changed to `{}`", call.id);
                     changes.push("call-id", format!("/messages/{turn}/content/{index}/id"), RENAMED, detail);
                 }
-            } else if let Some(id) = answers_mut(block) {
+            } else if let Some(id) = call_id_mut(block) {
                 let new = open.get_mut(id.as_str()).and_then(VecDeque::pop_front).or_else(|| answered.get(id).cloned());
                 if let Some(new) = new {
                     answered.insert(id.clone(), new.clone());
@@ -48,8 +48,8 @@ pub(super) fn repair(messages: &mut [Message], rules: &Rules, changes: &mut Chan
     }
 }
 
-/// The id of the call that a block answers, to be changed.
-pub(super) fn answers_mut(block: &mut Block) -> Option<&mut String> {
+/// Mutable call id of a result block.
+pub(super) fn call_id_mut(block: &mut Block) -> Option<&mut String> {
     match block {
         Block::ToolResult(result) => Some(&mut result.call_id),
         Block::ToolResultReference(reference) => Some(&mut reference.call_id),
@@ -64,24 +64,28 @@ pub(super) fn answers_mut(block: &mut Block) -> Option<&mut String> {
     }
 }
 
-fn fine(messages: &[Message], rules: &Rules) -> bool {
+fn are_ids_valid(messages: &[Message], rules: &Rules) -> bool {
     let mut used = HashSet::new();
-    messages.iter().flat_map(Message::calls).all(|call| valid(&rules.ids, &call.id) && used.insert(call.id.as_str()))
+    messages
+        .iter()
+        .flat_map(Message::calls)
+        .all(|call| is_valid_id(&rules.ids, &call.id) && used.insert(call.id.as_str()))
 }
 
-fn valid(rule: &IdRule, id: &str) -> bool {
-    let length = rule.exact.map_or((1..=rule.longest).contains(&id.len()), |exact| id.len() == exact);
-    length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.marks.contains(one))
+fn is_valid_id(rule: &IdRule, id: &str) -> bool {
+    let length =
+        rule.exact_length.map_or((1..=rule.max_length).contains(&id.len()), |exact_length| id.len() == exact_length);
+    length && id.chars().all(|one| one.is_ascii_alphanumeric() || rule.extra_chars.contains(one))
 }
 
-/// The id itself, or one made of it that is valid and not used.
-fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
-    if valid(rule, &wanted) && !used.contains(&wanted) {
+/// The id itself, or a valid and unused one derived from it.
+fn unique_id(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut HashMap<String, u64>) -> String {
+    if is_valid_id(rule, &wanted) && !used.contains(&wanted) {
         return wanted;
     }
     let salt = tries.entry(wanted.clone()).or_default();
     loop {
-        let id = replacement(rule, &wanted, *salt);
+        let id = replacement_id(rule, &wanted, *salt);
         *salt += 1;
         if !used.contains(&id) {
             return id;
@@ -89,8 +93,8 @@ fn unique(rule: &IdRule, wanted: String, used: &HashSet<String>, tries: &mut Has
     }
 }
 
-/// A valid id that is the same for the same old one: its beginning, as far as it is valid, and its fingerprint.
-fn replacement(rule: &IdRule, old: &str, salt: u64) -> String {
+/// A valid id, deterministic for the old one: its valid characters and a hash.
+fn replacement_id(rule: &IdRule, old: &str, salt: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     // FNV-1a: stable across versions and machines, unlike the standard library's hasher.
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -101,12 +105,12 @@ fn replacement(rule: &IdRule, old: &str, salt: u64) -> String {
         print.push(char::from(digit));
         hash /= 36;
     }
-    if rule.exact.is_some() {
+    if rule.exact_length.is_some() {
         return print;
     }
-    let mark = if rule.marks.contains('_') { "_" } else { "" };
-    let room = rule.longest.saturating_sub(print.len() + mark.len());
+    let mark = if rule.extra_chars.contains('_') { "_" } else { "" };
+    let room = rule.max_length.saturating_sub(print.len() + mark.len());
     let kept: String =
-        old.chars().filter(|one| one.is_ascii_alphanumeric() || rule.marks.contains(*one)).take(room).collect();
+        old.chars().filter(|one| one.is_ascii_alphanumeric() || rule.extra_chars.contains(*one)).take(room).collect();
     if kept.is_empty() { print } else { format!("{kept}{mark}{print}") }
 }

@@ -1,7 +1,7 @@
-//! Items that the API gave an id and that belong to the reasoning item before them.
+//! Stored items and the reasoning items before them.
 //!
-//! The Responses API refuses an item whose id it knows when the reasoning item that came with it is missing, and a reasoning
-//! item that nothing follows ("… was provided without its required …"). An item without its id is an item like any other.
+//! The Responses API rejects an item with a known id if its reasoning item is missing, and a reasoning item that nothing follows ("…
+//! was provided without its required …"). It accepts an item without an id.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use super::rules::{Items, Rules};
 use crate::neutral::{Block, Extra, Message, Role};
 use crate::report::{Action, Changes, Effect};
 
-const UNNOTED: (Action, Effect) = (Action::Dropped, Effect::Note);
+const DROPPED_NOTE: (Action, Effect) = (Action::Dropped, Effect::Note);
 
-/// The field of a text that keeps the fields of its message item.
+/// The provider-specific field of a text that stores the fields of its message item.
 const ITEM: &str = "item";
 
 pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut Changes) {
@@ -21,20 +21,20 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
         return;
     }
     drop_empty_texts(messages, changes);
-    drop_lone_thoughts(messages, changes);
-    let mut after_thought = false;
+    drop_lone_reasoning(messages, changes);
+    let mut after_reasoning = false;
     for (turn, message) in messages.iter_mut().enumerate() {
         if message.role != Role::Assistant {
-            after_thought = false;
+            after_reasoning = false;
             continue;
         }
         for (index, block) in message.content.iter_mut().enumerate() {
             match block {
-                Block::Thinking(_) | Block::RedactedThinking(_) => after_thought = true,
-                Block::ToolCall(call) if !after_thought => {
+                Block::Thinking(_) | Block::RedactedThinking(_) => after_reasoning = true,
+                Block::ToolCall(call) if !after_reasoning => {
                     drop_id(&mut call.extra, rules, &[], (turn, index), changes);
                 }
-                Block::Text(text) if !after_thought => {
+                Block::Text(text) if !after_reasoning => {
                     drop_id(&mut text.extra, rules, &[ITEM], (turn, index), changes);
                 }
                 Block::Text(_)
@@ -69,15 +69,15 @@ fn drop_id(extra: &mut Extra, rules: &Rules, path: &[&str], (turn, index): (usiz
         let at = format!("/messages/{turn}/content/{index}/extra/{own}{path}/id");
         let detail =
             format!("item id `{id}` dropped: the reasoning item that it belongs to is not in the conversation");
-        changes.push("item-id", at, UNNOTED, detail);
+        changes.push("item-id", at, DROPPED_NOTE, detail);
     }
 }
 
-/// Where a block stands.
+/// Message index and block index.
 type Place = (usize, usize);
 
-/// The places of the assistant's blocks, a list for each run of turns that only the assistant speaks in.
-fn runs(messages: &[Message]) -> Vec<Vec<Place>> {
+/// The positions of assistant blocks, grouped by runs of consecutive assistant messages.
+fn assistant_runs(messages: &[Message]) -> Vec<Vec<Place>> {
     let mut runs: Vec<Vec<Place>> = vec![Vec::new()];
     for (turn, message) in messages.iter().enumerate() {
         if message.role == Role::Assistant {
@@ -94,19 +94,19 @@ fn block_at(messages: &[Message], (turn, index): Place) -> Option<&Block> {
     messages.get(turn)?.content.get(index)
 }
 
-fn is_thought(block: Option<&Block>) -> bool {
+fn is_reasoning(block: Option<&Block>) -> bool {
     matches!(block, Some(Block::Thinking(_) | Block::RedactedThinking(_)))
 }
 
-/// Empty texts between a thought and a call part the two.
+/// Drops empty texts that separate reasoning from its tool call.
 fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
     let empty = |place| matches!(block_at(messages, place), Some(Block::Text(text)) if text.text.trim().is_empty());
     let mut gone = Vec::new();
-    for run in runs(messages) {
+    for run in assistant_runs(messages) {
         let mut held: Option<Vec<Place>> = None;
         for place in run {
             let block = block_at(messages, place);
-            if is_thought(block) {
+            if is_reasoning(block) {
                 held = Some(Vec::new());
             } else if empty(place) {
                 if let Some(held) = &mut held {
@@ -123,15 +123,15 @@ fn drop_empty_texts(messages: &mut Vec<Message>, changes: &mut Changes) {
         messages,
         &gone,
         changes,
-        ("blank-text", UNNOTED, "empty text between reasoning and tool call dropped"),
+        ("blank-text", DROPPED_NOTE, "empty text between reasoning and tool call dropped"),
     );
 }
 
-/// A thought that nothing follows is refused.
-fn drop_lone_thoughts(messages: &mut Vec<Message>, changes: &mut Changes) {
+/// Drops reasoning that nothing follows.
+fn drop_lone_reasoning(messages: &mut Vec<Message>, changes: &mut Changes) {
     let mut gone = Vec::new();
-    for run in runs(messages) {
-        let lone = run.into_iter().rev().take_while(|place| is_thought(block_at(messages, *place)));
+    for run in assistant_runs(messages) {
+        let lone = run.into_iter().rev().take_while(|place| is_reasoning(block_at(messages, *place)));
         gone.extend(lone);
     }
     gone.sort_unstable();

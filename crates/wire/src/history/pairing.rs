@@ -1,4 +1,4 @@
-//! Calls and results paired: every call answered in the turn that follows it, and nothing answered twice or without a call.
+//! Pairs calls and results: every call has exactly one result in the next message, and every result has a call.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use super::rules::{ResultOrder, Rules};
 use crate::neutral::{Block, Message, ResultBlock, Role, ToolResult};
 use crate::report::{Action, Changes, Effect};
 
-/// What is said for a call whose result was never recorded.
+/// The content of a placeholder result. The model sees it.
 const MISSING: &str = "No result was recorded for this call.";
 
 pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut Changes) {
-    if paired(messages, rules) {
+    if is_paired(messages, rules) {
         return;
     }
     let (mut results, mut rest) = take_results(messages, changes);
@@ -28,7 +28,7 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
                     "missing-result",
                     format!("/messages/{turn}"),
                     what,
-                    format!("the call `{id}` has no result"),
+                    format!("placeholder result added: call `{id}` has none"),
                 );
                 let content = vec![ResultBlock::text(MISSING)];
                 Block::ToolResult(ToolResult { call_id: id, content, is_error: true, ..ToolResult::default() })
@@ -39,8 +39,8 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
     }
 }
 
-/// Whether every call is answered in the one turn that follows it, and nothing else is answered.
-fn paired(messages: &[Message], rules: &Rules) -> bool {
+/// True if every call has its result in the next message, and there are no other results.
+fn is_paired(messages: &[Message], rules: &Rules) -> bool {
     let mut expected: Vec<&str> = Vec::new();
     for message in messages {
         let mut answered: Vec<&str> = message.content.iter().filter_map(Block::answers).collect();
@@ -64,7 +64,7 @@ fn paired(messages: &[Message], rules: &Rules) -> bool {
 
 type Turn = (usize, Message);
 
-/// The results by the ids of their calls, and the turns without them.
+/// Splits off the results, by call id, from the messages.
 fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<String, Block>, Vec<Turn>) {
     let mut called: HashMap<String, usize> = HashMap::new();
     let mut results: HashMap<String, Block> = HashMap::new();
@@ -83,10 +83,20 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
             let dropped = (Action::Dropped, Effect::Narrower);
             match called.get(&id) {
                 None => {
-                    changes.push("orphan-result", at, dropped, format!("there is no call `{id}` before its result"));
+                    changes.push(
+                        "orphan-result",
+                        at,
+                        dropped,
+                        format!("tool result dropped: no earlier call has the id `{id}`"),
+                    );
                 }
                 Some(_) if results.contains_key(&id) => {
-                    changes.push("duplicate-result", at, dropped, format!("the call `{id}` is answered already"));
+                    changes.push(
+                        "duplicate-result",
+                        at,
+                        dropped,
+                        format!("tool result dropped: call `{id}` already has one"),
+                    );
                 }
                 Some(&call) => {
                     if turn != call + 1 {
@@ -95,7 +105,7 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
                             "result-place",
                             at,
                             what,
-                            format!("the result of `{id}` stands directly after its call"),
+                            format!("result of call `{id}` moved directly after the call"),
                         );
                     }
                     results.insert(id, block);
@@ -111,7 +121,7 @@ fn take_results(messages: &mut Vec<Message>, changes: &mut Changes) -> (HashMap<
     (results, rest)
 }
 
-/// Calls that were made in parallel and split over several turns are one turn again.
+/// Merges parallel calls that were split into several messages.
 fn merge_calls(rest: &mut Vec<Turn>, changes: &mut Changes) {
     let mut merged: Vec<Turn> = Vec::with_capacity(rest.len());
     for (turn, message) in rest.drain(..) {
@@ -123,7 +133,7 @@ fn merge_calls(rest: &mut Vec<Turn>, changes: &mut Changes) {
                     "split-calls",
                     format!("/messages/{turn}"),
                     what,
-                    "calls that follow each other are one turn",
+                    "consecutive assistant messages with tool calls merged",
                 );
                 last.content.extend(message.content);
                 *before = turn;

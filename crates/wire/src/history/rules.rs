@@ -1,14 +1,14 @@
-//! What each protocol asks of a conversation.
+//! The rules of each protocol for conversations.
 
 use crate::protocol::Protocol;
 use crate::surface::{Quirk, Surface};
 
-/// What is asked of a conversation.
+/// The rules for a conversation.
 pub(super) struct Rules {
     pub(super) protocol: Protocol,
     pub(super) ids: IdRule,
     pub(super) blank: Blank,
-    pub(super) thoughts: Thoughts,
+    pub(super) reasoning: AcceptedReasoning,
     pub(super) order: ResultOrder,
     pub(super) turns: Turns,
     pub(super) first: First,
@@ -20,16 +20,16 @@ pub(super) struct Rules {
     pub(super) after_results: AfterResults,
 }
 
-/// What an id of a call may be.
+/// The format of a call id.
 #[derive(Clone, Copy)]
 pub(super) struct IdRule {
-    /// What may stand in it beside letters and digits.
-    pub(super) marks: &'static str,
-    pub(super) longest: usize,
-    pub(super) exact: Option<usize>,
+    /// The allowed characters besides letters and digits.
+    pub(super) extra_chars: &'static str,
+    pub(super) max_length: usize,
+    pub(super) exact_length: Option<usize>,
 }
 
-/// Which texts are as good as none.
+/// The texts that are rejected as empty.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
     None,
@@ -37,93 +37,93 @@ pub(super) enum Blank {
     Whitespace,
 }
 
-/// Which thoughts are taken back.
+/// The reasoning that is accepted in requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thoughts {
+pub(super) enum AcceptedReasoning {
     /// All, as plain text.
     Any,
     /// None.
     None,
-    /// Those without a signature of another protocol.
+    /// Reasoning without a signature of another protocol.
     NotForeign,
-    /// Those that the protocol signed.
+    /// Reasoning that the protocol signed.
     Signed,
-    /// Those that the protocol signed or keeps.
+    /// Reasoning that the protocol signed or stores.
     SignedOrKept,
 }
 
-/// Whether the order of results matters.
+/// The required order of results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultOrder {
     Any,
     OfCalls,
 }
 
-/// Whether two turns of one role may follow each other.
+/// Consecutive messages of one role.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turns {
     Free,
     Alternate,
 }
 
-/// Who may speak first.
+/// The role of the first message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
     Anyone,
     User,
 }
 
-/// Who may speak last.
+/// The role of the last message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Anyone,
-    /// Anyone, but a text of the assistant may not end in white space.
+    /// Any role, but an assistant text may not end in white space.
     Trimmed,
     User,
 }
 
-/// Whether calls in the conversation ask for tools in the request.
+/// Declaration of the tools that the conversation calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
     Free,
     Needed,
 }
 
-/// Whether the first call of a step must be signed.
+/// The signature of the first call of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignedCalls {
     Free,
     Needed,
 }
 
-/// Whether calls of the provider's own tools need their results, and results their calls.
+/// Pairing of calls and results of server tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerTools {
     Free,
     Paired,
 }
 
-/// Whether items that the API gave an id belong to the reasoning item before them.
+/// Link between items with an id and the reasoning item before them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Items {
     Free,
     Linked,
 }
 
-/// Who may speak after results.
+/// The role of the message after tool results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterResults {
     Anyone,
     Assistant,
 }
 
-/// Rules as the owners of the protocols serve them.
-fn own(protocol: Protocol) -> Rules {
+/// The rules of a protocol without quirks.
+fn protocol_rules(protocol: Protocol) -> Rules {
     let free = Rules {
         protocol,
-        ids: IdRule { marks: "_-", longest: 64, exact: None },
+        ids: IdRule { extra_chars: "_-", max_length: 64, exact_length: None },
         blank: Blank::None,
-        thoughts: Thoughts::Any,
+        reasoning: AcceptedReasoning::Any,
         order: ResultOrder::Any,
         turns: Turns::Free,
         first: First::Anyone,
@@ -135,19 +135,27 @@ fn own(protocol: Protocol) -> Rules {
         after_results: AfterResults::Anyone,
     };
     match protocol {
-        Protocol::OpenAiChat => Rules { ids: IdRule { marks: "_-.:", longest: 40, exact: None }, ..free },
+        Protocol::OpenAiChat => {
+            Rules { ids: IdRule { extra_chars: "_-.:", max_length: 40, exact_length: None }, ..free }
+        }
         Protocol::OpenAiResponses => {
-            let ids = IdRule { marks: "_-.:", ..free.ids };
-            Rules { ids, thoughts: Thoughts::SignedOrKept, items: Items::Linked, ..free }
+            let ids = IdRule { extra_chars: "_-.:", ..free.ids };
+            Rules { ids, reasoning: AcceptedReasoning::SignedOrKept, items: Items::Linked, ..free }
         }
         Protocol::AnthropicMessages => {
             let server_tools = ServerTools::Paired;
-            Rules { blank: Blank::Whitespace, thoughts: Thoughts::Signed, last: Last::Trimmed, server_tools, ..free }
+            Rules {
+                blank: Blank::Whitespace,
+                reasoning: AcceptedReasoning::Signed,
+                last: Last::Trimmed,
+                server_tools,
+                ..free
+            }
         }
         Protocol::Gemini => Rules {
-            ids: IdRule { marks: "_-.:/+=", longest: 256, exact: None },
+            ids: IdRule { extra_chars: "_-.:/+=", max_length: 256, exact_length: None },
             blank: Blank::Empty,
-            thoughts: Thoughts::NotForeign,
+            reasoning: AcceptedReasoning::NotForeign,
             order: ResultOrder::OfCalls,
             turns: Turns::Alternate,
             first: First::User,
@@ -155,9 +163,9 @@ fn own(protocol: Protocol) -> Rules {
             ..free
         },
         Protocol::BedrockConverse => Rules {
-            ids: IdRule { marks: "_-.:", ..free.ids },
+            ids: IdRule { extra_chars: "_-.:", ..free.ids },
             blank: Blank::Whitespace,
-            thoughts: Thoughts::Signed,
+            reasoning: AcceptedReasoning::Signed,
             turns: Turns::Alternate,
             first: First::User,
             last: Last::Trimmed,
@@ -170,9 +178,9 @@ fn own(protocol: Protocol) -> Rules {
 impl Rules {
     /// The rules of a protocol on a surface.
     pub(super) fn of(protocol: Protocol, surface: &Surface) -> Self {
-        let mut rules = own(protocol);
+        let mut rules = protocol_rules(protocol);
         if surface.has(Quirk::NineCharacterIds) {
-            rules.ids = IdRule { marks: "", longest: 9, exact: Some(9) };
+            rules.ids = IdRule { extra_chars: "", max_length: 9, exact_length: Some(9) };
         }
         if surface.has(Quirk::Alternate) {
             rules.turns = Turns::Alternate;
@@ -186,11 +194,11 @@ impl Rules {
         if surface.has(Quirk::SignedCalls) {
             rules.signed = SignedCalls::Needed;
         }
-        if surface.is_stateless() && rules.thoughts == Thoughts::SignedOrKept {
-            rules.thoughts = Thoughts::Signed;
+        if surface.is_stateless() && rules.reasoning == AcceptedReasoning::SignedOrKept {
+            rules.reasoning = AcceptedReasoning::Signed;
         }
-        if surface.refuses_thoughts() {
-            rules.thoughts = Thoughts::None;
+        if surface.rejects_reasoning() {
+            rules.reasoning = AcceptedReasoning::None;
         }
         rules
     }

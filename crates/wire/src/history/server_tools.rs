@@ -1,4 +1,4 @@
-//! Calls and results of tools that the provider runs itself, paired by id. They are blocks of the provider's own protocol.
+//! Pairs calls and results of server tools by id. They are blocks of the provider's own protocol.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) fn repair(messages: &mut Vec<Message>, rules: &Rules, changes: &mut C
             *results.entry(id.to_owned()).or_default() += 1;
         }
     }
-    // The last turn of the model may still wait for the provider's tool.
+    // The server tool calls of the last assistant message may still be running.
     let last = messages.iter().rposition(|message| message.role == Role::Assistant);
     let mut open: HashMap<String, usize> = HashMap::new();
     let mut turn = 0;
@@ -71,7 +71,7 @@ enum Part<'b> {
     Result(&'b str),
 }
 
-/// `server_tool_use` and `mcp_tool_use`, and every `…_tool_result` that answers one. A new kind of tool has the same endings.
+/// `server_tool_use`, `mcp_tool_use`, and every `…_tool_result`. New kinds of server tools have the same suffixes.
 fn part(block: &Block, own: Protocol) -> Option<Part<'_>> {
     let Block::Other(other) = block else { return None };
     if other.protocol != own {

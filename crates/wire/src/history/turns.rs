@@ -1,4 +1,4 @@
-//! Who speaks when: turns of one role merged, the first and the last turn, tools for calls that need them.
+//! Message order: merges messages of one role, fixes the first and the last message, declares called tools.
 
 use std::collections::BTreeSet;
 
@@ -10,41 +10,46 @@ use crate::report::{Action, Changes, Effect};
 
 const ADDED: (Action, Effect) = (Action::Added, Effect::Same);
 
-/// What the user says where the user must speak.
-const GO_ON: &str = "Please continue.";
-/// What the assistant says between results and the user.
-pub(super) const BRIDGE: &str = "(The tool results were read.)";
-const BEGIN: &str = "(The conversation begins here.)";
+/// The text of an added user message at the end. The model sees it.
+const CONTINUE_PROMPT: &str = "Please continue.";
+/// The text of an added assistant message between tool results and a user message.
+pub(super) const BRIDGE_TEXT: &str = "(The tool results were read.)";
+const START_PROMPT: &str = "(The conversation begins here.)";
 
 pub(super) fn repair(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     if rules.turns == Turns::Alternate {
-        merge(&mut request.messages, changes);
+        merge_same_role(&mut request.messages, changes);
     }
     if rules.after_results == AfterResults::Assistant {
         bridge(&mut request.messages, changes);
     }
     if request.messages.is_empty() {
         if rules.first == First::User || rules.last != Last::Anyone {
-            changes.push("no-turn", "/messages", ADDED, "a conversation needs a turn");
-            request.messages.push(Message::user(BEGIN));
+            changes.push("no-turn", "/messages", ADDED, "user message added: the conversation is empty");
+            request.messages.push(Message::user(START_PROMPT));
         }
         return;
     }
     let first = request.messages.iter().position(|message| message.role != Role::System).unwrap_or(0);
     if rules.first == First::User && request.messages.get(first).is_some_and(|first| first.role == Role::Assistant) {
-        changes.push("first-turn", format!("/messages/{first}"), ADDED, "the user must speak first");
-        request.messages.insert(first, Message::user(BEGIN));
+        changes.push(
+            "first-turn",
+            format!("/messages/{first}"),
+            ADDED,
+            "user message added: the first message must be from the user",
+        );
+        request.messages.insert(first, Message::user(START_PROMPT));
     }
     if request.messages.last().is_some_and(|last| last.role == Role::Assistant) {
-        last(request, rules, changes);
+        fix_last_turn(request, rules, changes);
     }
     if rules.tools == Declared::Needed && request.tools.is_empty() {
-        declare(request, changes);
+        declare_called_tools(request, changes);
     }
 }
 
-/// Turns of one role that follow each other become one; results keep their own.
-fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
+/// Merges consecutive user or assistant messages; tool messages stay separate.
+fn merge_same_role(messages: &mut Vec<Message>, changes: &mut Changes) {
     let repeats = |pair: &[Message]| match pair {
         [before, after] => before.role == after.role && matches!(after.role, Role::User | Role::Assistant),
         _ => false,
@@ -57,12 +62,7 @@ fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
         match merged.last_mut() {
             Some(last) if last.role == message.role && matches!(message.role, Role::User | Role::Assistant) => {
                 let what = (Action::Merged, Effect::Same);
-                changes.push(
-                    "same-role",
-                    format!("/messages/{turn}"),
-                    what,
-                    "turns of one role that follow each other are one",
-                );
+                changes.push("same-role", format!("/messages/{turn}"), what, "consecutive messages of one role merged");
                 last.content.extend(message.content);
                 last.extra.merge(message.extra);
             }
@@ -72,28 +72,33 @@ fn merge(messages: &mut Vec<Message>, changes: &mut Changes) {
     *messages = merged;
 }
 
-/// Puts a turn of the assistant between results and the user.
+/// Adds an assistant message between tool results and a user message.
 fn bridge(messages: &mut Vec<Message>, changes: &mut Changes) {
     let mut bridged: Vec<Message> = Vec::with_capacity(messages.len());
     for (turn, message) in messages.drain(..).enumerate() {
         if message.role == Role::User && bridged.last().is_some_and(|before| before.role == Role::Tool) {
             let detail = "assistant message added: a user message may not follow a tool message";
             changes.push("user-after-tool", format!("/messages/{turn}"), ADDED, detail);
-            bridged.push(Message::assistant(BRIDGE));
+            bridged.push(Message::assistant(BRIDGE_TEXT));
         }
         bridged.push(message);
     }
     *messages = bridged;
 }
 
-/// The assistant spoke last.
-fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
+/// Fixes a conversation that ends with an assistant message.
+fn fix_last_turn(request: &mut Request, rules: &Rules, changes: &mut Changes) {
     let turn = request.messages.len().saturating_sub(1);
     match rules.last {
         Last::Anyone => {}
         Last::User => {
-            changes.push("last-turn", format!("/messages/{turn}"), ADDED, "the user must speak last");
-            request.messages.push(Message::user(GO_ON));
+            changes.push(
+                "last-turn",
+                format!("/messages/{turn}"),
+                ADDED,
+                "user message added: the last message must be from the user",
+            );
+            request.messages.push(Message::user(CONTINUE_PROMPT));
         }
         Last::Trimmed => {
             let Some(Block::Text(text)) = request.messages.last_mut().and_then(|last| last.content.last_mut()) else {
@@ -107,19 +112,19 @@ fn last(request: &mut Request, rules: &Rules, changes: &mut Changes) {
                     "trailing-space",
                     format!("/messages/{turn}"),
                     what,
-                    "the last text may not end in white space",
+                    "trailing white space removed from the last assistant message",
                 );
             }
         }
     }
 }
 
-/// Declares the tools that the conversation calls and the request does not have.
-fn declare(request: &mut Request, changes: &mut Changes) {
+/// Declares the tools that the conversation calls.
+fn declare_called_tools(request: &mut Request, changes: &mut Changes) {
     let names: BTreeSet<String> =
         request.messages.iter().flat_map(Message::calls).map(|call| call.name.clone()).collect();
     for name in names {
-        changes.push("no-tools", "/tools", ADDED, format!("the conversation calls `{name}`, so it is declared"));
+        changes.push("no-tools", "/tools", ADDED, format!("tool `{name}` declared: the conversation calls it"));
         let parameters = Some(json!({"type": "object"}));
         request.tools.push(Tool::Function(Function { name, parameters, ..Function::default() }));
     }

@@ -1,4 +1,4 @@
-//! What arrives of an answer while it is being made.
+//! Events of a streamed response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,94 +7,94 @@ use super::{Block, Extra, Signature, StopReason, Usage};
 use crate::fault::WireError;
 use crate::protocol::Protocol;
 
-/// One step of an answer that arrives in pieces. [`Assembler`](crate::Assembler) makes the answer of them.
+/// One event of a streamed response. [`Assembler`](crate::Assembler) turns events into a response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
-    /// The answer begins.
+    /// The response starts.
     Start {
-        /// The provider's id of the answer.
+        /// The provider's id of the response.
         id: String,
-        /// The model that answers.
+        /// The model that responds.
         model: String,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         #[serde(default, skip_serializing_if = "Extra::is_empty")]
         extra: Extra,
     },
-    /// A block begins, with as much of it as is known; what follows for the same index is added to it.
+    /// A block starts, possibly with initial content; later deltas of the same index are appended.
     Open {
-        /// Orders the blocks of the answer; numbers may be missing.
+        /// The position among the blocks of the response; indexes may have gaps.
         index: usize,
-        /// The block.
+        /// The initial content of the block.
         block: Block,
     },
-    /// More of a block.
+    /// More content of a block.
     Delta {
-        /// The block.
+        /// The index of the block.
         index: usize,
-        /// What is added.
+        /// The content to append.
         delta: Delta,
     },
-    /// A block is complete. A tool call that was never closed is not a call.
+    /// A block is complete. A tool call that is never closed is incomplete.
     Close {
-        /// The block.
+        /// The index of the block.
         index: usize,
     },
-    /// Fields without a neutral name that came after the beginning of what they belong to.
+    /// Provider-specific fields that arrived after the start of their block or response.
     Fields {
-        /// The block that they belong to; without one, it is the answer.
+        /// The block that they belong to; `None` is the response.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         index: Option<usize>,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         extra: Extra,
     },
-    /// More of the words in which the model refuses.
+    /// More of the refusal text.
     Refusal {
-        /// What is added.
+        /// The content to append.
         text: String,
     },
-    /// The answer ends.
+    /// The response ends.
     Stop {
-        /// Why.
+        /// The stop reason.
         reason: StopReason,
-        /// The text that ended it, if one did and the provider says which.
+        /// The stop sequence that ended it, if the provider reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sequence: Option<String>,
-        /// What has no neutral name.
+        /// Provider-specific fields, by protocol.
         #[serde(default, skip_serializing_if = "Extra::is_empty")]
         extra: Extra,
     },
-    /// What it cost so far; the last one counts.
+    /// Token usage so far; the last event is authoritative.
     Usage(Usage),
-    /// Nothing follows.
+    /// The stream is complete.
     End,
     /// The provider ended the stream with an error.
     Error(WireError),
-    /// Something that only its own protocol understands.
+    /// An event that only its own protocol supports.
     Other {
         /// The protocol.
         protocol: Protocol,
-        /// The name of the event, where the protocol has one.
+        /// The event name, if the protocol has one.
         name: String,
-        /// The event as the protocol says it.
+        /// The event data on the wire.
         data: Value,
     },
 }
 
-/// What is added to a block.
+/// An addition to a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delta {
-    /// Text of a text.
+    /// Text of a text block.
     Text(String),
-    /// Text of a thought.
+    /// Text of a thinking block.
     Thinking(String),
-    /// JSON text of a call's arguments.
+    /// JSON text of tool call arguments.
     Arguments(String),
-    /// What the provider wants to see again.
+    /// The signature of the block.
     Signature(Signature),
 }

@@ -1,4 +1,4 @@
-//! What a protocol says that has no neutral name. It is kept under the protocol's name and said to that protocol only.
+//! Provider-specific fields. They are stored under the name of their protocol and sent to that protocol only.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 
 use crate::protocol::Protocol;
 
-/// How the pieces of a field become one.
+/// How a field that arrives several times is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeMode {
-    /// A later piece says it anew.
+    /// A later value replaces the earlier one.
     Replace,
-    /// A later piece has more entries of its lists.
+    /// Arrays are concatenated.
     Lists,
-    /// A later piece has more entries of its lists and more of its texts.
+    /// Arrays and strings are concatenated.
     ListsAndTexts,
 }
 
-/// Objects that lie deeper are said anew.
-const DEEPEST: usize = 64;
+/// Objects nested deeper than this are replaced, not merged.
+const MAX_DEPTH: usize = 64;
 
-fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces: MergeMode, depth: usize) {
+fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, mode: MergeMode, depth: usize) {
     match kept.get_mut(&name) {
-        Some(value) => join(value, later, pieces, depth),
+        Some(value) => join(value, later, mode, depth),
         None => {
             kept.insert(name, later);
         }
@@ -33,48 +33,48 @@ fn join_field(kept: &mut Map<String, Value>, name: String, later: Value, pieces:
 /// Adds fields to an object.
 pub(super) fn join_object(value: &mut Value, later: Map<String, Value>) {
     if value.is_object() {
-        join(value, Value::Object(later), MergeMode::Replace, DEEPEST);
+        join(value, Value::Object(later), MergeMode::Replace, MAX_DEPTH);
     }
 }
 
-fn join(kept: &mut Value, later: Value, pieces: MergeMode, depth: usize) {
+fn join(kept: &mut Value, later: Value, mode: MergeMode, depth: usize) {
     match (kept, later) {
         (Value::Object(kept), Value::Object(later)) if depth > 0 => {
             for (name, value) in later {
-                join_field(kept, name, value, pieces, depth - 1);
+                join_field(kept, name, value, mode, depth - 1);
             }
         }
-        (Value::Array(kept), Value::Array(later)) if pieces != MergeMode::Replace => kept.extend(later),
-        (Value::String(kept), Value::String(later)) if pieces == MergeMode::ListsAndTexts => kept.push_str(&later),
+        (Value::Array(kept), Value::Array(later)) if mode != MergeMode::Replace => kept.extend(later),
+        (Value::String(kept), Value::String(later)) if mode == MergeMode::ListsAndTexts => kept.push_str(&later),
         (kept, later) => *kept = later,
     }
 }
 
-/// Fields without a neutral name, under the protocol that understands them.
+/// Provider-specific fields, keyed by protocol.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Extra(BTreeMap<Protocol, Map<String, Value>>);
 
 impl Extra {
-    /// The fields of one protocol; no fields are no entry.
+    /// Creates fields of one protocol; an empty map adds no entry.
     pub fn of(protocol: Protocol, fields: Map<String, Value>) -> Self {
         let mut extra = Self::default();
         extra.set(protocol, fields);
         extra
     }
 
-    /// Whether there is nothing.
+    /// True if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The fields that the protocol understands.
+    /// The fields of the protocol.
     pub fn get(&self, protocol: Protocol) -> Option<&Map<String, Value>> {
         self.0.get(&protocol)
     }
 
-    /// One field that the protocol understands.
+    /// One field of the protocol.
     pub fn field(&self, protocol: Protocol, name: &str) -> Option<&Value> {
         self.get(protocol)?.get(name)
     }
@@ -88,7 +88,7 @@ impl Extra {
         }
     }
 
-    /// Takes the fields of the protocol out.
+    /// Removes and returns the fields of the protocol.
     pub(crate) fn take(&mut self, protocol: Protocol) -> Map<String, Value> {
         self.0.remove(&protocol).unwrap_or_default()
     }
@@ -105,19 +105,19 @@ impl Extra {
         self.0.entry(protocol).or_default().insert(name.to_owned(), value);
     }
 
-    /// Adds what a later piece of the same thing has: objects become one, what comes in pieces grows, and of anything else the
-    /// later one counts.
+    /// Merges the fields of a later chunk: objects are merged, fields that arrive in pieces are appended, and other values are
+    /// replaced.
     pub fn merge(&mut self, later: Self) {
         for (protocol, fields) in later.0 {
             let kept = self.0.entry(protocol).or_default();
             for (name, value) in fields {
-                let pieces = protocol.pieces(&name);
-                join_field(kept, name, value, pieces, DEEPEST);
+                let mode = protocol.merge_mode(&name);
+                join_field(kept, name, value, mode, MAX_DEPTH);
             }
         }
     }
 
-    /// The fields that are kept for other protocols than this one.
+    /// The fields of all protocols but this one.
     pub(crate) fn foreign(&self, protocol: Protocol) -> impl Iterator<Item = (Protocol, &str)> {
         let foreign = self.0.iter().filter(move |(kept, _)| **kept != protocol);
         foreign.flat_map(|(kept, fields)| fields.keys().map(|name| (*kept, name.as_str())))

@@ -7,64 +7,64 @@ use super::extra::join_object;
 use super::{Extra, ToolOrigin, is_default};
 use crate::protocol::Protocol;
 
-/// One turn.
+/// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// What is said, in order.
+    /// The content blocks, in order.
     #[serde(default)]
     pub content: Vec<Block>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
-/// Who speaks. Results of tools have a turn of their own, directly after the assistant's turn that called the tools.
+/// The role of a message. Tool results form a message of their own, directly after the assistant message with the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// An instruction in the middle of the conversation; the first ones are [`Request::system`](crate::Request::system).
+    /// A system message inside the conversation; leading instructions are [`Request::system`](crate::Request::system).
     System,
     /// The user.
     User,
     /// The model.
     Assistant,
-    /// Results of tools.
+    /// Tool results.
     Tool,
 }
 
 impl Message {
-    /// A turn of any role.
+    /// Creates a message of any role.
     pub fn new(role: Role, content: Vec<Block>) -> Self {
         Self { role, content, extra: Extra::default() }
     }
 
-    /// A user's turn of one text.
+    /// Creates a user message with one text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(Role::User, vec![Block::text(text)])
     }
 
-    /// A model's turn of one text.
+    /// Creates an assistant message with one text.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, vec![Block::text(text)])
     }
 
-    /// A turn of results.
+    /// Creates a message of tool results.
     pub fn tool(results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self::new(Role::Tool, results.into_iter().map(Block::ToolResult).collect())
     }
 
-    /// The tool calls of the turn.
+    /// The tool calls of the message.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(Block::as_call)
     }
 }
 
-/// A piece of a turn.
+/// A content block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -74,41 +74,41 @@ pub enum Block {
     Text(Text),
     /// An image.
     Image(Image),
-    /// A recording.
+    /// Audio.
     Audio(Audio),
     /// A PDF or another document.
     Document(Document),
-    /// What the model thought, as far as the provider shows it.
+    /// Reasoning of the model, as far as the provider shows it.
     Thinking(Thinking),
-    /// What the model thought, closed to everybody but its provider.
+    /// Reasoning that only its provider can read.
     RedactedThinking(RedactedThinking),
-    /// A call of a tool.
+    /// A tool call.
     ToolCall(ToolCall),
-    /// The result of a call.
+    /// The result of a tool call.
     ToolResult(ToolResult),
-    /// The result of a call that is stored elsewhere and was too long to be said.
+    /// A tool result that was too long to send and is stored elsewhere.
     ToolResultReference(ToolResultReference),
-    /// A block that only its own protocol understands.
+    /// A block that only its own protocol supports.
     Other(Other),
 }
 
 impl Block {
-    /// A plain text.
+    /// Creates a plain text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text { text: text.into(), ..Text::default() })
     }
 
-    /// The call, if it is one.
+    /// The tool call, if the block is one.
     pub fn as_call(&self) -> Option<&ToolCall> {
         if let Self::ToolCall(call) = self { Some(call) } else { None }
     }
 
-    /// The result, if it is one.
+    /// The tool result, if the block is one.
     pub fn as_result(&self) -> Option<&ToolResult> {
         if let Self::ToolResult(result) = self { Some(result) } else { None }
     }
 
-    /// The id of the call that it answers, if it answers one.
+    /// The id of the tool call, if the block is its result.
     pub fn answers(&self) -> Option<&str> {
         match self {
             Self::ToolResult(result) => Some(&result.call_id),
@@ -124,7 +124,7 @@ impl Block {
         }
     }
 
-    /// What it carries without a neutral name.
+    /// The provider-specific fields of the block.
     pub fn extra(&self) -> Option<&Extra> {
         match self {
             Self::Text(block) => Some(&block.extra),
@@ -139,7 +139,7 @@ impl Block {
         }
     }
 
-    /// Adds fields without a neutral name; gives back those that it has no place for.
+    /// Adds provider-specific fields; returns those that the block cannot carry.
     pub(crate) fn add_fields(&mut self, mut extra: Extra) -> Extra {
         let kept = match self {
             Self::Text(block) => &mut block.extra,
@@ -160,7 +160,7 @@ impl Block {
         Extra::default()
     }
 
-    /// What the provider wants to see again beside it.
+    /// The provider's signature of the block.
     pub fn signature(&self) -> Option<&Signature> {
         match self {
             Self::Text(text) => text.signature.as_ref(),
@@ -176,7 +176,7 @@ impl Block {
         }
     }
 
-    /// The hint that everything up to it is worth remembering.
+    /// The prompt cache breakpoint after the block.
     pub fn cache(&self) -> Option<&Cache> {
         match self {
             Self::Text(block) => block.cache.as_ref(),
@@ -192,7 +192,7 @@ impl Block {
         }
     }
 
-    /// The block as a piece of a tool's result, if it can be one.
+    /// Converts the block to a tool result block, if possible.
     pub(crate) fn into_result(self) -> Option<ResultBlock> {
         match self {
             Self::Text(text) => Some(ResultBlock::Text(text)),
@@ -208,7 +208,7 @@ impl Block {
         }
     }
 
-    /// The name of its kind in the JSON form.
+    /// The `type` of the block in the JSON form.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -225,7 +225,7 @@ impl Block {
     }
 }
 
-/// A piece of a tool's result.
+/// A content block of a tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -242,18 +242,18 @@ pub enum ResultBlock {
         /// The value.
         value: Value,
     },
-    /// A block that only its own protocol understands.
+    /// A block that only its own protocol supports.
     Other(Other),
 }
 
 impl ResultBlock {
-    /// A plain text.
+    /// Creates a plain text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text { text: text.into(), ..Text::default() })
     }
 }
 
-/// Declares the struct of a block: every one can carry what has no neutral name.
+/// Declares the struct of a block with provider-specific fields.
 macro_rules! block {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $type:ty),* $(,)? }) => {
         $(#[$doc])*
@@ -262,7 +262,7 @@ macro_rules! block {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$about])* pub $field: $type,)*
-            /// What has no neutral name.
+            /// Provider-specific fields, by protocol.
             #[serde(default, skip_serializing_if = "Extra::is_empty")]
             pub extra: Extra,
         }
@@ -274,10 +274,10 @@ block! {
     Text {
         /// The text.
         text: String,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
-        /// What the provider wants to see again beside this text.
+        /// The provider's signature, to be sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Signature>,
     }
@@ -286,21 +286,21 @@ block! {
 block! {
     /// An image.
     Image {
-        /// Where its bytes are.
+        /// The source of the data.
         source: Source,
-        /// How closely to look (`low`, `high`, `auto`).
+        /// The image resolution (`low`, `high`, `auto`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
 }
 
 block! {
-    /// A recording.
+    /// Audio.
     Audio {
-        /// Where its bytes are.
+        /// The source of the data.
         source: Source,
     }
 }
@@ -308,87 +308,87 @@ block! {
 block! {
     /// A PDF or another document.
     Document {
-        /// Where its bytes are.
+        /// The source of the data.
         source: Source,
         /// Its file name or title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
 }
 
 block! {
-    /// What the model thought, as far as the provider shows it.
+    /// Reasoning of the model, as far as the provider shows it.
     Thinking {
-        /// The thought; empty where the provider hides it.
+        /// The text; empty if the provider hides it.
         text: String,
-        /// What the provider wants to see again beside this thought.
+        /// The provider's signature, to be sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Signature>,
     }
 }
 
 block! {
-    /// A call of a tool.
+    /// A tool call.
     ToolCall {
-        /// Pairs the call with its result.
+        /// The id that links the call to its result.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// The arguments as JSON text, as the model wrote them; not necessarily valid.
+        /// The arguments as JSON text, as the model wrote them; possibly invalid.
         arguments: String,
-        /// What its tool is in the protocol that it came by, where that is more than a function.
+        /// The kind of the tool in its original protocol, if it is not a plain function.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<ToolOrigin>,
-        /// What the provider wants to see again beside this call.
+        /// The provider's signature, to be sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Signature>,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
 }
 
 block! {
-    /// The result of a call.
+    /// The result of a tool call.
     ToolResult {
         /// The id of the call.
         call_id: String,
-        /// What came out.
+        /// The content of the result.
         #[serde(default)]
         content: Vec<ResultBlock>,
-        /// Whether the tool failed.
+        /// True if the tool failed.
         #[serde(default, skip_serializing_if = "is_default")]
         is_error: bool,
-        /// A hint that everything up to here is worth remembering.
+        /// A prompt cache breakpoint: everything up to here may be cached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache: Option<Cache>,
     }
 }
 
 block! {
-    /// The result of a call that is stored elsewhere and was too long to be said.
+    /// A tool result that was too long to send and is stored elsewhere.
     ToolResultReference {
         /// The id of the call.
         call_id: String,
-        /// How the result begins.
+        /// The start of the result.
         preview: String,
-        /// Its whole length in bytes.
+        /// The full length in bytes.
         bytes: u64,
-        /// Where it is stored.
+        /// The location of the full result.
         path: String,
     }
 }
 
 impl ToolCall {
-    /// A call with arguments as JSON text.
+    /// Creates a call with arguments as JSON text.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.into(), ..Self::default() }
     }
 
-    /// The arguments as a value, if their text is JSON. No text is no arguments.
+    /// Parses the arguments. Empty text is an empty object.
     pub fn value(&self) -> Result<Value, serde_json::Error> {
         if self.arguments.trim().is_empty() {
             Ok(Value::Object(serde_json::Map::new()))
@@ -399,43 +399,43 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// A result of one text.
+    /// Creates a result with one text.
     pub fn text(call_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { call_id: call_id.into(), content: vec![ResultBlock::text(text)], ..Self::default() }
     }
 }
 
 impl ToolResultReference {
-    /// What is said in its place: the beginning, and where the rest is.
+    /// The text that is sent instead of the result: the preview and the location of the rest.
     pub fn note(&self) -> String {
         let Self { preview, bytes, path, .. } = self;
         format!("{preview}\n[truncated: the whole result has {bytes} bytes and is stored at {path}]")
     }
 }
 
-/// Where bytes are.
+/// The source of media data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Here.
+    /// Inline data.
     Base64 {
-        /// What they are.
+        /// The media type.
         media_type: String,
-        /// The bytes in base64.
+        /// The data in base64.
         data: String,
     },
-    /// At an address.
+    /// A URL.
     Url {
-        /// The address.
+        /// The URL.
         url: String,
-        /// What they are, where the protocol says so.
+        /// The media type, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
     },
-    /// In the provider's own store.
+    /// A file stored at the provider.
     File {
-        /// Its name there.
+        /// The file id.
         id: String,
     },
     /// Plain text.
@@ -452,17 +452,17 @@ impl Default for Source {
 }
 
 impl Source {
-    /// Bytes that are here.
+    /// Inline data in base64.
     pub fn base64(media_type: impl Into<String>, data: impl Into<String>) -> Self {
         Self::Base64 { media_type: media_type.into(), data: data.into() }
     }
 
-    /// Bytes that are here, not in base64 yet.
+    /// Inline data from bytes.
     pub fn bytes(media_type: impl Into<String>, bytes: &[u8]) -> Self {
         Self::base64(media_type, crate::frame::base64_encode(bytes))
     }
 
-    /// Bytes at an address; a `data:` address is bytes that are here.
+    /// A URL; a `data:` URL becomes inline data.
     pub fn url(url: impl Into<String>) -> Self {
         let url = url.into();
         let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
@@ -473,44 +473,44 @@ impl Source {
     }
 }
 
-/// What a provider wants to see again, unread and unchanged.
+/// Opaque data of a provider that must be sent back unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// The protocol that it came by.
+    /// The protocol that issued the signature.
     pub from: Protocol,
-    /// The opaque text.
+    /// The opaque data.
     pub data: String,
 }
 
-/// What the model thought, closed to everybody but its provider.
+/// Reasoning that only its provider can read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RedactedThinking {
-    /// The closed thought.
+    /// The encrypted reasoning.
     #[serde(flatten)]
     pub signature: Signature,
 }
 
-/// A hint that everything up to here is worth remembering.
+/// A prompt cache breakpoint: everything up to here may be cached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
-    /// For how long (`5m`, `1h`).
+    /// The time to live (`5m`, `1h`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
 }
 
-/// What only its own protocol understands.
+/// A value that only its own protocol supports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Other {
     /// The protocol.
     pub protocol: Protocol,
-    /// The thing as the protocol says it.
+    /// The value on the wire.
     pub value: Value,
 }

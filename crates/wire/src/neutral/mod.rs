@@ -1,4 +1,4 @@
-//! The neutral model: what every protocol is read into and written from. Its JSON form is a format we promise.
+//! The neutral model that every protocol is decoded into and encoded from. Its JSON form is a stable format.
 
 mod event;
 mod extra;
@@ -22,12 +22,12 @@ pub(crate) use request::SchemaRef;
 pub use request::{Effort, Function, RawSchema, Reasoning, Request, ThinkingMode, Tool, ToolChoice};
 pub use response::{Response, StopReason, Usage};
 
-/// Whether a value is the one that its type begins with, and so is left out of the JSON form.
+/// True for default values, which the JSON form omits.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A unit enum with a word for every variant and `Other` for words it does not know, on the wire and in JSON.
+/// Declares an enum that is a string in JSON, with `Other` for unknown strings.
 macro_rules! open_words {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -36,12 +36,12 @@ macro_rules! open_words {
         #[serde(from = "String", into = "String")]
         pub enum $name {
             $($(#[$about])* $variant,)*
-            /// A word that has no neutral name.
+            /// An unknown value.
             Other(String),
         }
 
         impl $name {
-            /// The word in the neutral JSON form.
+            /// The string in the neutral JSON form.
             pub fn word(&self) -> &str {
                 match self { $(Self::$variant => $word,)* Self::Other(word) => word }
             }

@@ -1,5 +1,5 @@
-//! Tools that are more than functions in the protocol they came by: custom tools, which take free text, and members of a
-//! namespace. Everywhere else they are functions, and their calls carry what brings them back.
+//! Tools that are not plain functions in their original protocol: custom tools, which take free text, and members of a namespace.
+//! Other protocols see them as functions; the origin of a call allows it to be converted back.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolCall, is_default};
 
-/// What a tool is in the protocol that it came by, where that is more than a function.
+/// The kind of a tool in its original protocol, if it is not a plain function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -19,7 +19,7 @@ pub struct ToolOrigin {
     /// The namespace that the tool is a member of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The name of the tool inside of its namespace.
+    /// The name of the tool inside its namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
 }
@@ -27,8 +27,8 @@ pub struct ToolOrigin {
 /// The argument of a custom tool that is sent as a function.
 const INPUT: &str = "input";
 
-/// The longest name of a function that every protocol accepts.
-const LONGEST_NAME: usize = 64;
+/// The maximum length of a function name that every protocol accepts.
+const MAX_NAME_LENGTH: usize = 64;
 
 impl ToolOrigin {
     /// The origin of a custom tool.
@@ -52,38 +52,38 @@ impl ToolOrigin {
     }
 }
 
-/// What stands before and after the text in the arguments of a custom call.
+/// The JSON around the text in the arguments of a custom tool call.
 pub(crate) const CUSTOM_OPEN: &str = "{\"input\":\"";
 pub(crate) const CUSTOM_CLOSE: &str = "\"}";
 
-/// A piece of free text as a piece of a JSON string.
+/// Text escaped for a JSON string, without quotes.
 pub(crate) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
-/// The name of a namespace's member as a function of its own: letters, digits, `_` and `-`, at most 64.
+/// The function name of a namespace member: letters, digits, `_` and `-`, at most 64 characters.
 pub(crate) fn flat_name(namespace: &str, member: &str) -> String {
     let legal = |one: char| if one.is_ascii_alphanumeric() || one == '-' { one } else { '_' };
     let separator = if namespace.ends_with("__") { "" } else { "__" };
     let name: String = format!("{namespace}{separator}{member}").chars().map(legal).collect();
-    if name.len() <= LONGEST_NAME {
+    if name.len() <= MAX_NAME_LENGTH {
         return name;
     }
     // FNV-1a: the same for the same name on every machine, because prompt caches depend on it.
     let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = name.bytes().fold(0x811c_9dc5, fold);
-    let start: String = name.chars().take(LONGEST_NAME - 9).collect();
+    let start: String = name.chars().take(MAX_NAME_LENGTH - 9).collect();
     format!("{start}_{hash:08x}")
 }
 
 impl ToolCall {
-    /// A call of a custom tool with its free text.
+    /// The arguments of a custom tool call with this text.
     pub(crate) fn custom_arguments(input: &str) -> String {
         [CUSTOM_OPEN, &escaped(input), CUSTOM_CLOSE].concat()
     }
 
-    /// The free text of a call of a custom tool; arguments of another shape are the text themselves.
+    /// The text of a custom tool call; arguments of another shape are returned as they are.
     pub(crate) fn custom_input(&self) -> Cow<'_, str> {
         match serde_json::from_str::<Value>(&self.arguments) {
             Ok(Value::Object(mut fields)) => match fields.shift_remove(INPUT) {
@@ -94,8 +94,8 @@ impl ToolCall {
         }
     }
 
-    /// Marks a call as one of a custom tool or of a namespace, if the tool of its name is one. A provider that was sent
-    /// functions calls functions; a caller that declared another kind of tool expects its kind of call back.
+    /// Sets the origin of the call to that of the tool with its name. The provider calls functions, because it was sent functions; the
+    /// caller expects calls of the kind of tool that it declared.
     pub fn restore_origin(&mut self, tools: &[Tool]) {
         let tool = tools.iter().filter_map(Tool::as_function).find(|function| function.name == self.name);
         if let Some(origin) = tool.and_then(|function| function.origin.clone()) {

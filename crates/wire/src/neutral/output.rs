@@ -1,22 +1,22 @@
-//! The shape that is asked of the answer, and the channel by which it is asked for.
+//! Structured output: the requested format and the strategy.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the answer must be.
+/// The requested output format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Output {
-    /// Some JSON.
+    /// JSON without a schema.
     Json,
-    /// JSON by a schema.
+    /// JSON that follows a schema.
     Schema(OutputFormat),
 }
 
-/// A named schema that the answer must follow.
+/// A named schema for the output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(try_from = "Unchecked")]
@@ -30,20 +30,20 @@ pub struct OutputFormat {
     description: Option<String>,
 }
 
-/// How structured output is asked for.
+/// How structured output is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// As the model does it best.
+    /// The best strategy for the model.
     #[default]
     Auto,
-    /// By the protocol's own field.
+    /// Native structured output.
     Native,
-    /// By a tool that must be called.
+    /// A forced tool call.
     Tool,
-    /// By words in the prompt.
+    /// Instructions in the prompt.
     Prompted,
 }
 
@@ -54,13 +54,13 @@ impl Strategy {
     }
 }
 
-/// Why an [`OutputFormat`] could not be made.
+/// An invalid [`OutputFormat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputError {
     /// The name is empty.
     NoName,
-    /// The schema is no object.
+    /// The schema is not an object.
     NotASchema,
 }
 
@@ -76,12 +76,12 @@ impl fmt::Display for OutputError {
 impl std::error::Error for OutputError {}
 
 impl OutputFormat {
-    /// A schema that the answer is held to.
+    /// Creates a format that the provider enforces.
     pub fn strict(name: &str, schema: Value) -> Result<Self, OutputError> {
         Self::new(name, schema, Strictness::Strict)
     }
 
-    /// A schema that the answer should follow.
+    /// Creates a format that the provider does not enforce.
     pub fn best_effort(name: &str, schema: Value) -> Result<Self, OutputError> {
         Self::new(name, schema, Strictness::BestEffort)
     }
@@ -98,21 +98,21 @@ impl OutputFormat {
         Ok(Self { name: name.to_owned(), schema, strict, strategy: Strategy::Auto, description: None })
     }
 
-    /// The same, asked for by this channel.
+    /// Sets the strategy.
     #[must_use]
     pub fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// The same, described.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(mut self, description: Option<String>) -> Self {
         self.description = description;
         self
     }
 
-    /// The same with another schema; what is no object leaves it as it is.
+    /// Sets the schema; a value that is not an object is ignored.
     #[must_use]
     pub fn with_schema(mut self, schema: Value) -> Self {
         if schema.is_object() {
@@ -121,27 +121,27 @@ impl OutputFormat {
         self
     }
 
-    /// Its name, never empty.
+    /// The name, never empty.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its schema, always an object.
+    /// The schema, always an object.
     pub fn schema(&self) -> &Value {
         &self.schema
     }
 
-    /// Whether the answer is held to it.
+    /// True if the provider enforces the schema.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// How it is asked for.
+    /// The strategy.
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// What it is.
+    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
@@ -153,7 +153,7 @@ enum Strictness {
     BestEffort,
 }
 
-/// What the JSON form may hold before it is checked.
+/// The JSON form before validation.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

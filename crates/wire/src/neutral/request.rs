@@ -1,4 +1,4 @@
-//! What is asked: the conversation, the tools, the wishes.
+//! The request: conversation, tools and parameters.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ use crate::protocol::Protocol;
 
 use super::{Cache, Extra, Message, Other, Output, OutputFormat, Text, ToolOrigin, is_default, open_words};
 
-/// The field of Chat requests that says whether a stream has its usage.
+/// The field of Chat Completions requests that enables usage in streams.
 const STREAM_OPTIONS: &str = "stream_options";
 
-/// One request, in no provider's words.
+/// A request in neutral form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
-    /// The model, as its provider calls it. Empty where the protocol says it elsewhere.
+    /// The provider's model id. Empty if the protocol has it outside the body.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// The instructions that everything begins with.
+    /// The system instructions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system: Vec<Text>,
     /// The conversation.
@@ -31,16 +31,16 @@ pub struct Request {
     /// The tools that may be called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// Whether and which tools are called.
+    /// The tool choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether several tools may be called in one turn.
+    /// Allows several tool calls in one response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// What the answer must be.
+    /// The output format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
-    /// The most tokens of the answer.
+    /// The maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Sampling temperature.
@@ -49,40 +49,40 @@ pub struct Request {
     /// Nucleus sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Sampling among the k likeliest.
+    /// Top-k sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u64>,
-    /// Penalty on what was said often.
+    /// Penalty on frequent tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
-    /// Penalty on what was said at all.
+    /// Penalty on tokens that have occurred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// The seed of the sampling.
+    /// The sampling seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
-    /// Texts that end the answer.
+    /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// How much to think.
+    /// Reasoning parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
-    /// Whether the answer comes as a stream.
+    /// Requests a streamed response.
     #[serde(skip_serializing_if = "is_default")]
     pub stream: bool,
-    /// Labels that the provider keeps with the request.
+    /// Metadata that the provider stores with the request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// Who the request is made for, in words that only the caller understands.
+    /// An opaque id of the end user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Request {
-    /// A copy of everything but the tools, which are most of many requests.
+    /// Copies everything but the tools, which are the largest part of many requests.
     #[must_use]
     pub fn without_tools(&self) -> Self {
         Self {
@@ -109,19 +109,19 @@ impl Request {
         }
     }
 
-    /// Whether the caller wants the usage in a stream. A Chat stream has it only on request (`stream_options.include_usage`); every
-    /// other protocol has it always.
+    /// True if the stream should include usage. A Chat Completions stream has it only on request (`stream_options.include_usage`);
+    /// streams of other protocols always have it.
     pub fn wants_stream_usage(&self) -> bool {
         let options = self.extra.field(Protocol::OpenAiChat, STREAM_OPTIONS);
         options.and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(true)
     }
 
-    /// Forgets how its own protocol streams, for a request that goes elsewhere.
+    /// Removes the stream options of Chat Completions, for a request to another protocol.
     pub fn forget_stream_options(&mut self) {
         self.extra.remove(Protocol::OpenAiChat, STREAM_OPTIONS);
     }
 
-    /// A request of one text of the user's, to whatever model it is sent.
+    /// Creates a request with one user message and no model.
     ///
     /// ```
     /// use polywire_wire::{Function, Request};
@@ -138,62 +138,62 @@ impl Request {
         Self::new("", vec![Message::user(text)])
     }
 
-    /// The same with one more instruction that everything begins with.
+    /// Adds a system instruction.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system.push(Text { text: text.into(), ..Text::default() });
         self
     }
 
-    /// The same with one more message.
+    /// Adds a message.
     #[must_use]
     pub fn message(mut self, message: Message) -> Self {
         self.messages.push(message);
         self
     }
 
-    /// The same with one more tool.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: impl Into<Tool>) -> Self {
         self.tools.push(tool.into());
         self
     }
 
-    /// The same with a sampling temperature.
+    /// Sets the sampling temperature.
     #[must_use]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// The same with a limit of output tokens.
+    /// Sets the maximum number of output tokens.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u64) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// The same with an answer in this form.
+    /// Sets the output format.
     #[must_use]
     pub fn output(mut self, output: impl Into<Output>) -> Self {
         self.output = Some(output.into());
         self
     }
 
-    /// A request of some messages to a model.
+    /// Creates a request with messages to a model.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self { model: model.into(), messages, ..Self::default() }
     }
 }
 
-/// A tool that may be called.
+/// A tool declaration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Tool {
-    /// A function of the caller's.
+    /// A function that the caller executes.
     Function(Function),
-    /// A tool that only its own protocol understands.
+    /// A tool that only its own protocol supports.
     Other(Other),
 }
 
@@ -210,44 +210,44 @@ impl From<OutputFormat> for Output {
 }
 
 impl Tool {
-    /// The function, if it is one.
+    /// The function, if the tool is one.
     pub fn as_function(&self) -> Option<&Function> {
         if let Self::Function(function) = self { Some(function) } else { None }
     }
 }
 
-/// A function of the caller's.
+/// A function that the caller executes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The schema of its arguments. None is a function without arguments.
+    /// The schema of the arguments. `None` is a function without arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
-    /// The same as JSON that is written already, for those who send one tool often. It goes before `parameters`.
+    /// The schema as serialized JSON, for tools that are sent often. It takes precedence over `parameters`.
     #[serde(skip)]
     pub written: Option<RawSchema>,
-    /// Whether the provider must hold the arguments to the schema.
+    /// Requires the provider to enforce the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// A hint that everything up to here is worth remembering.
+    /// A prompt cache breakpoint: everything up to here may be cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
-    /// What it is in the protocol that it came by, where that is more than a function.
+    /// The kind of the tool in its original protocol, if it is not a plain function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ToolOrigin>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Function {
-    /// A function by its name, what it is for, and the schema of its arguments.
+    /// Creates a function with a name, a description and the schema of its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         Self {
             name: name.into(),
@@ -257,14 +257,14 @@ impl Function {
         }
     }
 
-    /// The schema of its arguments, as it is to be written.
+    /// The schema to write: `written`, or else `parameters`.
     pub(crate) fn schema(&self) -> Option<SchemaRef<'_>> {
         let written = self.written.as_ref().map(|written| SchemaRef::Text(&written.0));
         written.or_else(|| self.parameters.as_ref().map(|value| SchemaRef::Value(Cow::Borrowed(value))))
     }
 }
 
-/// JSON that is written already, shared by all who send it.
+/// Serialized JSON that requests share.
 #[derive(Clone, Debug)]
 pub struct RawSchema(Arc<RawValue>);
 
@@ -280,7 +280,7 @@ impl PartialEq for RawSchema {
     }
 }
 
-/// A schema, or its text.
+/// A schema as a value or as serialized JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum SchemaRef<'a> {
@@ -288,66 +288,66 @@ pub(crate) enum SchemaRef<'a> {
     Text(&'a RawValue),
 }
 
-/// Whether and which tools are called.
+/// The tool choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// The model decides.
     Auto,
-    /// No tool.
+    /// No tool is called.
     None,
-    /// Some tool.
+    /// At least one tool is called.
     Required,
-    /// This tool.
+    /// This tool is called.
     Tool(String),
-    /// The model decides, among these.
+    /// The model decides, among these tools.
     AnyOf(Vec<String>),
-    /// One of these.
+    /// One of these tools is called.
     OneOf(Vec<String>),
 }
 
-/// How much to think.
+/// Reasoning parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Reasoning {
-    /// How hard.
+    /// The effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// The most tokens of thought.
+    /// The thinking budget in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_tokens: Option<u64>,
-    /// When, where the protocol tells that apart from how hard.
+    /// The thinking mode, if the protocol has one besides the effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ThinkingMode>,
-    /// Whether the thoughts are shown.
+    /// Shows or hides the reasoning text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible: Option<bool>,
 }
 
 open_words! {
-    /// How hard to think.
+    /// The reasoning effort.
     Effort {
-        /// Not at all.
+        /// No reasoning.
         None = "none",
-        /// Hardly.
+        /// Minimal effort.
         Minimal = "minimal",
-        /// A little.
+        /// Low effort.
         Low = "low",
-        /// Some.
+        /// Medium effort.
         Medium = "medium",
-        /// Much.
+        /// High effort.
         High = "high",
-        /// Very much.
+        /// Very high effort.
         XHigh = "xhigh",
-        /// As much as the model can.
+        /// The maximum of the model.
         Max = "max",
     }
 }
 
 impl Effort {
-    /// The effort that a budget of tokens comes near to.
+    /// The effort that corresponds to a thinking budget.
     pub fn of_budget(tokens: u64) -> Self {
         match tokens {
             0 => Self::None,
@@ -359,15 +359,15 @@ impl Effort {
 }
 
 open_words! {
-    /// When to think.
+    /// The thinking mode.
     ThinkingMode {
-        /// When the model sees fit.
+        /// The model decides.
         Adaptive = "adaptive",
-        /// Always, within the budget.
+        /// Enabled, within the budget.
         Enabled = "enabled",
-        /// Never.
+        /// Disabled.
         Disabled = "disabled",
-        /// Between calls of tools.
+        /// Enabled between tool calls.
         BetweenTools = "between_tools",
     }
 }

@@ -1,40 +1,40 @@
-//! What is answered.
+//! The response.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Extra, Message, Role, is_default, open_words};
 
-/// One answer, in no provider's words.
+/// A response in neutral form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Response {
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// The model that answered.
+    /// The model that responded.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model: String,
-    /// What it said.
+    /// The content blocks.
     pub content: Vec<Block>,
-    /// Why it ended.
+    /// The stop reason.
     pub stop: StopReason,
-    /// The text that ended it, if one did and the provider says which.
+    /// The stop sequence that ended it, if the provider reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequence: Option<String>,
-    /// The words in which the model refused.
+    /// The refusal text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// What it cost.
+    /// Token usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Response {
-    /// The text of the answer, thoughts left out.
+    /// The text of the response, without reasoning.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             Block::Text(text) => Some(text.text.as_str()),
@@ -51,68 +51,68 @@ impl Response {
         texts.collect()
     }
 
-    /// The answer as a turn of the conversation, to be sent again with what is said next.
+    /// Converts the response to an assistant message for the next request.
     pub fn into_message(self) -> Message {
         Message::new(Role::Assistant, self.content)
     }
 
-    /// The tool calls of the answer.
+    /// The tool calls of the response.
     pub fn calls(&self) -> impl Iterator<Item = &super::ToolCall> {
         self.content.iter().filter_map(Block::as_call)
     }
 }
 
 open_words! {
-    /// Why an answer ended.
+    /// The stop reason of a response.
     #[derive(Default)]
     StopReason {
-        /// The model was done.
+        /// The model finished.
         #[default]
         EndTurn = "end_turn",
-        /// The limit of tokens was reached.
+        /// The token limit was reached.
         MaxTokens = "max_tokens",
-        /// One of the stop texts came.
+        /// A stop sequence was generated.
         StopSequence = "stop_sequence",
-        /// Tools are to be called.
+        /// The model called tools.
         ToolUse = "tool_use",
         /// The model refused.
         Refusal = "refusal",
-        /// A filter of the provider cut it off.
+        /// A content filter of the provider stopped the response.
         ContentFilter = "content_filter",
         /// The context window is full.
         ContextLength = "context_length",
-        /// The provider paused; the same conversation sent again goes on.
+        /// The provider paused; sending the conversation again continues it.
         Pause = "pause",
-        /// The model wrote a call or an answer that the provider could not read.
+        /// The model wrote a tool call or a response that the provider could not parse.
         Malformed = "malformed",
     }
 }
 
-/// What an answer cost, in tokens.
+/// Token usage of a response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Usage {
-    /// Everything that was read, from the cache or not.
+    /// Input tokens, cached or not.
     pub input_tokens: u64,
-    /// Everything that was written, thoughts included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// The part of the input that came from the cache.
+    /// Input tokens read from the cache.
     #[serde(skip_serializing_if = "is_default")]
     pub cache_read_tokens: u64,
-    /// The part of the input that went into the cache.
+    /// Input tokens written to the cache.
     #[serde(skip_serializing_if = "is_default")]
     pub cache_write_tokens: u64,
-    /// The part of the output that was thought.
+    /// Output tokens spent on reasoning.
     #[serde(skip_serializing_if = "is_default")]
     pub reasoning_tokens: u64,
-    /// What has no neutral name.
+    /// Provider-specific fields, by protocol.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Usage {
-    /// The tokens of both. What has no neutral name is left out.
+    /// Adds two usages, without provider-specific fields.
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
         Self {

@@ -1,18 +1,17 @@
-//! How hard to think and which shape the answer has, in the fields of Anthropic's models: at the top of their own protocol, and passed
-//! on to the model by Converse.
+//! Reasoning and output format fields of Anthropic models: top-level fields in their own protocol, model-specific fields in Converse.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use super::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MOVED, REWRITTEN};
 use super::format;
 use crate::fields::Fields;
 use crate::neutral::{Effort, Output, Reasoning, Request, ThinkingMode};
 use crate::report::Changes;
 
-/// When to think.
+/// The `thinking` object.
 #[derive(Serialize)]
 pub(super) struct ThinkingShape<'a> {
     r#type: Cow<'a, str>,
@@ -24,11 +23,11 @@ pub(super) struct ThinkingShape<'a> {
     extra: Map<String, Value>,
 }
 
-/// When to think, with the fields that have no neutral name. Where nothing says when, `unsaid` does.
+/// Builds the `thinking` object. `default_mode` applies if the request has neither mode nor budget.
 pub(super) fn thinking<'r>(
     ctx: &mut Context<'_>,
     reasoning: &'r Reasoning,
-    unsaid: Option<ThinkingMode>,
+    default_mode: Option<ThinkingMode>,
     limit: u64,
     extra: Map<String, Value>,
 ) -> Option<ThinkingShape<'r>> {
@@ -39,15 +38,25 @@ pub(super) fn thinking<'r>(
         let mode = match (&reasoning.effort, reasoning.budget_tokens) {
             (Some(Effort::None), _) | (_, Some(0)) => Some(ThinkingMode::Disabled),
             (_, Some(_)) => Some(ThinkingMode::Enabled),
-            (_, None) => unsaid,
+            (_, None) => default_mode,
         };
         let Some(mode) = mode else {
             if reasoning.visible.is_some() {
-                ctx.record("no-word", &at.field("visible"), UNSAID, "thoughts are shown or hidden beside a mode alone");
+                ctx.record(
+                    "no-word",
+                    &at.field("visible"),
+                    DROPPED_WIDER,
+                    "`visible` dropped: it can only be sent with a thinking mode",
+                );
             }
             return None;
         };
-        ctx.record("thinking-mode", &at.field("mode"), ADDED, format!("thinking is `{mode}`"));
+        ctx.record(
+            "thinking-mode",
+            &at.field("mode"),
+            ADDED,
+            format!("thinking mode set to `{mode}`: the request has none"),
+        );
         Cow::Owned(mode)
     };
     let budget_tokens = budget(ctx, reasoning, &mode, limit);
@@ -55,11 +64,11 @@ pub(super) fn thinking<'r>(
         mode = Cow::Owned(ThinkingMode::Disabled);
     }
     let visible = reasoning.visible.filter(|_| {
-        let said = *mode != ThinkingMode::Disabled;
-        if !said {
-            ctx.record("no-word", &at.field("visible"), UNNOTED, "no thoughts are shown or hidden");
+        let is_enabled = *mode != ThinkingMode::Disabled;
+        if !is_enabled {
+            ctx.record("no-word", &at.field("visible"), DROPPED_NOTE, "`visible` dropped: thinking is disabled");
         }
-        said
+        is_enabled
     });
     let display = visible.map(|visible| if visible { "summarized" } else { "omitted" });
     let kind = match mode {
@@ -69,12 +78,17 @@ pub(super) fn thinking<'r>(
     Some(ThinkingShape { r#type: kind, budget_tokens, display, extra })
 }
 
-/// The budget of enabled thinking. Without one there is no room to think.
+/// The thinking budget of the mode `enabled`; `None` if the token limit leaves no room.
 fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, limit: u64) -> Option<u64> {
     let at = At::ROOT.field("reasoning");
     if *mode != ThinkingMode::Enabled {
         if reasoning.budget_tokens.is_some() {
-            ctx.record("no-word", &at.field("budget_tokens"), UNSAID, "only enabled thinking has a budget");
+            ctx.record(
+                "no-word",
+                &at.field("budget_tokens"),
+                DROPPED_WIDER,
+                "thinking budget dropped: only the mode `enabled` has one",
+            );
         }
         return None;
     }
@@ -88,16 +102,21 @@ fn budget(ctx: &mut Context<'_>, reasoning: &Reasoning, mode: &ThinkingMode, lim
         Some(Effort::XHigh | Effort::Max | Effort::Other(_)) => 32_768,
     };
     let Some(budget) = ctx.budgets().nearest(wanted, Some(limit)) else { return ctx.budget(wanted, Some(limit)) };
-    ctx.record("thinking-budget", &at.field("budget_tokens"), ADDED, format!("the budget is {budget} tokens"));
+    ctx.record(
+        "thinking-budget",
+        &at.field("budget_tokens"),
+        ADDED,
+        format!("thinking budget set to {budget} tokens: the request has none"),
+    );
     Some(budget)
 }
 
-/// How hard to think. No effort is no thinking, which is a matter of when.
+/// The effort; `none` is not an effort here but the mode `disabled`.
 pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
     let effort = ctx.effort(request)?;
     if *effort == Effort::None {
         let at = At::ROOT.field("reasoning");
-        ctx.record("effort", &at.field("effort"), REWRITTEN, "no effort is no thinking");
+        ctx.record("effort", &at.field("effort"), REWRITTEN, "effort `none` is sent as disabled thinking");
         return None;
     }
     Some(match ctx.parameter("reasoning", Some(effort))? {
@@ -106,7 +125,7 @@ pub(super) fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<
     })
 }
 
-/// Takes `thinking`, `output_config` and the older `output_format` into a request. The fields stand at `at`.
+/// Decodes `thinking`, `output_config` and the older `output_format`; `at` is the JSON Pointer of `fields`.
 pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request, at: &str, changes: &mut Changes) {
     let mut reasoning = Reasoning::default();
     if let Some(mut thinking) = fields.object("thinking") {
@@ -127,7 +146,7 @@ pub(super) fn read_thinking(fields: &mut Fields, request: &mut Request, at: &str
         request.output = format::take_unnamed(&mut config, "format").map(Output::Schema);
         fields.put_rest("output_config", config);
     }
-    // The beta `structured-outputs-2025-11-13` had the format at the top. LiteLLM sends it, seen 2026-11.
+    // The beta `structured-outputs-2025-11-13` had the format at the top level. LiteLLM sends it, seen 2026-11.
     let older = request.output.is_none().then(|| format::take_unnamed(fields, "output_format")).flatten();
     if let Some(format) = older {
         let detail = "`output_format` of the older beta is read as `output_config.format`";

@@ -1,4 +1,4 @@
-//! Output formats, read in the same way from every protocol.
+//! Decoding of output formats, shared by all protocols.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::fields::Fields;
 use crate::neutral::OutputFormat;
 use crate::report::{Action, Changes, Effect};
 
-/// The name of an output format that came without one.
+/// The name of an output format without one.
 pub(super) const FORMAT_NAME: &str = "output";
 
-/// The format that an object with `schema`, `name`, `strict` and `description` asks for, if it has a schema. Clients leave
-/// out the name or send an empty one; such a format gets a name and the change is on record.
+/// Decodes an object with `schema`, `name`, `strict` and `description`, if it has a schema. Some clients omit the name or send an
+/// empty one; such a format gets a default name, and the change is recorded.
 pub(super) fn read_named(format: &Value, at: &str, changes: &mut Changes) -> Option<OutputFormat> {
     let schema = format.get("schema").filter(|schema| schema.is_object())?.clone();
     let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
@@ -20,17 +20,17 @@ pub(super) fn read_named(format: &Value, at: &str, changes: &mut Changes) -> Opt
     made.ok().map(|made| made.with_description(description))
 }
 
-/// The name of a format, made up where there is none.
+/// The name of a format, or the default name.
 pub(super) fn name<'f>(format: &'f Value, at: &str, changes: &mut Changes) -> &'f str {
     let name = format.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| {
-        let detail = format!("the output format has no name; `{FORMAT_NAME}` is used");
+        let detail = format!("output format named `{FORMAT_NAME}`: the request has no name for it");
         changes.push("format-name", format!("{at}/name"), (Action::Added, Effect::Same), detail);
         FORMAT_NAME
     })
 }
 
-/// Takes the format of a protocol whose formats have no names: `{"type": "json_schema", "schema": …}`. Anything else stays.
+/// Removes and decodes a format without a name: `{"type": "json_schema", "schema": …}`. Other values stay.
 pub(super) fn take_unnamed(fields: &mut Fields, field: &str) -> Option<OutputFormat> {
     let mut format = fields.object(field)?;
     let schema = match format.peek("type") {

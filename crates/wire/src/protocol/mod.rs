@@ -1,19 +1,19 @@
-//! The protocols, each read and written: requests, answers, streams and errors. One folder a protocol, the same files in each.
+//! Decoding and encoding of every protocol: requests, responses, streams and errors. One folder per protocol, with the same files.
 
 mod anthropic_messages;
 mod aws_error;
 mod bedrock_converse;
 mod claude;
 mod context;
-mod ending;
 mod format;
 mod gemini;
 mod merge;
 mod openai_chat;
 mod openai_responses;
 mod openai_usage;
+mod seen_fields;
 mod stop;
-mod told;
+mod writer_state;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,108 +58,119 @@ const NAMES: [(Protocol, &str); 5] = [
     (Protocol::BedrockConverse, "bedrock-converse"),
 ];
 
-/// A body that was written, and everything that had to give.
+/// An encoded body, with every change and loss.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Encoded {
     /// The body: JSON in UTF-8.
     pub body: Vec<u8>,
-    /// What is said beside the body: headers, names in lower case.
+    /// Additional request headers, names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// What could not be said as it was given, in order.
+    /// Every change and loss, in order.
     pub changes: Vec<Change>,
 }
 
 impl Encoded {
     /// The body as a value.
     pub fn value(&self) -> Value {
-        // Our own writer wrote it; what it cannot write is an empty body.
+        // The body comes from our own serializer; it is empty if that failed.
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// What was read, and everything that reading changed.
+/// A decoded value, with every change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Decoded<T> {
-    /// What was read.
+    /// The decoded value.
     pub value: T,
-    /// What could not be kept as it was said, in order.
+    /// Every change, in order.
     pub changes: Vec<Change>,
 }
 
-/// An error that was written.
+/// An encoded error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EncodedError {
     /// The HTTP status.
     pub status: u16,
-    /// Headers that belong to the error.
+    /// The response headers of the error.
     pub headers: Vec<(&'static str, String)>,
     /// The body: JSON in UTF-8.
     pub body: Vec<u8>,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 5] =
         [Self::OpenAiChat, Self::OpenAiResponses, Self::AnthropicMessages, Self::Gemini, Self::BedrockConverse];
 
-    /// Its name.
+    /// The name in configuration files and JSON.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(protocol, _)| *protocol == self).map_or("", |(_, name)| name)
     }
 
-    /// The protocol of a name.
+    /// The name of the API in messages to users.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "OpenAI Chat Completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::AnthropicMessages => "Anthropic Messages",
+            Self::Gemini => "Gemini",
+            Self::BedrockConverse => "Bedrock Converse",
+        }
+    }
+
+    /// The protocol with this name.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(protocol, _)| *protocol)
     }
 
-    /// Makes the conversation of a request one that the protocol accepts on this surface, and says what it did. A
-    /// conversation that is acceptable is not touched.
+    /// Repairs a conversation that the protocol would reject on this surface, and returns every change. A valid conversation is not
+    /// changed.
     pub fn repair_history(self, request: &mut Request, surface: &Surface) -> Vec<Change> {
         history::repair(request, self, surface)
     }
 
-    /// Writes a request.
+    /// Encodes a request.
     pub fn encode_request(self, request: &Request, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_request(&mut ctx, request);
         ctx.encoded(body)
     }
 
-    /// Reads a request, in any of the protocol's envelopes.
+    /// Decodes a request, in any envelope of the protocol.
     pub fn decode_request(self, body: Value) -> Result<Decoded<Request>, DecodeError> {
         let mut changes = Changes::default();
         let value = self.codec().decode_request(body, &mut changes)?;
         Ok(Decoded { value, changes: changes.into_vec() })
     }
 
-    /// Writes an answer.
+    /// Encodes a response.
     pub fn encode_response(self, response: &Response, surface: &Surface) -> Encoded {
         let mut ctx = Context::new(self, surface);
         let body = self.codec().encode_response(&mut ctx, response);
         ctx.encoded(body)
     }
 
-    /// Reads an answer, in any of the protocol's envelopes.
+    /// Decodes a response, in any envelope of the protocol.
     pub fn decode_response(self, body: Value) -> Result<Decoded<Response>, DecodeError> {
         let mut changes = Changes::default();
         let value = self.codec().decode_response(body, &mut changes)?;
         Ok(Decoded { value, changes: changes.into_vec() })
     }
 
-    /// Reads a stream that is cut in this way.
+    /// Creates a decoder for a stream with this framing.
     pub fn stream_decoder(self, framing: Framing) -> StreamDecoder {
         StreamDecoder::new(framing, self.codec().reader())
     }
 
-    /// Writes a stream.
+    /// Creates a stream encoder.
     pub fn stream_encoder(self, surface: &Surface) -> StreamEncoder {
         StreamEncoder::new(self.codec().writer(surface))
     }
 
-    /// Watches a stream that is cut in this way and passes on unchanged.
+    /// Creates an observer for a forwarded stream with this framing.
     pub fn stream_tap(self, framing: Framing) -> StreamTap {
         StreamTap::new(self, framing, self.codec().landmarks())
     }
@@ -168,22 +179,22 @@ impl Protocol {
         self.codec().reader()
     }
 
-    /// How the streams of the surface are cut.
+    /// The stream framing of the surface.
     pub fn framing(self, surface: &Surface) -> Framing {
         self.codec().framing(surface)
     }
 
-    /// Whether the model stands in the URL and not in the body.
+    /// True if the model is in the URL and not in the body.
     pub fn model_in_url(self, surface: &Surface) -> bool {
         self.codec().model_in_url(surface)
     }
 
-    /// Whether it is a stream stands in the URL and not in the body.
+    /// True if the streaming flag is in the URL and not in the body.
     pub fn stream_in_url(self, surface: &Surface) -> bool {
         self.codec().stream_in_url(surface)
     }
 
-    /// Writes an error.
+    /// Encodes an error.
     pub fn encode_error(self, error: &WireError, surface: &Surface) -> EncodedError {
         let mut encoded = self.codec().encode_error(error, surface);
         if let Some(wait) = error.retry_after_ms {
@@ -193,20 +204,24 @@ impl Protocol {
         encoded
     }
 
-    /// Reads an error. A body that is no error of the protocol becomes the message.
+    /// Decodes an error. A body that is not an error of the protocol becomes the message.
     pub fn decode_error(self, status: u16, headers: Headers<'_>, body: &[u8]) -> WireError {
         let value = serde_json::from_slice(body).unwrap_or(Value::Null);
         let error = self.codec().decode_error(status, &headers, value).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
-            let message = text.trim().chars().take(LONGEST_MESSAGE).collect::<String>();
+            let message = text.trim().chars().take(MAX_MESSAGE_CHARS).collect::<String>();
             WireError { status, ..WireError::new(crate::FaultKind::of_status(status), message) }
         });
-        error.settled(&headers)
+        error.classified(&headers)
     }
 
-    /// How the pieces of a field without a neutral name become one.
-    pub(crate) fn pieces(self, field: &str) -> MergeMode {
-        self.codec().growing().iter().find(|(name, _)| *name == field).map_or(MergeMode::Replace, |(_, pieces)| *pieces)
+    /// How a provider-specific field that arrives several times is merged.
+    pub(crate) fn merge_mode(self, field: &str) -> MergeMode {
+        self.codec()
+            .mergeable_fields()
+            .iter()
+            .find(|(name, _)| *name == field)
+            .map_or(MergeMode::Replace, |(_, mode)| *mode)
     }
 
     fn codec(self) -> &'static dyn Codec {
@@ -220,8 +235,8 @@ impl Protocol {
     }
 }
 
-/// Characters of an unreadable error body that are kept as its message.
-const LONGEST_MESSAGE: usize = 2000;
+/// The maximum length of a message made from an unknown error body, in characters.
+const MAX_MESSAGE_CHARS: usize = 2000;
 
 impl std::fmt::Display for Protocol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -229,7 +244,7 @@ impl std::fmt::Display for Protocol {
     }
 }
 
-/// What every protocol folder offers.
+/// The interface of a protocol module.
 trait Codec {
     fn encode_request(&self, ctx: &mut Context<'_>, request: &Request) -> Vec<u8>;
     fn decode_request(&self, body: Value, changes: &mut Changes) -> Result<Request, DecodeError>;
@@ -244,11 +259,11 @@ trait Codec {
     fn stream_in_url(&self, _surface: &Surface) -> bool {
         false
     }
-    /// Fields without a neutral name that come in pieces.
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
+    /// Provider-specific fields that arrive in pieces.
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
         &[]
     }
-    /// Names of events and fields that only the frames have which say the usage, the end or an error.
+    /// Names of events and fields that only occur in frames with usage, the end or an error.
     fn landmarks(&self) -> &'static [&'static str];
     fn reader(&self) -> Box<dyn StreamReader>;
     fn writer(&self, surface: &Surface) -> Box<dyn StreamWriter>;
@@ -256,27 +271,27 @@ trait Codec {
     fn decode_error(&self, status: u16, headers: &Headers<'_>, body: Value) -> Option<WireError>;
 }
 
-/// Frames of one protocol into events.
+/// Converts frames of one protocol to events.
 pub(crate) trait StreamReader: Send + std::fmt::Debug {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError>;
 }
 
-/// Events into the bytes of one protocol's stream.
+/// Converts events to the bytes of one protocol's stream.
 pub(crate) trait StreamWriter: Send + std::fmt::Debug {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes);
 }
 
-/// JSON of something that has only text keys and no broken numbers, so that writing cannot fail.
+/// Serializes a value that has string keys only, which cannot fail.
 fn json<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-/// The same with every name said once, where some may be the name of two halves.
-fn json_once<T: Serialize>(value: &T, halves: bool) -> Vec<u8> {
-    if halves { merge::merged(json(value)) } else { json(value) }
+/// Serializes a value and merges duplicate keys, if it may have some.
+fn json_merged<T: Serialize>(value: &T, has_duplicates: bool) -> Vec<u8> {
+    if has_duplicates { merge::merge_duplicate_keys(json(value)) } else { json(value) }
 }
 
-/// One server-sent event.
+/// Writes one server-sent event.
 fn sse<T: Serialize>(event: &str, data: &T, out: &mut Vec<u8>) {
     if !event.is_empty() {
         out.extend_from_slice(b"event: ");

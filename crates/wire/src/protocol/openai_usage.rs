@@ -1,4 +1,4 @@
-//! Usage as the protocols of `OpenAI` tell it: the same fields under two sets of names.
+//! Token usage in the `OpenAI` protocols: the same fields under two sets of names.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::context::{At, Context};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Usage};
 
-/// What the fields are called.
+/// The field names.
 pub(super) struct Names {
     pub(super) input: &'static str,
     pub(super) output: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Names {
 
 const CACHED: &str = "cached_tokens";
 const WRITTEN: &str = "cache_write_tokens";
-const THOUGHT: &str = "reasoning_tokens";
+const REASONING: &str = "reasoning_tokens";
 
 pub(super) fn write(ctx: &mut Context<'_>, names: &Names, usage: &Usage) -> Map<String, Value> {
     let mut extra = ctx.extra(&At::ROOT.field("usage"), &usage.extra).cloned().unwrap_or_default();
@@ -28,16 +28,16 @@ pub(super) fn write(ctx: &mut Context<'_>, names: &Names, usage: &Usage) -> Map<
         Value::Object(details)
     };
     let read = details(names.input_details, &[(CACHED, usage.cache_read_tokens), (WRITTEN, usage.cache_write_tokens)]);
-    let written = details(names.output_details, &[(THOUGHT, usage.reasoning_tokens)]);
+    let written = details(names.output_details, &[(REASONING, usage.reasoning_tokens)]);
     let total = usage.input_tokens.saturating_add(usage.output_tokens);
-    let said = [
+    let counts = [
         (names.input, json!(usage.input_tokens)),
         (names.input_details, read),
         (names.output, json!(usage.output_tokens)),
         (names.output_details, written),
         ("total_tokens", json!(total)),
     ];
-    said.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra).collect()
+    counts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(extra).collect()
 }
 
 pub(super) fn read(protocol: Protocol, names: &Names, mut usage: Fields) -> Usage {
@@ -48,7 +48,7 @@ pub(super) fn read(protocol: Protocol, names: &Names, mut usage: Fields) -> Usag
         output_tokens: usage.count(names.output).unwrap_or(0),
         cache_read_tokens: input.count(CACHED).unwrap_or(0),
         cache_write_tokens: input.count(WRITTEN).unwrap_or(0),
-        reasoning_tokens: output.count(THOUGHT).unwrap_or(0),
+        reasoning_tokens: output.count(REASONING).unwrap_or(0),
         extra: Extra::default(),
     };
     usage.count("total_tokens");

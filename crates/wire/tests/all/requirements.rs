@@ -289,7 +289,7 @@ fn broken_frames_are_refused_by_name() {
     let decoder = || Protocol::BedrockConverse.stream_decoder(Framing::Aws);
     let mut half = decoder();
     half.push(&bytes[..bytes.len() - 1]).unwrap();
-    assert!(half.finish().unwrap_err().to_string().contains("inside of a message"));
+    assert!(half.finish().unwrap_err().to_string().contains("inside a message"));
     let mut long = decoder().with_longest_frame(20);
     assert!(long.push(&bytes).unwrap_err().to_string().contains("longer than 20 bytes"));
     bytes[14] ^= 1;

@@ -7,8 +7,8 @@ use crate::fields::Fields;
 use crate::protocol::{EncodedError, aws_error};
 use crate::surface::{Envelope, Surface};
 
-/// The type of each kind and its status. The first row of a kind is the one that is written.
-const WORDS: &[(FaultKind, &str)] = &[
+/// The error type of each kind. The first row of a kind is used for encoding.
+const ERROR_TYPES: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error"),
     (FaultKind::Authentication, "authentication_error"),
     (FaultKind::Billing, "billing_error"),
@@ -23,15 +23,15 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "invalid_request_error"),
 ];
 
-/// Kinds that only `details.error_code` tells apart from a request that is not valid.
+/// Kinds that share the type `invalid_request_error` and are identified by `details.error_code`.
 const CODES: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "context_length_exceeded"), (FaultKind::ContentFilter, "content_filter")];
 
 pub(super) fn body(error: &WireError) -> Value {
-    let kind = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
+    let kind = ERROR_TYPES.iter().find(|(kind, _)| *kind == error.kind).map_or(error.kind.word(), |(_, word)| *word);
     let implied = CODES.iter().find(|(kind, _)| *kind == error.kind).map(|(_, code)| *code);
     let mut inner = json!({"type": kind, "message": error.message});
-    // Where only the code tells the kind, the code of another protocol stands beside it.
+    // If the code identifies the kind, the code of another protocol is written to a field of its own.
     let foreign = error.code.as_deref().filter(|code| implied.is_some_and(|own| own != *code));
     let codes = [("error_code", implied.or(error.code.as_deref())), (FOREIGN_CODE, foreign)];
     let mut codes = codes.into_iter().filter_map(|(name, code)| Some((name.to_owned(), json!(code?)))).peekable();
@@ -70,9 +70,9 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
     let mut details = error.object("details");
     let code = details.as_mut().and_then(|details| details.text("error_code"));
     let foreign = details.as_mut().and_then(|details| details.text(FOREIGN_CODE));
-    let told = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
-    let known = WORDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
-    let implied = told.is_some();
+    let by_code = CODES.iter().find(|(_, known)| code.as_deref() == Some(known)).map(|(kind, _)| kind.clone());
+    let known = ERROR_TYPES.iter().find(|(_, known)| *known == word).map(|(kind, _)| kind.clone());
+    let implied = by_code.is_some();
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
     let unknown = known.is_none().then_some(word).filter(|word| !word.is_empty());
     let rest = details.map(Fields::rest).filter(|rest| !rest.is_empty());
@@ -81,6 +81,6 @@ pub(super) fn of_body(status: u16, body: Value) -> Option<WireError> {
         code: foreign.or_else(|| if implied { None } else { code.or(unknown) }),
         request_id: body.text("request_id"),
         details: rest.map(Value::Object),
-        ..WireError::new(told.or(known).unwrap_or_else(of_status), message)
+        ..WireError::new(by_code.or(known).unwrap_or_else(of_status), message)
     })
 }

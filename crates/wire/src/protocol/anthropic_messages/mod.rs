@@ -18,7 +18,7 @@ use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::AnthropicMessages;
 
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl Codec for AnthropicMessages {
         surface.envelope == Envelope::Invoke
     }
 
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
-        &stream::GROWING
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
+        &stream::MERGEABLE_FIELDS
     }
 
     fn landmarks(&self) -> &'static [&'static str] {

@@ -1,10 +1,10 @@
-//! Requests of `anthropic-messages`, read.
+//! Requests of `anthropic-messages`: decoding.
 
 use serde_json::Value;
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Block, Cache, Document, Extra, Function, Image, Message, Other, RedactedThinking, Request, ResultBlock, Role,
     Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
@@ -18,12 +18,12 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     request.system = match fields.take("system") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![Text { text, ..Text::default() }],
-        Some(Value::Array(blocks)) => each("system", blocks, |_, block| {
-            if let Block::Text(text) = read_block(block)? { Ok(text) } else { Err(DecodeError::shape("a text")) }
+        Some(Value::Array(blocks)) => read_each("system", blocks, |_, block| {
+            if let Block::Text(text) = read_block(block)? { Ok(text) } else { Err(DecodeError::shape("a string")) }
         })?,
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("system")),
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("system")),
     };
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
         turn.within(index).within("messages")?;
     }
@@ -46,19 +46,19 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// A turn; results in a user's turn are a turn of their own.
+/// Decodes a message; tool results in a user message become a message of their own.
 fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
-    let role = match turn.needed_text("role")?.as_str() {
+    let role = match turn.required_text("role")?.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     };
     let content = match turn.take("content") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![Block::text(text)],
-        Some(Value::Array(blocks)) => each("content", blocks, |_, block| read_block(block))?,
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("content")),
+        Some(Value::Array(blocks)) => read_each("content", blocks, |_, block| read_block(block))?,
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("content")),
     };
     let extra = Extra::of(OWN, turn.rest());
     let mut parts: Vec<Message> = Vec::new();
@@ -79,7 +79,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
     Ok(())
 }
 
-/// A block; one that is not as the protocol has it is kept as it is.
+/// Reads a content block; an unknown one becomes `Block::Other`.
 pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
     let text = |name: &str| value.get(name).is_some_and(Value::is_string);
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -93,7 +93,7 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a block")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content block")) };
     }
     let kind = kind.to_owned();
     let mut fields = Fields::of(value)?;
@@ -134,7 +134,7 @@ pub(super) fn read_block(value: Value) -> Result<Block, DecodeError> {
     })
 }
 
-/// Arguments as text. Some histories hold them as text already.
+/// Arguments as JSON text. Some clients send them as a string already.
 fn plain(value: Value) -> String {
     if let Value::String(text) = value { text } else { value.to_string() }
 }
@@ -193,8 +193,8 @@ fn read_result(mut fields: Fields, cache: Option<Cache>) -> Result<ToolResult, D
     let content = match fields.take("content") {
         None => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(blocks)) => each("content", blocks, |_, block| {
-            read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
+        Some(Value::Array(blocks)) => read_each("content", blocks, |_, block| {
+            read_block(block)?.into_result().ok_or_else(|| DecodeError::shape("a content block of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

@@ -1,4 +1,4 @@
-//! Requests of `anthropic-messages`, written.
+//! Requests of `anthropic-messages`: encoding.
 
 use std::borrow::Cow;
 
@@ -14,47 +14,52 @@ use crate::neutral::{
 };
 use crate::protocol::FORMAT_NAME;
 use crate::protocol::claude::{self, ThinkingShape};
-use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 use crate::surface::{Envelope, Medium, Quirk};
 
-/// The limit of tokens for a request that has none, because the protocol asks for one.
+/// The `max_tokens` of a request without one; the protocol requires it.
 const LIMIT: u64 = 4096;
 
-/// The version that an envelope carries when the surface says no other.
+/// The default `anthropic_version` of each envelope.
 const VERSIONS: &[(Envelope, &str)] =
     &[(Envelope::ModelInUrl, "vertex-2023-10-16"), (Envelope::Invoke, "bedrock-2023-05-31")];
 
-/// Fields that stand in the body of an envelope and are headers without one. The surface has a version of its own.
+/// Fields that are in the body of an envelope; without one they are headers.
 const ENVELOPE_FIELDS: &[&str] = &["anthropic_version", FEATURES];
 
-/// The features that are asked for, in an envelope.
+/// The body field for beta features, in an envelope.
 const FEATURES: &str = "anthropic_beta";
 
-/// The same, without one.
+/// The header for beta features, without an envelope.
 const FEATURES_HEADER: &str = "anthropic-beta";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let surface = ctx.surface;
-    let limit = ctx.limit(request).unwrap_or_else(|| {
-        ctx.record("limit", &At::ROOT.field("max_tokens"), ADDED, format!("no limit was given; {LIMIT} is sent"));
+    let limit = ctx.max_tokens(request).unwrap_or_else(|| {
+        ctx.record(
+            "limit",
+            &At::ROOT.field("max_tokens"),
+            ADDED,
+            format!("`max_tokens` set to {LIMIT}: the request has none"),
+        );
         LIMIT
     });
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["metadata", "output_config", "thinking"]);
     if surface.envelope == Envelope::Plain {
         features(ctx, &mut extra);
-        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+        ctx.drop_envelope_fields(&mut extra, ENVELOPE_FIELDS);
     }
     let tools = tools(ctx, request);
     let tool_choice = choice(ctx, request, !tools.is_empty());
     let (thinking, effort) = thinking(ctx, request, limit, inner.shift_remove("thinking"));
     let format = format(ctx, request);
     let config = object(inner.shift_remove("output_config"));
-    let said = effort.is_some() || format.is_some() || !config.is_empty();
-    ctx.no_word("frequency_penalty", request.frequency_penalty.as_ref());
-    ctx.no_word("presence_penalty", request.presence_penalty.as_ref());
-    ctx.no_word("seed", request.seed.as_ref());
-    ctx.no_word("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
+    let has_config = effort.is_some() || format.is_some() || !config.is_empty();
+    ctx.record_unsupported("frequency_penalty", request.frequency_penalty.as_ref());
+    ctx.record_unsupported("presence_penalty", request.presence_penalty.as_ref());
+    ctx.record_unsupported("seed", request.seed.as_ref());
+    ctx.record_unsupported("metadata", Some(&request.metadata).filter(|labels| !labels.is_empty()));
     let mut metadata = object(inner.shift_remove("metadata"));
     if let Some(user) = ctx.parameter("user", request.user.as_ref()) {
         metadata.insert("user_id".to_owned(), json!(user));
@@ -74,7 +79,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         tools,
         tool_choice,
         thinking,
-        output_config: said.then_some(OutputConfig { effort, format, extra: config }),
+        output_config: has_config.then_some(OutputConfig { effort, format, extra: config }),
         temperature: sampling(ctx, "temperature", request.temperature),
         top_p: sampling(ctx, "top_p", request.top_p),
         top_k: sampling(ctx, "top_k", request.top_k),
@@ -85,20 +90,25 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     })
 }
 
-/// Features that an envelope says in its body are said in a header without one.
+/// Moves the beta features from the body to the header.
 fn features(ctx: &mut Context<'_>, extra: &mut Map<String, Value>) {
     let listed = |value: &Value| match value {
         Value::Array(names) => names.iter().map(|name| name.as_str().map(str::to_owned)).collect(),
         Value::String(names) => Some(vec![names.clone()]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
-    let speakable =
+    let is_header_value =
         |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     let names: Option<Vec<String>> = extra.get(FEATURES).and_then(listed);
-    if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(speakable)) {
+    if let Some(names) = names.filter(|names| !names.is_empty() && names.iter().all(is_header_value)) {
         extra.shift_remove(FEATURES);
         let at = At::ROOT.field("extra");
-        ctx.record("feature-header", &at.field(OWN.name()).field(FEATURES), MOVED, "features are said in a header");
+        ctx.record(
+            "feature-header",
+            &at.field(OWN.name()).field(FEATURES),
+            MOVED,
+            "`anthropic_beta` moved to the `anthropic-beta` header",
+        );
         ctx.headers.push((FEATURES_HEADER, names.join(",")));
     }
 }
@@ -107,7 +117,7 @@ fn object(value: Option<Value>) -> Map<String, Value> {
     if let Some(Value::Object(map)) = value { map } else { Map::new() }
 }
 
-/// The version from which sampling, documents of the assistant and citations of the user are refused.
+/// True for API versions that reject sampling parameters, documents of the assistant and citations of the user.
 /// <https://platform.claude.com/docs/en/api/versioning>, read 2026-11.
 fn since_2026_10(ctx: &Context<'_>) -> bool {
     let dated = |version: &&str| version.starts_with(|first: char| first.is_ascii_digit());
@@ -117,8 +127,8 @@ fn since_2026_10(ctx: &Context<'_>) -> bool {
 fn sampling<T>(ctx: &mut Context<'_>, field: &'static str, value: Option<T>) -> Option<T> {
     let value = ctx.parameter(field, value)?;
     if since_2026_10(ctx) {
-        let detail = format!("this version of the API has no `{field}`");
-        ctx.record("refused-here", &At::ROOT.field(field), UNSAID, detail);
+        let detail = format!("`{field}` dropped: this version of the API does not accept it");
+        ctx.record("refused-here", &At::ROOT.field(field), DROPPED_WIDER, detail);
         return None;
     }
     Some(value)
@@ -131,9 +141,14 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                ctx.as_function(&at, function.origin.as_ref());
+                ctx.record_as_function(&at, function.origin.as_ref());
                 let input_schema = function.schema().unwrap_or_else(|| {
-                    ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+                    ctx.record(
+                        "no-parameters",
+                        &at.field("parameters"),
+                        ADDED,
+                        "`parameters` set to an object schema: the function has none",
+                    );
                     SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
                 });
                 shapes.push(ToolShape::Custom {
@@ -153,11 +168,11 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 
 fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> Option<Choice<'r>> {
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
-    let choice = ctx.tool_choice(request, has_tools).map(|choice| ctx.no_lists(choice));
+    let choice = ctx.tool_choice(request, has_tools).map(|choice| ctx.widen_choice(choice));
     let choice = choice.or_else(|| {
         parallel?;
         let at = At::ROOT.field("tool_choice");
-        ctx.record("choice", &at, ADDED, "whether calls are parallel is said beside a choice; the model decides");
+        ctx.record("choice", &at, ADDED, "`tool_choice` set to `auto`: `disable_parallel_tool_use` needs one");
         Some(Cow::Owned(ToolChoice::Auto))
     })?;
     let (kind, name) = match choice {
@@ -168,7 +183,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
     };
     let parallel = if kind == "none" && parallel.is_some() {
         let at = At::ROOT.field("parallel_tool_calls");
-        ctx.record("no-tools", &at, UNNOTED, "without calls, none are parallel");
+        ctx.record("no-tools", &at, DROPPED_NOTE, "`parallel_tool_calls` dropped: `tool_choice` is `none`");
         None
     } else {
         parallel
@@ -189,22 +204,37 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record(
+                "no-free-json",
+                &at,
+                DROPPED_WIDER,
+                format!("JSON mode dropped: {} requires a schema", OWN.title()),
+            );
             None
         }
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record(
+                    "no-format-name",
+                    &at,
+                    DROPPED_NOTE,
+                    format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
+                );
             }
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             Some(FormatShape { r#type: "json_schema", schema: format.schema() })
         }
     }
 }
 
-/// When to think and how hard.
+/// The `thinking` object and the effort.
 fn thinking<'r>(
     ctx: &mut Context<'_>,
     request: &'r Request,
@@ -215,18 +245,18 @@ fn thinking<'r>(
     let at = At::ROOT.field("reasoning");
     let effort = claude::effort(ctx, request);
     let budgeted = ctx.surface.has_thinking_budget();
-    let unsaid = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
-    let thinking = claude::thinking(ctx, reasoning, Some(unsaid), limit, object(extra));
+    let default_mode = if budgeted { ThinkingMode::Enabled } else { ThinkingMode::Adaptive };
+    let thinking = claude::thinking(ctx, reasoning, Some(default_mode), limit, object(extra));
     let effort = effort.filter(|_| {
         if budgeted {
-            ctx.record("no-effort", &at.field("effort"), REWRITTEN, "the effort is said as a budget here");
+            ctx.record("no-effort", &at.field("effort"), REWRITTEN, "effort is sent as a thinking budget");
         }
         !budgeted
     });
     (thinking, effort)
 }
 
-/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+/// The system instructions and the messages. Tool results are written at the start of the user message that follows them.
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>>, Vec<Turn<'r>>) {
     let at = At::ROOT.field("system");
     let mut system: Vec<Piece<'r>> = Vec::new();
@@ -245,7 +275,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                     "leading-instruction",
                     &at,
                     MOVED,
-                    "an instruction that stands first is what everything begins with",
+                    "leading system message moved to the system instructions",
                 );
                 let content = at.field("content");
                 for (index, block) in message.content.iter().enumerate() {
@@ -253,12 +283,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                     if let Block::Text(text) = block {
                         system.push(text_piece(ctx, &at, text));
                     } else {
-                        ctx.no_place(&at, block.kind(), "an instruction");
+                        ctx.drop_block(&at, block.kind(), "a system message");
                     }
                 }
             }
             Role::System if message.content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, DROPPED_NOTE, "empty system message dropped");
                 continue;
             }
             Role::System => {
@@ -276,12 +306,12 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
                 let after_results =
                     before.is_some_and(|before| before.role == Role::Tool && before.extra.get(OWN).is_none());
                 if after_results && side == Side::Results && extra.is_none() {
-                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                 }
                 match turns.last_mut() {
                     Some(Turn { content: Content::Blocks(results), .. }) if after_results && extra.is_none() => {
                         if blocks.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, DROPPED_NOTE, "empty message after tool results dropped");
                             continue;
                         }
                         results.extend(blocks);
@@ -295,7 +325,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Option<Content<'r>
     ((!system.is_empty()).then(|| Content::of(system)), turns)
 }
 
-/// Whether a system message may follow this one: a user's turn, results, or a turn that ends in a result of a server tool.
+/// True if a system message may follow: after a user message, tool results, or a message that ends in a server tool result.
 /// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>, read 2026-11 (ANT-REQ-09).
 fn follows_input(before: Option<&Message>) -> bool {
     before.is_some_and(|before| match before.role {
@@ -308,14 +338,14 @@ fn follows_input(before: Option<&Message>) -> bool {
     })
 }
 
-/// An instruction in the middle, in the user's words where the surface or its place allows no others.
+/// A system message inside the conversation; a user message if the surface or the position does not allow it.
 fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, placed: bool) -> Turn<'r> {
     if placed && ctx.has(Quirk::SystemMessages) {
         let blocks = blocks(ctx, at, &message.content, Side::User);
         return Turn { role: "system", content: Content::of(blocks), extra: None };
     }
     let what = (Action::Rewritten, Effect::Narrower);
-    ctx.record("instruction-as-user", at, what, "an instruction in the middle is said by the user");
+    ctx.record("instruction-as-user", at, what, "system message inside the conversation is sent as a user message");
     let mut pieces = blocks(ctx, at, &message.content, Side::User);
     for piece in &mut pieces {
         if let Piece::Known(BlockShape::Text { text, .. }) = piece {
@@ -325,14 +355,14 @@ fn instruction<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, pla
     Turn { role: "user", content: Content::of(pieces), extra: None }
 }
 
-/// Whose blocks are written.
+/// The kind of message that blocks are written for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     User,
     Results,
-    /// The assistant in a request.
+    /// An assistant message of a request.
     Assistant,
-    Answer,
+    Response,
 }
 
 pub(super) fn blocks<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Vec<Piece<'r>> {
@@ -346,7 +376,7 @@ pub(super) fn blocks<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block]
 }
 
 pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Piece<'r>> {
-    let by_model = matches!(side, Side::Assistant | Side::Answer);
+    let by_model = matches!(side, Side::Assistant | Side::Response);
     let placed = match block {
         Block::ToolResult(_) | Block::ToolResultReference(_) => side == Side::Results,
         Block::Thinking(_) | Block::RedactedThinking(_) | Block::ToolCall(_) => by_model,
@@ -356,14 +386,14 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::Audio(_) => false,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this turn");
+        ctx.drop_block(at, block.kind(), "this message");
         return None;
     }
     match block {
         Block::Text(text) => Some(text_piece(ctx, at, text)),
         Block::Image(image) => image_piece(ctx, at, image),
         Block::Document(document) => document_piece(ctx, at, document),
-        Block::Thinking(thinking) => thought(ctx, at, thinking, side),
+        Block::Thinking(thinking) => thinking_piece(ctx, at, thinking, side),
         Block::RedactedThinking(redacted) => {
             let data = ctx.signature(at, Some(&redacted.signature))?;
             Some(Piece::Known(BlockShape::RedactedThinking { data }))
@@ -371,7 +401,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
         Block::ToolCall(call) => Some(call_piece(ctx, at, call)),
         Block::ToolResult(result) => Some(result_piece(ctx, at, result)),
         Block::ToolResultReference(reference) => {
-            ctx.reference(at);
+            ctx.record_reference(at);
             Some(Piece::Known(BlockShape::ToolResult {
                 tool_use_id: &reference.call_id,
                 content: Some(Content::Text(Cow::Owned(reference.note()))),
@@ -386,7 +416,7 @@ pub(super) fn piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, si
 }
 
 fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Piece<'r> {
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     Piece::Known(BlockShape::Text {
         text: Cow::Borrowed(&text.text),
         cache_control: CacheShape::of(text.cache.as_ref()),
@@ -394,39 +424,46 @@ fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Piece<'
     })
 }
 
-fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, plain: bool) -> Option<SourceShape<'r>> {
+fn source<'r>(ctx: &mut Context<'_>, at: &At<'_>, source: &'r Source, medium: Medium) -> Option<SourceShape<'r>> {
     match source {
         Source::Base64 { media_type, data } => Some(SourceShape::Base64 { media_type, data }),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             Some(SourceShape::Url { url })
         }
         Source::File { id } => Some(SourceShape::File { file_id: id }),
-        Source::Text { text } if plain => Some(SourceShape::Text { media_type: "text/plain", data: text }),
+        Source::Text { text } if medium == Medium::Document => {
+            Some(SourceShape::Text { media_type: "text/plain", data: text })
+        }
         Source::Text { .. } => {
-            ctx.no_source(at, source);
+            ctx.drop_source(at, medium, source);
             None
         }
     }
 }
 
 fn image_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Piece<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            DROPPED_WIDER,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
-    let source = source(ctx, at, &image.source, false)?;
+    let source = source(ctx, at, &image.source, Medium::Image)?;
     let cache_control = CacheShape::of(image.cache.as_ref());
     Some(Piece::Known(BlockShape::Image { source, cache_control, extra: ctx.extra(at, &image.extra) }))
 }
 
 fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Piece<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
-    let source = source(ctx, at, &document.source, true)?;
+    let source = source(ctx, at, &document.source, Medium::Document)?;
     Some(Piece::Known(BlockShape::Document {
         source,
         title: document.name.as_deref(),
@@ -435,10 +472,15 @@ fn document_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document
     }))
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
+fn thinking_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Piece<'r>> {
     let signature = ctx.signature(at, thinking.signature.as_ref());
     if signature.is_none() && side == Side::Assistant {
-        ctx.record("unsigned-thinking", at, DROPPED, "a thought without its own signature is not taken back");
+        ctx.record(
+            "unsigned-thinking",
+            at,
+            DROPPED,
+            "reasoning dropped: Anthropic Messages requires its own signature",
+        );
         return None;
     }
     let (signature, extra) = (signature.unwrap_or_default(), ctx.extra(at, &thinking.extra));
@@ -446,8 +488,8 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side:
 }
 
 fn call_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Piece<'r> {
-    ctx.as_function(at, call.origin.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.record_as_function(at, call.origin.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     Piece::Known(BlockShape::ToolUse {
         id: &call.id,
         name: &call.name,
@@ -464,7 +506,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         let at = content.entry(index);
         let media = matches!(block, ResultBlock::Image(_) | ResultBlock::Document(_));
         if media && result.is_error {
-            ctx.no_place(&at, "image or document", "a failed result");
+            ctx.drop_block(&at, "image or document", "a failed tool result");
             continue;
         }
         match block {
@@ -472,7 +514,7 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
             ResultBlock::Image(image) => pieces.extend(image_piece(ctx, &at, image)),
             ResultBlock::Document(document) => pieces.extend(document_piece(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "JSON result is sent as text");
                 let text = Cow::Owned(value.to_string());
                 pieces.push(Piece::Known(BlockShape::Text { text, cache_control: None, extra: None }));
             }

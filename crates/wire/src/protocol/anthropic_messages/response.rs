@@ -1,18 +1,18 @@
-//! Answers of `anthropic-messages`.
+//! Responses of `anthropic-messages`.
 
 use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::read_block;
 use super::request::{Side, blocks};
-use super::shapes::{Answer, UsageShape};
+use super::shapes::{ResponseBody, UsageShape};
 use crate::error::DecodeError;
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{Extra, Response, StopReason, Usage};
 use crate::protocol::context::{At, Context, DROPPED};
 use crate::protocol::stop;
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("end_turn", StopReason::EndTurn),
     ("max_tokens", StopReason::MaxTokens),
     ("stop_sequence", StopReason::StopSequence),
@@ -23,18 +23,18 @@ pub(super) const STOP_WORDS: &stop::Words = &[
     ("", StopReason::EndTurn),
 ];
 
-/// Fields of the extra that stand elsewhere than at the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 2] = ["stop_details", "stop_reason"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let (extra, inner) = ctx.split_extra(&response.extra, &NESTED);
-    let stop_reason = stop::write(ctx, STOP_WORDS, "stop_reason", response);
-    super::super::json(&Answer {
+    let stop_reason = stop::write(ctx, STOP_REASONS, "stop_reason", response);
+    super::super::json(&ResponseBody {
         id: &response.id,
         r#type: "message",
         role: "assistant",
         model: &response.model,
-        content: blocks(ctx, &At::ROOT, &response.content, Side::Answer),
+        content: blocks(ctx, &At::ROOT, &response.content, Side::Response),
         stop_reason: Some(stop_reason),
         stop_sequence: response.stop_sequence.as_deref(),
         stop_details: stop_details(ctx, response, inner.get("stop_details")),
@@ -43,12 +43,17 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// The words of a refusal stand beside the reason.
+/// `stop_details`, with the refusal text.
 pub(super) fn stop_details(ctx: &mut Context<'_>, response: &Response, kept: Option<&Value>) -> Option<Value> {
     let mut details = kept.cloned();
     if let Some(refusal) = &response.refusal {
         if !matches!(response.stop, StopReason::Refusal | StopReason::ContentFilter) {
-            ctx.record("no-place", &At::ROOT.field("refusal"), DROPPED, "only a refusal has words of refusal");
+            ctx.record(
+                "no-place",
+                &At::ROOT.field("refusal"),
+                DROPPED,
+                "refusal text dropped: the stop reason is not a refusal",
+            );
             return details;
         }
         let mut words = if let Some(Value::Object(words)) = details { words } else { Map::new() };
@@ -67,7 +72,7 @@ pub(super) fn usage_shape(ctx: &mut Context<'_>, usage: &Usage) -> UsageShape {
 
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
-    let content = each("content", fields.needed_list("content")?, |_, block| read_block(block))?;
+    let content = read_each("content", fields.required_list("content")?, |_, block| read_block(block))?;
     let mut response = read_head(&mut fields);
     response.content = content;
     let calls = response.calls().next().is_some();
@@ -83,7 +88,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What the beginning of an answer says.
+/// Decodes the fields of `message_start`, which a whole response has too.
 pub(super) fn read_head(fields: &mut Fields) -> Response {
     for constant in ["type", "role"] {
         fields.text(constant);
@@ -96,10 +101,10 @@ pub(super) fn read_head(fields: &mut Fields) -> Response {
     }
 }
 
-/// What a word means, and the word if the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and the wire value if it must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, Option<&str>) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
-    let kept = (stop::word(STOP_WORDS, &reason) != Some(word)).then_some(word);
+    let reason = stop::resolve(stop::read(STOP_REASONS, word), stop::Ending::calls(calls));
+    let kept = (stop::wire_value(STOP_REASONS, &reason) != Some(word)).then_some(word);
     (reason, kept)
 }
 

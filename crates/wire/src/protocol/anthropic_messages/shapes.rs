@@ -1,4 +1,4 @@
-//! The bodies of `anthropic-messages` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `anthropic-messages` as serde types. Types for writing borrow from the neutral value.
 
 use crate::protocol::claude::ThinkingShape;
 use std::borrow::Cow;
@@ -62,7 +62,7 @@ pub(super) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// The short form, where one plain text is everything.
+    /// A string if the content is one plain text, or else an array.
     pub(super) fn of(mut blocks: Vec<Piece<'a>>) -> Self {
         if let [Piece::Known(BlockShape::Text { text, cache_control: None, extra: None })] = blocks.as_mut_slice() {
             return Self::Text(std::mem::take(text));
@@ -201,7 +201,7 @@ pub(super) struct FormatShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) r#type: &'static str,
     pub(super) role: &'static str,
@@ -250,7 +250,7 @@ impl UsageShape {
 #[derive(Serialize)]
 pub(super) struct MessageStart<'a> {
     pub(super) r#type: &'static str,
-    pub(super) message: Answer<'a>,
+    pub(super) message: ResponseBody<'a>,
 }
 
 #[derive(Serialize)]
@@ -260,12 +260,12 @@ pub(super) struct BlockStart<'a> {
     pub(super) content_block: &'a Piece<'a>,
 }
 
-/// The event that a stream consists of most of the time. Anything else is read the slow way.
+/// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainDelta<'a> {
     #[serde(rename = "type")]
-    #[expect(dead_code, reason = "the name of the frame says it")]
+    #[expect(dead_code, reason = "the event name of the frame is used")]
     kind: IgnoredAny,
     pub(super) index: usize,
     #[serde(borrow)]

@@ -7,29 +7,31 @@ use serde_json::{Map, Value, json};
 use super::OWN;
 use super::read::read_block;
 use super::request::{Side, piece};
-use super::response::{NESTED, STOP_WORDS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape};
-use super::shapes::{Answer, BlockStart, MessageStart, PlainDelta, UsageShape};
+use super::response::{
+    NESTED, STOP_REASONS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape,
+};
+use super::shapes::{BlockStart, MessageStart, PlainDelta, ResponseBody, UsageShape};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, MergeMode, Response, Signature, ToolCall, Usage};
-use crate::protocol::context::{At, Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, WriterState};
-use crate::protocol::told::Told;
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, unsupported_signature};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::writer_state::{Kind, WriterState};
 use crate::protocol::{StreamReader, StreamWriter, aws_error, sse, stop};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     usage: Usage,
-    /// Calls that are open, and whether any arguments came.
+    /// Open tool calls, and whether they have arguments so far.
     calls: HashMap<usize, bool>,
     called: bool,
-    /// Blocks without a neutral name, and the text of their input.
+    /// Open provider-specific blocks, and the JSON text of their input.
     inputs: HashMap<usize, String>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
@@ -80,38 +82,38 @@ impl Reader {
                 self.usage = head.usage.unwrap_or_default();
                 message.list("content");
                 let rest = message.rest();
-                self.told.begin(&rest);
+                self.seen_fields.start_response(&rest);
                 out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, rest) });
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
             }
             ("content_block_start", Some(index)) => {
                 let block = read_block(fields.take("content_block").unwrap_or_default())?;
                 self.open(index, block, out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
             }
             ("content_block_delta", Some(index)) => {
                 if let Some((delta, rest)) = read_delta(&mut fields) {
                     out.extend(delta.and_then(|delta| self.delta(index, delta)));
-                    self.told.record(OWN, Some(index), rest, out);
-                    self.told.record(OWN, Some(index), fields.rest(), out);
+                    self.seen_fields.emit_new(OWN, Some(index), rest, out);
+                    self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
                 } else {
                     fields.put("index", json!(index));
                     out.push(other(kind, fields));
                 }
             }
             ("content_block_stop", Some(index)) => {
-                // A call without arguments may come without any.
+                // A call without arguments may have no `input_json_delta`.
                 if self.calls.remove(&index) == Some(false) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
                 self.input(index, out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
-                self.told.close(index);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.end_block(index);
                 out.push(Event::Close { index });
             }
             ("message_delta", _) => self.stop(fields, out),
             ("message_stop", _) => {
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
                 out.push(Event::End);
             }
             ("ping", _) if fields.is_empty() => {}
@@ -133,7 +135,7 @@ impl Reader {
     fn open(&mut self, index: usize, mut block: Block, out: &mut Vec<Event>) {
         if let Block::ToolCall(call) = &mut block {
             self.called = true;
-            // The input of a call that begins is a placeholder.
+            // The input of `content_block_start` is a placeholder.
             if call.arguments == "{}" {
                 call.arguments.clear();
             }
@@ -142,7 +144,7 @@ impl Reader {
         if let Block::Other(_) = &block {
             self.inputs.insert(index, String::new());
         }
-        self.told.open(OWN, index, &block);
+        self.seen_fields.start_block(OWN, index, &block);
         out.push(Event::Open { index, block });
     }
 
@@ -160,12 +162,12 @@ impl Reader {
         Some(Event::Delta { index, delta })
     }
 
-    /// The input of a block without a neutral name, when it is complete.
+    /// Emits the complete input of a provider-specific block.
     fn input(&mut self, index: usize, out: &mut Vec<Event>) {
         let input = self.inputs.remove(&index).unwrap_or_default();
         if !input.is_empty() {
             let value = serde_json::from_str(&input).unwrap_or(Value::String(input));
-            self.told.record(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
+            self.seen_fields.emit_new(OWN, Some(index), Map::from_iter([("input".to_owned(), value)]), out);
         }
     }
 
@@ -175,7 +177,7 @@ impl Reader {
         out.extend(refusal.map(|text| Event::Refusal { text }));
         if let Some(usage) = fields.object("usage") {
             let usage = read_usage(usage);
-            // What is told at the end counts; what it leaves out was told at the beginning.
+            // Usage of `message_delta` replaces that of `message_start`; input tokens may be in the latter only.
             let input = if usage.input_tokens > 0 { &usage } else { &self.usage };
             let merged = Usage {
                 input_tokens: input.input_tokens,
@@ -197,9 +199,9 @@ impl Reader {
             }
             out.push(Event::Stop { reason, sequence, extra: Extra::of(OWN, delta.rest()) });
         } else {
-            self.told.record(OWN, None, delta.rest(), out);
+            self.seen_fields.emit_new(OWN, None, delta.rest(), out);
         }
-        self.told.record(OWN, None, fields.rest(), out);
+        self.seen_fields.emit_new(OWN, None, fields.rest(), out);
         if self.usage != Usage::default() {
             out.push(Event::Usage(self.usage.clone()));
         }
@@ -212,7 +214,7 @@ fn other(name: String, fields: Fields) -> Event {
     Event::Other { protocol: OWN, name, data: Value::Object(data) }
 }
 
-/// What a delta adds, and its fields that have no neutral name.
+/// Decodes a delta, and returns its provider-specific fields.
 fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)> {
     let mut delta = fields.object("delta")?;
     let read = match delta.peek("type") {
@@ -234,17 +236,17 @@ fn read_delta(fields: &mut Fields) -> Option<(Option<Delta>, Map<String, Value>)
     Some((read, delta.rest()))
 }
 
-/// What a text refers to: a list in a whole body, one entry at a time in a stream.
+/// Citations of a text: an array in a whole body, one entry per event in a stream.
 const CITATIONS: &str = "citations";
 
-/// Fields without a neutral name that come in pieces.
-pub(super) const GROWING: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
+/// Provider-specific fields that arrive in pieces.
+pub(super) const MERGEABLE_FIELDS: [(&str, MergeMode); 1] = [(CITATIONS, MergeMode::Lists)];
 
 fn owned<T>((name, value): (&str, T)) -> (String, T) {
     (name.to_owned(), value)
 }
 
-/// Writes the events of an answer.
+/// Writes the events of a stream.
 #[derive(Debug)]
 pub(super) struct Writer(WriterState);
 
@@ -264,12 +266,12 @@ impl Writer {
     }
 
     fn start(&mut self, id: &str, model: &str, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.0.said =
+        self.0.response =
             Response { id: id.to_owned(), model: model.to_owned(), extra: extra.clone(), ..Response::default() };
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
         let (extra, _) = ctx.split_extra(extra, &NESTED);
-        let message = Answer {
+        let message = ResponseBody {
             id,
             r#type: "message",
             role: "assistant",
@@ -288,17 +290,17 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        // Arguments follow as deltas, so that the block itself has none.
+        // Arguments are sent as deltas, not in the block itself.
         let bare;
         let (block, arguments) = if let Block::ToolCall(call) = block {
-            self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
             bare = Block::ToolCall(ToolCall { arguments: "{}".to_owned(), ..call.clone() });
             (&bare, call.arguments.as_str())
         } else {
             (block, "")
         };
         let at = At::ROOT.field("content");
-        let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Answer) else {
+        let Some(piece) = piece(&mut ctx, &at.entry(index), block, Side::Response) else {
             changes.append(ctx.changes);
             return;
         };
@@ -316,7 +318,7 @@ impl Writer {
         self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
     }
 
-    /// Fields of a block are said beside a delta that adds nothing, if the protocol has no delta for them.
+    /// Sends provider-specific fields of a block. Fields without a delta of their own are sent in an empty delta.
     fn fields(&self, place: usize, kind: Kind, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
         for citation in fields.shift_remove(CITATIONS).as_ref().and_then(Value::as_array).into_iter().flatten() {
             self.delta(place, &json!({"type": "citations_delta", "citation": citation}), out);
@@ -329,7 +331,7 @@ impl Writer {
             return;
         }
         let (kind, name) = match kind {
-            Kind::Thought => ("thinking_delta", "thinking"),
+            Kind::Reasoning => ("thinking_delta", "thinking"),
             Kind::Call => ("input_json_delta", "partial_json"),
             Kind::Text | Kind::Foreign | Kind::Whole => ("text_delta", "text"),
         };
@@ -341,16 +343,17 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let kept = self.0.said.extra.field(OWN, "stop_details").cloned();
-        let details = stop_details(&mut ctx, &self.0.said, kept.as_ref());
-        let word = stop::write(&mut ctx, STOP_WORDS, "stop_reason", &self.0.said);
+        let kept = self.0.response.extra.field(OWN, "stop_details").cloned();
+        let details = stop_details(&mut ctx, &self.0.response, kept.as_ref());
+        let word = stop::write(&mut ctx, STOP_REASONS, "stop_reason", &self.0.response);
         let (mut delta, _) = ctx.split_extra(&self.0.last, &NESTED);
         delta.insert("stop_reason".to_owned(), json!(word));
-        delta.insert("stop_sequence".to_owned(), json!(self.0.said.stop_sequence));
+        delta.insert("stop_sequence".to_owned(), json!(self.0.response.stop_sequence));
         if let Some(details) = details {
             delta.insert("stop_details".to_owned(), details);
         }
-        let usage = self.0.said.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
+        let usage =
+            self.0.response.usage.as_ref().map_or_else(UsageShape::default, |usage| usage_shape(&mut ctx, usage));
         let mut fields = self.0.late.get(OWN).cloned().unwrap_or_default();
         fields.extend([("type", json!("message_delta")), ("delta", json!(delta)), ("usage", json!(usage))].map(owned));
         self.emit("message_delta", &fields, out);
@@ -370,8 +373,9 @@ impl StreamWriter for Writer {
                     Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
                     Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
                     Delta::Signature(signature) => {
-                        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(*index)) {
-                            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+                        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(*index))
+                        {
+                            changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
                             return;
                         }
                         json!({"type": "signature_delta", "signature": signature.data})
@@ -393,7 +397,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.0.hear(event);
+                self.0.note(event);
             }
             Event::End => {
                 if self.0.stopped {
@@ -406,7 +410,12 @@ impl StreamWriter for Writer {
             }
             Event::Other { protocol, name, data } if *protocol == OWN => self.emit(name, data, out),
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
         }
     }

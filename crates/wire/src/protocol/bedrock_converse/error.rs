@@ -1,3 +1,3 @@
-//! Errors of `bedrock-converse`: those of AWS.
+//! Errors of `bedrock-converse`: the AWS error format.
 
-pub(super) use crate::protocol::aws_error::{body, decode, encode, of_event, word};
+pub(super) use crate::protocol::aws_error::{body, decode, encode, exception_type, of_event};

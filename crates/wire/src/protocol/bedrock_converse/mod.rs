@@ -1,4 +1,4 @@
-//! `bedrock-converse`: `Converse` and `ConverseStream` of Amazon Bedrock. An answer's id and model travel outside of its body.
+//! `bedrock-converse`: `Converse` and `ConverseStream` of Amazon Bedrock. Response bodies have no id and no model.
 
 mod error;
 mod read;
@@ -17,7 +17,7 @@ use crate::neutral::{Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::BedrockConverse;
 
 #[derive(Debug)]

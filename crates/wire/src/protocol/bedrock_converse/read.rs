@@ -1,11 +1,11 @@
-//! Requests of `bedrock-converse`, read.
+//! Requests of `bedrock-converse`: decoding.
 
 use serde_json::Value;
 
 use super::OWN;
 use super::request::FORMATS;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Cache, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat,
     RedactedThinking, Request, ResultBlock, Role, Signature, Source, Text, Thinking, Tool, ToolCall, ToolChoice,
@@ -24,7 +24,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             request.messages.push(Message::new(Role::System, vec![block]));
         }
     }
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, &mut request.messages));
         turn.within(index).within("messages")?;
     }
@@ -52,11 +52,11 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
 }
 
 fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
-    let role = match turn.needed_text("role")?.as_str() {
+    let role = match turn.required_text("role")?.as_str() {
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     };
     let content = blocks("content", turn.list("content").unwrap_or_default())?;
     let mut parts: Vec<Message> = Vec::new();
@@ -77,7 +77,7 @@ fn read_turn(mut turn: Fields, messages: &mut Vec<Message>) -> Result<(), Decode
     Ok(())
 }
 
-/// Blocks; a hint to remember belongs to the block before it.
+/// Decodes blocks; a `cachePoint` becomes the cache hint of the block before it.
 pub(super) fn blocks(name: &str, list: Vec<Value>) -> Result<Vec<Block>, DecodeError> {
     let mut blocks: Vec<Block> = Vec::with_capacity(list.len());
     for (index, value) in list.into_iter().enumerate() {
@@ -115,11 +115,11 @@ fn read_cache(value: &Value) -> Option<Cache> {
     (plain && point.get("type").and_then(Value::as_str) == Some("default")).then_some(Cache { ttl })
 }
 
-/// A block; one that is not as the protocol has it is kept as it is.
+/// Reads a content block; an unknown one becomes `Block::Other`.
 pub(super) fn block(value: Value) -> Result<Block, DecodeError> {
     let single = value.as_object().filter(|object| object.len() == 1).and_then(|object| object.keys().next()).cloned();
     let Some(kind) = single.filter(|kind| is_known(kind, value.get(kind))) else {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a block")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content block")) };
     };
     let mut outer = Fields::of(value)?;
     if kind == "text" {
@@ -200,11 +200,11 @@ fn read_source(fields: &mut Fields, family: &str) -> Source {
 
 fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
     let list = fields.list("content").unwrap_or_default();
-    let content = each("content", list, |_, value| {
+    let content = read_each("content", list, |_, value| {
         if let Some(json) = value.get("json").filter(|_| value.as_object().is_some_and(|object| object.len() == 1)) {
             return Ok(ResultBlock::Json { value: json.clone() });
         }
-        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a block of a result"))
+        block(value)?.into_result().ok_or_else(|| DecodeError::shape("a content block of a tool result"))
     })?;
     let call_id = fields.text("toolUseId").unwrap_or_default();
     let status = fields.text("status");
@@ -295,7 +295,6 @@ fn read_format(format: &Value, changes: &mut Changes) -> Option<OutputFormat> {
     OutputFormat::strict(name, schema).ok().map(|made| made.with_description(description))
 }
 
-/// A plain text that a stream adds to.
 pub(super) fn empty_text() -> Block {
     Block::Text(Text::default())
 }

@@ -1,4 +1,4 @@
-//! Requests of `bedrock-converse`, written.
+//! Requests of `bedrock-converse`: encoding.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ use crate::neutral::{
     ToolChoice, ToolResult,
 };
 use crate::protocol::claude;
-use crate::protocol::context::{ADDED, At, Context, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 use crate::surface::Medium;
 
-/// The formats of media and their types.
+/// Media types and their `format` values.
 pub(super) const FORMATS: &[(&str, &str)] = &[
     ("application/pdf", "pdf"),
     ("text/plain", "txt"),
@@ -32,25 +32,25 @@ pub(super) const FORMATS: &[(&str, &str)] = &[
     ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
 ];
 
-/// Fields of the extra that stand inside of something else that is written.
+/// Fields of `extra` that are merged into nested objects.
 const NESTED: [&str; 4] = ["inferenceConfig", "toolConfig", "outputConfig", "additionalModelRequestFields"];
 
-/// The model's own field that says when to think.
+/// The model-specific field for the thinking mode.
 const THINKING: &str = "thinking";
 
-/// The name of a document that has none, because the protocol asks for one.
+/// The name of a document without one; the protocol requires it.
 const DOCUMENT: &str = "document";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let (extra, mut inner) = ctx.split_extra(&request.extra, &NESTED);
     let mut inner = |name| if let Some(Value::Object(map)) = inner.shift_remove(name) { map } else { Map::new() };
-    for (field, said) in [
+    for (field, is_set) in [
         ("frequency_penalty", request.frequency_penalty.is_some()),
         ("presence_penalty", request.presence_penalty.is_some()),
         ("seed", request.seed.is_some()),
         ("user", request.user.is_some()),
     ] {
-        ctx.no_word(field, said.then_some(&()));
+        ctx.record_unsupported(field, is_set.then_some(&()));
     }
     let mut model_fields = inner("additionalModelRequestFields");
     if let Some(top_k) = ctx.parameter("top_k", request.top_k) {
@@ -58,9 +58,9 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     }
     let effort = thinking(ctx, request, &mut model_fields);
     let (text_format, output) = (format(ctx, request), inner("outputConfig"));
-    let said = text_format.is_some() || effort.is_some() || !output.is_empty();
+    let has_config = text_format.is_some() || effort.is_some() || !output.is_empty();
     let inference = InferenceConfig {
-        max_tokens: ctx.limit(request),
+        max_tokens: ctx.max_tokens(request),
         temperature: ctx.parameter("temperature", request.temperature),
         top_p: ctx.parameter("top_p", request.top_p),
         stop_sequences: ctx.parameter("stop", Some(request.stop.as_slice()).filter(|stop| !stop.is_empty())),
@@ -80,18 +80,18 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
         system,
         inference_config: inferred.then_some(inference),
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools, tool_choice, extra: tool_extra }),
-        output_config: said.then_some(OutputConfig { text_format, effort, extra: output }),
+        output_config: has_config.then_some(OutputConfig { text_format, effort, extra: output }),
         additional_model_request_fields: model_fields,
         request_metadata: ctx.parameter("metadata", Some(&request.metadata).filter(|map| !map.is_empty())),
         extra,
     })
 }
 
-/// When to think stands among the model's own fields, how hard beside the format.
+/// Writes the thinking mode to the model-specific fields, and returns the effort for `outputConfig`.
 fn thinking<'r>(ctx: &mut Context<'_>, request: &'r Request, fields: &mut Map<String, Value>) -> Option<Cow<'r, str>> {
     let reasoning = request.reasoning.as_ref()?;
     if *reasoning == neutral::Reasoning::default() {
-        ctx.record("no-word", &At::ROOT.field("reasoning"), UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &At::ROOT.field("reasoning"), DROPPED_NOTE, "empty `reasoning` dropped");
     }
     let effort = claude::effort(ctx, request);
     let limit = request.max_tokens.or(ctx.surface.max_tokens).unwrap_or(u64::MAX);
@@ -109,12 +109,22 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<TextFormat<
     let at = At::ROOT.field("output");
     match ctx.output(request)? {
         Output::Json => {
-            ctx.record("no-free-json", &at, UNSAID, "there is no free JSON mode");
+            ctx.record(
+                "no-free-json",
+                &at,
+                DROPPED_WIDER,
+                format!("JSON mode dropped: {} requires a schema", OWN.title()),
+            );
             None
         }
         Output::Schema(format) => {
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             let (name, description) = (format.name(), format.description());
             let json_schema = SchemaText { schema: format.schema().to_string(), name, description };
@@ -136,13 +146,18 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
             }
         };
         let json = function.schema().unwrap_or_else(|| {
-            ctx.record("no-parameters", &at.field("parameters"), ADDED, "no parameters are those of an object");
+            ctx.record(
+                "no-parameters",
+                &at.field("parameters"),
+                ADDED,
+                "`parameters` set to an object schema: the function has none",
+            );
             SchemaRef::Value(Cow::Owned(json!({"type": "object"})))
         });
-        ctx.as_function(&at, function.origin.as_ref());
+        ctx.record_as_function(&at, function.origin.as_ref());
         let description = function.description.as_deref().filter(|text| {
             if text.is_empty() {
-                ctx.record("empty-text", &at.field("description"), UNNOTED, "an empty description is none");
+                ctx.record("empty-text", &at.field("description"), DROPPED_NOTE, "empty description dropped");
             }
             !text.is_empty()
         });
@@ -158,10 +173,10 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
 
 fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<Choice> {
     if has_tools {
-        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+        ctx.record_unsupported("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
     let choice = ctx.tool_choice(request, has_tools)?;
-    let choice = ctx.no_lists(choice);
+    let choice = ctx.widen_choice(choice);
     match choice.as_ref() {
         ToolChoice::Tool(name) => Some(Choice::Tool { name: name.clone() }),
         ToolChoice::Required => Some(Choice::Any {}),
@@ -169,8 +184,8 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
             ctx.record(
                 "no-choice-none",
                 &At::ROOT.field("tool_choice"),
-                UNSAID,
-                "that no tool is called cannot be said",
+                DROPPED_WIDER,
+                "`tool_choice: none` dropped: Bedrock Converse has no such choice",
             );
             None
         }
@@ -178,7 +193,7 @@ fn choice(ctx: &mut Context<'_>, request: &Request, has_tools: bool) -> Option<C
     }
 }
 
-/// The instructions and the turns. Results stand at the beginning of the user's turn that follows them.
+/// The system instructions and the messages. Tool results are written at the start of the user message that follows them.
 fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Vec<Turn<'r>>) {
     let at = At::ROOT.field("system");
     let mut system = Vec::new();
@@ -198,18 +213,23 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
         }
         match message.role {
             Role::System if turns.is_empty() => {
-                let detail = "an instruction that stands first is what everything begins with";
+                let detail = "leading system message moved to the system instructions";
                 ctx.record("leading-instruction", &at, MOVED, detail);
                 system.extend(content);
                 continue;
             }
             Role::System if content.is_empty() => {
-                ctx.record("empty-turn", &at, UNNOTED, "an empty instruction says nothing");
+                ctx.record("empty-turn", &at, DROPPED_NOTE, "empty system message dropped");
                 continue;
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record(
+                    "instruction-as-user",
+                    &at,
+                    what,
+                    "system message inside the conversation is sent as a user message",
+                );
                 for piece in &mut content {
                     if let Piece::Known(Block::Text(text)) = piece {
                         *text = Cow::Owned(format!("<system>{text}</system>"));
@@ -223,11 +243,11 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
                 match turns.last_mut() {
                     Some(results) if after && extra.is_none() => {
                         if content.is_empty() {
-                            ctx.record("empty-turn", &at, UNNOTED, "an empty turn after results says nothing");
+                            ctx.record("empty-turn", &at, DROPPED_NOTE, "empty message after tool results dropped");
                             continue;
                         }
                         if message.role == Role::Tool {
-                            ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                            ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                         }
                         results.content.extend(content);
                     }
@@ -241,14 +261,14 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Piece<'r>>, Ve
 }
 
 fn text_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, pieces: &mut Vec<Piece<'r>>) {
-    ctx.no_fields(at, &text.extra);
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_fields(at, &text.extra);
+    ctx.drop_signature(at, text.signature.as_ref());
     pieces.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
-    remember(text.cache.as_ref(), pieces);
+    push_cache_point(text.cache.as_ref(), pieces);
 }
 
-/// A hint to remember is a block of its own, after what it is about.
-fn remember<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
+/// Adds a `cachePoint` block after the block with the cache hint.
+fn push_cache_point<'r>(cache: Option<&'r Cache>, pieces: &mut Vec<Piece<'r>>) {
     pieces.extend(cache.map(|cache| Piece::Known(Block::CachePoint(CachePoint::of(cache)))));
 }
 
@@ -269,31 +289,31 @@ pub(super) fn piece<'r>(
         neutral::Block::Audio(_) | neutral::Block::Document(_) => role == Role::User,
     };
     if !placed {
-        ctx.no_place(at, block.kind(), "this turn");
+        ctx.drop_block(at, block.kind(), "this message");
         return;
     }
     match block {
         neutral::Block::Text(text) => text_piece(ctx, at, text, pieces),
         neutral::Block::Image(image) => {
             let image_block = image_media(ctx, at, image);
-            let said = image_block.is_some();
+            let is_sent = image_block.is_some();
             pieces.extend(image_block.map(|media| Piece::Known(Block::Image(media))));
-            remember(image.cache.as_ref().filter(|_| said), pieces);
+            push_cache_point(image.cache.as_ref().filter(|_| is_sent), pieces);
         }
         neutral::Block::Audio(audio) => {
-            if ctx.takes(at, Medium::Audio) {
-                let media = media(ctx, at, &audio.source, None, &audio.extra);
+            if ctx.accepts(at, Medium::Audio) {
+                let media = media(ctx, at, &audio.source, Medium::Audio, None, &audio.extra);
                 pieces.extend(media.map(|media| Piece::Known(Block::Audio(media))));
             }
         }
         neutral::Block::Document(document) => {
             let media = document_media(ctx, at, document);
-            let said = media.is_some();
+            let is_sent = media.is_some();
             pieces.extend(media.map(|media| Piece::Known(Block::Document(media))));
-            remember(document.cache.as_ref().filter(|_| said), pieces);
+            push_cache_point(document.cache.as_ref().filter(|_| is_sent), pieces);
         }
         neutral::Block::Thinking(thinking) => {
-            ctx.no_fields(at, &thinking.extra);
+            ctx.drop_fields(at, &thinking.extra);
             let signature = ctx.signature(at, thinking.signature.as_ref());
             let text = ReasoningText { text: &thinking.text, signature };
             pieces.push(Piece::Known(Block::ReasoningContent(Reasoning::ReasoningText(text))));
@@ -303,19 +323,19 @@ pub(super) fn piece<'r>(
             pieces.extend(data.map(|data| Piece::Known(Block::ReasoningContent(Reasoning::RedactedContent(data)))));
         }
         neutral::Block::ToolCall(call) => {
-            ctx.no_signature(at, call.signature.as_ref());
-            ctx.as_function(at, call.origin.as_ref());
+            ctx.drop_signature(at, call.signature.as_ref());
+            ctx.record_as_function(at, call.origin.as_ref());
             let (input, extra) = (ctx.arguments(at, call), ctx.extra(at, &call.extra));
             let shape = ToolUse { id: &call.id, name: &call.name, input, extra };
             pieces.push(Piece::Known(Block::ToolUse(shape)));
-            remember(call.cache.as_ref(), pieces);
+            push_cache_point(call.cache.as_ref(), pieces);
         }
         neutral::Block::ToolResult(result) => {
             pieces.push(result_piece(ctx, at, result));
-            remember(result.cache.as_ref(), pieces);
+            push_cache_point(result.cache.as_ref(), pieces);
         }
         neutral::Block::ToolResultReference(reference) => {
-            ctx.reference(at);
+            ctx.record_reference(at);
             pieces.push(Piece::Known(Block::ToolResult(ToolResultShape {
                 tool_use_id: &reference.call_id,
                 content: vec![Piece::Known(Block::Text(Cow::Owned(reference.note())))],
@@ -328,34 +348,45 @@ pub(super) fn piece<'r>(
 }
 
 fn image_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Media<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            DROPPED_WIDER,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
-    media(ctx, at, &image.source, None, &image.extra)
+    media(ctx, at, &image.source, Medium::Image, None, &image.extra)
 }
 
 fn document_media<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Media<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
     let name = document.name.as_deref().unwrap_or_else(|| {
-        ctx.record("document-name", &at.field("name"), ADDED, "a document must have a name");
+        ctx.record(
+            "document-name",
+            &at.field("name"),
+            ADDED,
+            format!("document name set to `{DOCUMENT}`: Bedrock Converse requires one"),
+        );
         DOCUMENT
     });
     if let Source::Text { text } = &document.source {
         let extra = ctx.extra(at, &document.extra);
         return Some(Media { name: Some(name), format: "txt", source: SourceShape::Text(text), extra });
     }
-    media(ctx, at, &document.source, Some(name), &document.extra)
+    media(ctx, at, &document.source, Medium::Document, Some(name), &document.extra)
 }
 
 fn media<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
     source: &'r Source,
+    medium: Medium,
     name: Option<&'r str>,
     extra: &'r Extra,
 ) -> Option<Media<'r>> {
@@ -373,7 +404,7 @@ fn media<'r>(
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, source)) = known else {
-        ctx.no_source(at, source);
+        ctx.drop_source(at, medium, source);
         return None;
     };
     Some(Media { name, format, source, extra: ctx.extra(at, extra) })
@@ -386,9 +417,9 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
         let at = inner.entry(index);
         match block {
             ResultBlock::Text(text) => {
-                ctx.no_cache(&at, text.cache.as_ref());
-                ctx.no_fields(&at, &text.extra);
-                ctx.no_signature(&at, text.signature.as_ref());
+                ctx.drop_cache_hint(&at, text.cache.as_ref());
+                ctx.drop_fields(&at, &text.extra);
+                ctx.drop_signature(&at, text.signature.as_ref());
                 content.push(Piece::Known(Block::Text(Cow::Borrowed(&text.text))));
             }
             ResultBlock::Json { value } if value.is_object() => {
@@ -399,23 +430,23 @@ fn result_piece<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) 
                     "json-not-an-object",
                     &at,
                     (Action::Wrapped, Effect::Same),
-                    "JSON that is no object stands in one",
+                    "JSON result is not an object: it is sent inside one, as `output`",
                 );
                 content.push(Piece::Known(Block::Json(Cow::Owned(json!({"output": value})))));
             }
             ResultBlock::Image(image) => {
-                ctx.no_cache(&at, image.cache.as_ref());
+                ctx.drop_cache_hint(&at, image.cache.as_ref());
                 content.extend(image_media(ctx, &at, image).map(|media| Piece::Known(Block::Image(media))));
             }
             ResultBlock::Document(document) => {
-                ctx.no_cache(&at, document.cache.as_ref());
+                ctx.drop_cache_hint(&at, document.cache.as_ref());
                 content.extend(document_media(ctx, &at, document).map(|media| Piece::Known(Block::Document(media))));
             }
             ResultBlock::Other(other) => content.extend(ctx.other(&at, other).map(Piece::Other)),
         }
     }
     if content.is_empty() {
-        ctx.record("empty-result", at, REWRITTEN, "a result without content says so");
+        ctx.record("empty-result", at, REWRITTEN, "empty tool result is sent as the text `(no output)`");
         content.push(Piece::Known(Block::Text(Cow::Borrowed("(no output)"))));
     }
     let status = result.is_error.then_some("error");

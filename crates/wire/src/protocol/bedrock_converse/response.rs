@@ -1,4 +1,4 @@
-//! Answers of `bedrock-converse`.
+//! Responses of `bedrock-converse`.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use super::OWN;
 use super::read::blocks;
 use super::request::piece;
-use super::shapes::{Answer, Block, Output, Piece, Turn};
+use super::shapes::{Block, Output, Piece, ResponseBody, Turn};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, Role, StopReason, Usage};
-use crate::protocol::context::{At, Context, REWRITTEN, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE, REWRITTEN};
 use crate::protocol::stop;
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("end_turn", StopReason::EndTurn),
     ("tool_use", StopReason::ToolUse),
     ("max_tokens", StopReason::MaxTokens),
@@ -29,8 +29,8 @@ pub(super) const STOP_WORDS: &stop::Words = &[
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let (mut extra, _) = ctx.split_extra(&response.extra, &["stopReason"]);
-    let stop_reason = stop::write(ctx, STOP_WORDS, "stopReason", response);
-    unsaid(ctx, response);
+    let stop_reason = stop::write(ctx, STOP_REASONS, "stopReason", response);
+    record_unsupported(ctx, response);
     let at = At::ROOT.field("content");
     let mut content = Vec::with_capacity(response.content.len());
     for (index, block) in response.content.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     if let Some(words) = &response.refusal {
         content.push(Piece::Known(Block::Text(Cow::Borrowed(words))));
     }
-    super::super::json(&Answer {
+    super::super::json(&ResponseBody {
         output: Output { message: Turn { role: "assistant", content, extra: None } },
         stop_reason,
         usage: response.usage.as_ref().map_or_else(|| counts(&Usage::default()), |usage| usage_fields(ctx, usage)),
@@ -48,13 +48,18 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// What the protocol has no place for.
-pub(super) fn unsaid(ctx: &mut Context<'_>, response: &Response) {
+/// Records the parts of a response that the protocol does not support.
+pub(super) fn record_unsupported(ctx: &mut Context<'_>, response: &Response) {
     if response.refusal.is_some() {
-        ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "the words of a refusal are text");
+        ctx.record("refusal-as-text", &At::ROOT.field("refusal"), REWRITTEN, "refusal is sent as text");
     }
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            DROPPED_NOTE,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
 }
 
@@ -62,7 +67,12 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
     let at = At::ROOT.field("usage");
     let extra = ctx.extra(&at, &usage.extra).cloned().unwrap_or_default();
     if usage.reasoning_tokens > 0 {
-        ctx.record("no-word", &at.field("reasoning_tokens"), UNNOTED, "how much was thought cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("reasoning_tokens"),
+            DROPPED_NOTE,
+            "`reasoning_tokens` dropped: Bedrock Converse usage has no such field",
+        );
     }
     let mut fields = counts(usage);
     fields.extend(extra);
@@ -104,17 +114,17 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// How long it took is kept only if it was measured.
+/// Drops the placeholder latency of our own encoder.
 pub(super) fn drop_metrics(fields: &mut Fields) {
     if let Some(metrics) = fields.take("metrics").filter(|metrics| *metrics != json!({"latencyMs": 0})) {
         fields.put("metrics", metrics);
     }
 }
 
-/// What a word means, and whether the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
-    let kept = stop::word(STOP_WORDS, &reason) != Some(word);
+    let reason = stop::resolve(stop::read(STOP_REASONS, word), stop::Ending::calls(calls));
+    let kept = stop::wire_value(STOP_REASONS, &reason) != Some(word);
     (reason, kept)
 }
 

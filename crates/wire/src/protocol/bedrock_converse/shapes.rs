@@ -1,4 +1,4 @@
-//! The bodies of `bedrock-converse` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `bedrock-converse` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(super) enum Piece<'a> {
     Other(&'a Value),
 }
 
-/// A block: an object with one field that says what it is.
+/// A content block: an object with one field that names its kind.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Block<'a> {
@@ -224,7 +224,7 @@ pub(super) struct Structure<'a> {
 
 #[derive(Serialize)]
 pub(super) struct SchemaText<'a> {
-    /// The schema as text: the protocol has it so.
+    /// The schema as JSON text, as the protocol requires.
     pub(super) schema: String,
     pub(super) name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub(super) struct SchemaText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) output: Output<'a>,
     pub(super) stop_reason: &'a str,
     pub(super) usage: Map<String, Value>,
@@ -247,7 +247,7 @@ pub(super) struct Output<'a> {
     pub(super) message: Turn<'a>,
 }
 
-/// The event that a stream consists of most of the time. Anything else is read the slow way.
+/// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PlainDelta<'a> {
@@ -255,7 +255,7 @@ pub(super) struct PlainDelta<'a> {
     #[serde(borrow)]
     pub(super) delta: PlainPiece<'a>,
     #[serde(default)]
-    #[expect(dead_code, reason = "it only hides the length")]
+    #[expect(dead_code, reason = "padding that hides the length of the chunk")]
     p: IgnoredAny,
 }
 

@@ -6,26 +6,26 @@ use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::empty_text;
-use super::response::{STOP_WORDS, drop_metrics, read_stop, read_usage, unsaid, usage_fields};
+use super::response::{STOP_REASONS, drop_metrics, read_stop, read_usage, record_unsupported, usage_fields};
 use super::shapes::PlainDelta;
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
-use crate::protocol::context::{Context, DROPPED, UNNOTED, unsigned};
-use crate::protocol::ending::{Kind, WriterState, own_fields, unstreamed};
-use crate::protocol::told::Told;
+use crate::protocol::context::{Context, DROPPED, DROPPED_NOTE, unsupported_signature};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::writer_state::{Kind, WriterState, own_fields, record_unstreamable};
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Blocks that are open, and whether they are calls that have no arguments yet.
+    /// Open blocks; true for tool calls without arguments so far.
     open: HashMap<usize, bool>,
     called: bool,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
@@ -54,7 +54,7 @@ impl Reader {
         }
         let mut fields = Fields::of(value)?;
         let index = fields.count("contentBlockIndex").and_then(|index| usize::try_from(index).ok());
-        // It only hides the length.
+        // Padding that hides the length of the chunk.
         fields.take("p");
         match (name, index) {
             ("messageStart", _) => {
@@ -76,18 +76,18 @@ impl Reader {
                 let (id, name) = (call.text("toolUseId").unwrap_or_default(), call.text("name").unwrap_or_default());
                 let extra = Extra::of(OWN, call.rest());
                 let block = Block::ToolCall(ToolCall { id, name, extra, ..ToolCall::default() });
-                self.told.open(OWN, index, &block);
+                self.seen_fields.start_block(OWN, index, &block);
                 out.push(Event::Open { index, block });
-                self.told.record(OWN, Some(index), start.rest(), out);
-                self.told.record(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), start.rest(), out);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
             }
             ("contentBlockDelta", Some(index)) => self.delta(index, fields, out),
             ("contentBlockStop", Some(index)) => {
                 if self.open.remove(&index) == Some(true) {
                     out.push(Event::Delta { index, delta: Delta::Arguments("{}".to_owned()) });
                 }
-                self.told.record(OWN, Some(index), fields.rest(), out);
-                self.told.close(index);
+                self.seen_fields.emit_new(OWN, Some(index), fields.rest(), out);
+                self.seen_fields.end_block(index);
                 out.push(Event::Close { index });
             }
             ("messageStop", _) => {
@@ -102,7 +102,7 @@ impl Reader {
                 let usage = fields.object("usage").map(read_usage).filter(|usage| *usage != Usage::default());
                 out.extend(usage.map(Event::Usage));
                 drop_metrics(&mut fields);
-                self.told.record(OWN, None, fields.rest(), out);
+                self.seen_fields.emit_new(OWN, None, fields.rest(), out);
             }
             (_, Some(index)) => out.push(other_at(name, index, fields)),
             (_, None) => out.push(other(name, fields.rest())),
@@ -119,19 +119,19 @@ impl Reader {
             self.arguments(index, call.text("input").unwrap_or_default(), out);
             call
         } else if let Some(thought) = delta.object("reasoningContent") {
-            self.thought(index, thought, out)
+            self.reasoning(index, thought, out)
         } else {
             fields.put("delta", Value::Object(delta.rest()));
             out.push(other_at("contentBlockDelta", index, fields));
             return;
         };
         for rest in [rest, delta, fields] {
-            self.told.record(OWN, Some(index), rest.rest(), out);
+            self.seen_fields.emit_new(OWN, Some(index), rest.rest(), out);
         }
     }
 
-    /// A piece of a thought; gives what has no neutral name, as a whole body has it.
-    fn thought(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
+    /// Decodes a reasoning delta; returns its provider-specific fields, nested as in a whole body.
+    fn reasoning(&mut self, index: usize, mut thought: Fields, out: &mut Vec<Event>) -> Fields {
         if let Some(data) = thought.text("redactedContent") {
             let signature = Signature { from: OWN, data };
             self.open.insert(index, false);
@@ -179,7 +179,7 @@ fn other_at(name: &str, index: usize, mut fields: Fields) -> Event {
     other(name, fields.rest())
 }
 
-/// Writes the events of an answer.
+/// Writes the events of a stream.
 #[derive(Debug)]
 pub(super) struct Writer(WriterState);
 
@@ -191,7 +191,7 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &self.0.surface, Some(index), extra, changes));
         if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
-            unstreamed(OWN, index, own, changes);
+            record_unstreamable(OWN, index, own, changes);
         }
         let (name, data) = match block {
             Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),
@@ -203,7 +203,7 @@ impl Writer {
                 json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
             ),
             Block::ToolCall(call) => {
-                self.0.said.content = vec![Block::ToolCall(ToolCall::default())];
+                self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
                 if let (Some(start), Some(own)) = (start.as_object_mut(), own) {
                     start.extend(own);
@@ -217,7 +217,7 @@ impl Writer {
             | Block::ToolResult(_)
             | Block::ToolResultReference(_)
             | Block::Other(_) => {
-                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                let detail = format!("{} block dropped: {} streams cannot carry it", block.kind(), OWN.title());
                 changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
                 return;
             }
@@ -227,7 +227,7 @@ impl Writer {
                 "no-cache-hint",
                 format!("/content/{index}/cache"),
                 DROPPED,
-                "hints to remember are not streamed",
+                "cache hint dropped: Bedrock Converse streams have none",
             );
         }
         let place = self.0.number(index, block);
@@ -244,8 +244,8 @@ impl Writer {
 
     fn sign(&self, index: usize, signature: &Signature, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.0.place(index) else { return };
-        if let Some((code, detail)) = unsigned(OWN, signature, self.0.is_thought(index)) {
-            changes.push(code, format!("/content/{index}/signature"), UNNOTED, detail);
+        if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(index)) {
+            changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
             return;
         }
         let delta = json!({"delta": {"reasoningContent": {"signature": signature.data}}});
@@ -255,14 +255,14 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.0.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        unsaid(&mut ctx, &self.0.said);
-        if let Some(words) = self.0.said.refusal.clone() {
+        record_unsupported(&mut ctx, &self.0.response);
+        if let Some(words) = self.0.response.refusal.clone() {
             let place = self.0.places.len();
             emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
             emit_at("contentBlockStop", place, json!({}), out);
         }
-        let (mut extra, mut inner) = ctx.split_extra(&self.0.said.extra, &["stopReason", "output"]);
-        // What the message had was said at its beginning.
+        let (mut extra, mut inner) = ctx.split_extra(&self.0.response.extra, &["stopReason", "output"]);
+        // The fields of the message were sent in `messageStart`.
         if let Some(Value::Object(mut output)) = inner.shift_remove("output") {
             output.shift_remove("message");
             if !output.is_empty() {
@@ -272,10 +272,10 @@ impl Writer {
         let mut late = self.0.late.get(OWN).cloned().unwrap_or_default();
         let metrics = extra.shift_remove("metrics").unwrap_or_else(|| json!({"latencyMs": 0}));
         late.entry("metrics").or_insert(metrics);
-        let word = stop::write(&mut ctx, STOP_WORDS, "stopReason", &self.0.said);
+        let word = stop::write(&mut ctx, STOP_REASONS, "stopReason", &self.0.response);
         extra.insert("stopReason".to_owned(), json!(word));
         emit("messageStop", &Value::Object(extra), out);
-        let usage = self.0.said.usage.clone().unwrap_or_default();
+        let usage = self.0.response.usage.clone().unwrap_or_default();
         let usage = usage_fields(&mut ctx, &usage);
         late.insert("usage".to_owned(), json!(usage));
         emit("metadata", &Value::Object(late), out);
@@ -299,7 +299,7 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { extra, .. } => {
-                self.0.said.extra = extra.clone();
+                self.0.response.extra = extra.clone();
                 let output = extra.field(OWN, "output");
                 let message = output.and_then(|output| output.get("message")).and_then(Value::as_object);
                 let mut start = message.cloned().unwrap_or_default();
@@ -320,7 +320,7 @@ impl StreamWriter for Writer {
             Event::Fields { index, extra } => {
                 if let Some((place, kind, mut fields)) = self.0.fields(OWN, *index, extra, changes) {
                     let empty = match kind {
-                        Kind::Thought => json!({"reasoningContent": {"text": ""}}),
+                        Kind::Reasoning => json!({"reasoningContent": {"text": ""}}),
                         Kind::Call => json!({"toolUse": {"input": ""}}),
                         Kind::Text | Kind::Foreign | Kind::Whole => json!({"text": ""}),
                     };
@@ -334,7 +334,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.0.hear(event);
+                self.0.note(event);
             }
             Event::End => {
                 if self.0.stopped {
@@ -342,14 +342,19 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Error(error) => {
-                let name = super::error::word(error);
+                let name = super::error::exception_type(error);
                 let headers =
                     [(":exception-type", name), (":content-type", "application/json"), (":message-type", "exception")];
                 encode_message(&headers, &super::super::json(&super::error::body(error)), out);
             }
             Event::Other { protocol, name, data } if *protocol == OWN => emit(name, data, out),
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
         }
     }

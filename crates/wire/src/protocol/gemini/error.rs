@@ -6,8 +6,8 @@ use crate::fault::{FaultKind, WireError, milliseconds};
 use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
-/// The status word of each kind. The first row of a kind is the one that is written.
-const WORDS: &[(FaultKind, &str)] = &[
+/// The `status` of each kind. The first row of a kind is used for encoding.
+const STATUSES: &[(FaultKind, &str)] = &[
     (FaultKind::InvalidRequest, "INVALID_ARGUMENT"),
     (FaultKind::Authentication, "UNAUTHENTICATED"),
     (FaultKind::Billing, "FAILED_PRECONDITION"),
@@ -24,23 +24,23 @@ const WORDS: &[(FaultKind, &str)] = &[
     (FaultKind::ContentFilter, "INVALID_ARGUMENT"),
 ];
 
-/// Kinds that have no status word of their own, told by the reason of an error's info.
+/// Kinds without a `status`, identified by the `reason` of `ErrorInfo`.
 const REASONS: &[(FaultKind, &str)] =
     &[(FaultKind::ContextLength, "CONTEXT_LENGTH_EXCEEDED"), (FaultKind::ContentFilter, "CONTENT_FILTER")];
 
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
-/// Whose reasons the codes of other protocols are.
+/// The `domain` of `ErrorInfo` with the code of another protocol.
 const FOREIGN: &str = "polywire";
 
-/// Whether a code is a status word and not another protocol's word.
+/// True if a code is a `status` and not a code of another protocol.
 fn is_status(code: &str) -> bool {
     code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 pub(super) fn encode(error: &WireError) -> EncodedError {
-    let own = WORDS.iter().find(|(kind, _)| *kind == error.kind).map_or("UNKNOWN", |(_, word)| *word);
+    let own = STATUSES.iter().find(|(kind, _)| *kind == error.kind).map_or("UNKNOWN", |(_, word)| *word);
     let word = error.code.as_deref().filter(|code| is_status(code)).unwrap_or(own);
     let mut details = match &error.details {
         Some(Value::Array(details)) => details.clone(),
@@ -66,13 +66,13 @@ pub(super) fn encode(error: &WireError) -> EncodedError {
 }
 
 pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
-    // Endpoints that answer with a list answer errors in a list.
+    // Endpoints that stream a JSON array send errors in an array too.
     let body = if let Value::Array(list) = body { list.into_iter().next()? } else { body };
     let mut error = Fields::of(body).ok()?.object("error")?;
     let message = error.text("message")?;
     let word = error.text("status");
     error.take("code");
-    let (mut wait, mut told, mut foreign) = (None, None, None);
+    let (mut wait, mut by_reason, mut foreign) = (None, None, None);
     let mut details = error.list("details").unwrap_or_default();
     details.retain(|detail| match detail.get("@type").and_then(Value::as_str) {
         Some(RETRY_INFO) => {
@@ -88,15 +88,15 @@ pub(super) fn decode(status: u16, body: Value) -> Option<WireError> {
                 return false;
             }
             let row = REASONS.iter().find(|(_, known)| reason == Some(known));
-            told = row.map(|(kind, _)| kind.clone()).or(told.take());
+            by_reason = row.map(|(kind, _)| kind.clone()).or(by_reason.take());
             row.is_none()
         }
         _ => true,
     });
-    let known = word.as_deref().and_then(|word| WORDS.iter().find(|(_, known)| *known == word));
+    let known = word.as_deref().and_then(|word| STATUSES.iter().find(|(_, known)| *known == word));
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
-    let kind = told.or_else(|| known.map(|(kind, _)| kind.clone())).unwrap_or_else(of_status);
-    let own = WORDS.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
+    let kind = by_reason.or_else(|| known.map(|(kind, _)| kind.clone())).unwrap_or_else(of_status);
+    let own = STATUSES.iter().find(|(known, _)| *known == kind).map(|(_, word)| *word);
     Some(WireError {
         status,
         code: foreign.or_else(|| word.filter(|word| own != Some(word))),

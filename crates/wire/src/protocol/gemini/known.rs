@@ -1,6 +1,6 @@
-//! The fields that the API has inside of turns and tools. Google answers 400 `Unknown name "…"` to any other, so a request is
-//! sent without them and every one is on record. (GEM-SCHEMA-07 and GEM-CFG-10 of the notes, read 2026-11; names of the
-//! generativelanguage v1beta types 0.12.1.)
+//! The fields of messages and tools that the API knows. Google rejects any other with 400 `Unknown name "…"`, so unknown fields are
+//! dropped and recorded. (GEM-SCHEMA-07 and GEM-CFG-10 of the notes, read 2026-11; names of the generativelanguage v1beta types
+//! 0.12.1.)
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::OWN;
 use super::shapes::{KnownPart, Part};
 use crate::fields::is_proto_name;
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 
 const PART: &[&str] = &[
     "text",
@@ -32,7 +32,7 @@ const DECLARATION: &[&str] =
     &["name", "description", "behavior", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"];
 const RESPONSE: &[&str] = &["id", "name", "response", "parts", "willContinue", "scheduling"];
 
-/// The messages inside of a part and their fields.
+/// The objects inside a part and their fields.
 const INNER: &[(&str, &[&str])] = &[
     ("inlineData", &["mimeType", "data", "displayName"]),
     ("fileData", &["mimeType", "fileUri", "displayName"]),
@@ -42,12 +42,12 @@ const INNER: &[(&str, &[&str])] = &[
 
 type Fields = Map<String, Value>;
 
-/// Fields of a turn that the API has.
+/// Keeps the known fields of a `Content`.
 pub(super) fn of_content<'e>(ctx: &mut Context<'_>, at: &At<'_>, own: Option<&'e Fields>) -> Option<Cow<'e, Fields>> {
     own.map(|own| of_message(ctx, at, "a content", CONTENT, own)).filter(|own| !own.is_empty())
 }
 
-/// Fields of a function that the API has.
+/// Keeps the known fields of a function declaration.
 pub(super) fn of_function<'e>(ctx: &mut Context<'_>, at: &At<'_>, own: Option<&'e Fields>) -> Option<Cow<'e, Fields>> {
     own.map(|own| of_message(ctx, at, "a function declaration", DECLARATION, own)).filter(|own| !own.is_empty())
 }
@@ -62,11 +62,12 @@ fn of_message<'e>(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, names: &[&str]
 }
 
 fn drop_field(ctx: &mut Context<'_>, at: &At<'_>, kind: &str, name: &str) {
-    let detail = format!("`{name}` dropped: {kind} of the Gemini API has no such field and unknown fields are refused");
-    ctx.record_field("unknown-field", at, OWN, name, UNNOTED, detail);
+    let detail =
+        format!("`{name}` dropped: {kind} of the Gemini API has no such field, and unknown fields are rejected");
+    ctx.record_field("unknown-field", at, OWN, name, DROPPED_NOTE, detail);
 }
 
-/// Takes the fields out of a part that the API does not have. A part that nothing is left of goes.
+/// Drops unknown fields of a part, and the part if it is empty afterwards.
 pub(super) fn part<'r>(ctx: &mut Context<'_>, at: &At<'_>, part: Part<'r>) -> Option<Part<'r>> {
     match part {
         Part::Known(mut known) => {
@@ -111,7 +112,7 @@ fn part_fields<'e>(ctx: &mut Context<'_>, at: &At<'_>, fields: Cow<'e, Fields>) 
     Some(fields).filter(|fields| !fields.is_empty())
 }
 
-/// Fields of a result stand in the result or beside it.
+/// Splits the fields of a result into those of `functionResponse` and those of its part.
 fn result_fields(ctx: &mut Context<'_>, at: &At<'_>, part: &mut KnownPart<'_>) {
     let Some(result) = &mut part.function_response else { return };
     let mut beside = Map::new();

@@ -18,10 +18,10 @@ use crate::neutral::{Request, Response};
 use crate::report::Changes;
 use crate::surface::{Envelope, Surface};
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::Gemini;
 
-/// The key under which fields of an envelope are kept.
+/// The key of the envelope fields in `extra`.
 const ENVELOPE: &str = "envelope";
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Requests of `gemini`, read.
+//! Requests of `gemini`: decoding.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::request::Medium;
 use super::{ENVELOPE, OWN};
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
-use crate::history::made_up_call_id;
+use crate::fields::{Fields, read_each};
+use crate::history::synthetic_call_id;
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, OutputFormat, Reasoning, Request,
     ResultBlock, Role, Signature, Source, Text, Thinking, ThinkingMode, Tool, ToolCall, ToolChoice, ToolResult,
@@ -16,7 +16,7 @@ use crate::neutral::{
 use crate::protocol::FORMAT_NAME;
 use crate::report::{Action, Changes, Effect};
 
-/// The names of more than one word in each message, which come in `snake_case` too.
+/// Field names that are accepted in `snake_case` too, by message.
 const REQUEST: &[&str] = &["systemInstruction", "generationConfig", "toolConfig", "safetySettings", "cachedContent"];
 const PART: &[&str] = &["inlineData", "fileData", "functionCall", "functionResponse", "thoughtSignature"];
 const BLOB: &[&str] = &["mimeType", "fileUri", "displayName"];
@@ -76,16 +76,16 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// The turns. Google's own examples write one entry without its list.
+/// Removes `contents`. Some examples of Google have a single object instead of an array.
 fn contents(fields: &mut Fields) -> Result<Vec<Value>, DecodeError> {
-    fields.list_or_one("contents").map_or_else(|| fields.needed_list("contents"), Ok)
+    fields.list_or_one("contents").map_or_else(|| fields.required_list("contents"), Ok)
 }
 
 fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeError> {
     let Some(mut system) = fields.object("systemInstruction") else { return Ok(()) };
     system.text("role");
     let parts = system.list_or_one("parts").unwrap_or_default();
-    let blocks = each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
+    let blocks = read_each("parts", parts, |_, value| part(value)).within("systemInstruction")?;
     for block in blocks {
         if let Block::Text(text) = block {
             request.system.push(text);
@@ -97,10 +97,10 @@ fn read_system(fields: &mut Fields, request: &mut Request) -> Result<(), DecodeE
     Ok(())
 }
 
-/// Calls whose results have not come, so that results without ids find theirs.
+/// Calls without a result so far, to pair results without ids.
 #[derive(Default)]
 struct OpenCalls {
-    /// The calls of each name in their order, by id and number.
+    /// By tool name: ids and numbers of the calls, in order.
     waiting: HashMap<String, VecDeque<(String, usize)>>,
     /// The last call with each id.
     called: HashMap<String, Called>,
@@ -121,7 +121,7 @@ impl OpenCalls {
         self.called.insert(call.id.clone(), Called { name, number, answered: false });
     }
 
-    /// The first call of the name that has no result, and whose id was not given again.
+    /// The id of the first call of the tool that has no result and whose id was not reused.
     fn next(&mut self, name: &str) -> Option<String> {
         let waiting = self.waiting.get_mut(name)?;
         let is_open =
@@ -129,7 +129,7 @@ impl OpenCalls {
         std::iter::from_fn(|| waiting.pop_front()).find(|(id, number)| is_open(id, *number)).map(|(id, _)| id)
     }
 
-    /// Notes the result of a call; whether the call has that name.
+    /// Marks a call as answered; returns true if the call has that tool name.
     fn answer(&mut self, id: &str, name: &str) -> bool {
         let Some(call) = self.called.get_mut(id) else { return false };
         call.answered = true;
@@ -137,12 +137,12 @@ impl OpenCalls {
     }
 }
 
-/// Takes the parts of a content into the conversation; results are a turn of their own.
+/// Adds a `Content` to the conversation; function responses become a message of their own.
 fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) -> Result<(), DecodeError> {
     let role = match content.text("role").as_deref() {
         Some("model") => Role::Assistant,
         Some("user" | "function" | "tool" | "") | None => Role::User,
-        Some(_) => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        Some(_) => return Err(DecodeError::shape("a known role").within("role")),
     };
     let parts = content.list_or_one("parts").unwrap_or_default();
     let start = messages.len();
@@ -158,10 +158,10 @@ fn turn(mut content: Fields, messages: &mut Vec<Message>, open: &mut OpenCalls) 
             push(messages, start, Role::Tool, result);
             continue;
         }
-        let mut block = part_of(fields);
+        let mut block = read_part_fields(fields);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(turn, calls);
+                call.id = synthetic_call_id(turn, calls);
             }
             calls += 1;
             open.add(call);
@@ -190,12 +190,12 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
     let name = fields.text("name").unwrap_or_default();
     let call_id = match fields.text("id").filter(|id| !id.is_empty()) {
         Some(id) => id,
-        None => open.next(&name).unwrap_or_else(|| made_up_call_id(turn, number)),
+        None => open.next(&name).unwrap_or_else(|| synthetic_call_id(turn, number)),
     };
     if !open.answer(&call_id, &name) && !name.is_empty() {
         fields.put("name", json!(name));
     }
-    let (is_error, answer) = unwrapped(fields.take("response"));
+    let (is_error, answer) = unwrap_response(fields.take("response"));
     let mut content = match answer {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
@@ -203,16 +203,16 @@ fn result(mut part: Fields, turn: usize, number: usize, open: &mut OpenCalls) ->
         Some(value) => vec![ResultBlock::Json { value }],
     };
     let parts = fields.list("parts").unwrap_or_default();
-    content.extend(each("parts", parts, |_, value| {
-        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+    content.extend(read_each("parts", parts, |_, value| {
+        self::part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
     })?);
     let mut extra = fields.rest();
     extra.extend(part.rest());
     Ok(Block::ToolResult(ToolResult { call_id, content, is_error, cache: None, extra: Extra::of(OWN, extra) }))
 }
 
-/// What a tool answered, and whether it failed.
-fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
+/// Unwraps `{"output": …}` and `{"error": …}`; returns true for an error.
+fn unwrap_response(response: Option<Value>) -> (bool, Option<Value>) {
     match response {
         Some(Value::Object(mut object)) if object.len() == 1 => {
             if let Some(output) = object.shift_remove("output") {
@@ -227,12 +227,12 @@ fn unwrapped(response: Option<Value>) -> (bool, Option<Value>) {
     }
 }
 
-/// A part; one that is not as the protocol has it is kept as it is.
+/// Reads a content part; an unknown one becomes `Block::Other`.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
-    Ok(part_of(Fields::of(value)?.proto(PART)))
+    Ok(read_part_fields(Fields::of(value)?.proto(PART)))
 }
 
-fn part_of(mut fields: Fields) -> Block {
+fn read_part_fields(mut fields: Fields) -> Block {
     let signature = fields.text("thoughtSignature").map(|data| Signature { from: OWN, data });
     let thought = fields.flag("thought").unwrap_or(false);
     if let Some(text) = fields.text("text") {
@@ -302,7 +302,7 @@ fn read_tool(value: Value, index: usize, tools: &mut Vec<Tool>, changes: &mut Ch
             let parameters = function.take("parameters")?;
             let at = format!("/tools/{index}/functionDeclarations/{number}/parameters");
             let what = (Action::Moved, Effect::Same);
-            changes.push("open-api-slot", at, what, "a schema of the OpenAPI slot is read as a JSON Schema");
+            changes.push("open-api-slot", at, what, "OpenAPI schema in `parameters` is read as a JSON Schema");
             Some(parameters)
         });
         tools.push(Tool::Function(Function {
@@ -340,7 +340,7 @@ fn read_choice(config: &mut Fields, changes: &mut Changes) -> Option<ToolChoice>
                     "validated",
                     "/toolConfig/functionCallingConfig/mode",
                     what,
-                    "that calls are held to their schema is not kept",
+                    "function calling mode is read as `AUTO`: validation of calls is not kept",
                 );
             }
             ToolChoice::Auto
@@ -352,7 +352,7 @@ fn read_generation(config: &mut Fields, request: &mut Request, changes: &mut Cha
     request.temperature = config.number("temperature");
     request.top_p = config.number("topP");
     // Some clients send whole numbers as `40.0`.
-    request.top_k = config.count("topK").or_else(|| whole(config, "topK"));
+    request.top_k = config.count("topK").or_else(|| take_whole_number(config, "topK"));
     request.max_tokens = config.count("maxOutputTokens");
     request.stop = config.texts("stopSequences").unwrap_or_default();
     request.frequency_penalty = config.number("frequencyPenalty");
@@ -374,7 +374,7 @@ fn read_generation(config: &mut Fields, request: &mut Request, changes: &mut Cha
     config.put_rest("thinkingConfig", thinking);
 }
 
-fn whole(config: &mut Fields, name: &str) -> Option<u64> {
+fn take_whole_number(config: &mut Fields, name: &str) -> Option<u64> {
     let number = config.number(name)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     let whole = (number.fract() == 0.0 && (0.0..1e9).contains(&number)).then_some(number as u64);
@@ -403,20 +403,20 @@ fn read_format(config: &mut Fields, changes: &mut Changes) -> Option<Output> {
     if named {
         config.take("responseMimeType");
     } else if schema.is_some() {
-        let detail = format!("a response schema without `responseMimeType` is read as one for `{JSON}`");
+        let detail = format!("`responseMimeType` is read as `{JSON}`: the request has a response schema and no type");
         let at = "/generationConfig/responseMimeType";
         changes.push("response-mime-type", at, (Action::Added, Effect::Same), detail);
     }
     schema.map(Output::Schema).or_else(|| named.then_some(Output::Json))
 }
 
-/// The media type of a structured answer.
+/// The media type of structured output.
 const JSON: &str = "application/json";
 
-/// Where the schema of an answer stands. The last one is how the API called it first; some clients still do.
+/// The fields of the output schema. The last one is an early name that some clients still send.
 const SCHEMA_SLOTS: [&str; 3] = ["responseJsonSchema", "responseSchema", "_responseJsonSchema"];
 
-/// Takes the first schema out of the slots; what is no schema stays.
+/// Removes the first output schema; a value that is not an object stays.
 fn take_schema(fields: &mut Fields, slots: &[&str]) -> Option<OutputFormat> {
     let schema = slots.iter().find_map(|slot| fields.object(slot))?.rest_with_nulls();
     OutputFormat::strict(FORMAT_NAME, Value::Object(schema)).ok()

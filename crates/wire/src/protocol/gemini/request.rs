@@ -1,4 +1,4 @@
-//! Requests of `gemini`, written.
+//! Requests of `gemini`: encoding.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,34 @@ use super::shapes::{
     Blob, Body, Call, CallingConfig, Content, Declaration, Enveloped, FileData, FormatEntry, FormatShape, FormatText,
     GenerationConfig, Kept, KnownPart, Part, ThinkingConfig, ToolConfig, ToolShape,
 };
-use super::{ENVELOPE, enveloped, known};
-use crate::history::made_up_call_id;
+use super::{ENVELOPE, OWN, enveloped, known};
+use crate::history::synthetic_call_id;
 use crate::neutral::{
     Block, Effort, Extra, Image, Message, Output, Request, Role, Source, Text, Thinking, ThinkingMode, Tool, ToolCall,
     ToolChoice,
 };
 use crate::protocol::FORMAT_NAME;
-use crate::protocol::context::{ADDED, At, Context, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, DROPPED_WIDER, MOVED, REWRITTEN};
 use crate::report::{Action, Effect};
 pub(super) use crate::surface::Medium;
 use crate::surface::{Envelope, Quirk};
 
-/// Fields of the request that only an envelope knows.
+/// Request fields that are only valid in an envelope.
 const ENVELOPE_FIELDS: &[&str] = &["session_id", "sessionId"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     let (mut extra, mut inner) = ctx.split_extra(&request.extra, &["generationConfig", "toolConfig", ENVELOPE]);
     if !enveloped(ctx.surface) {
-        ctx.no_envelope(&mut extra, ENVELOPE_FIELDS);
+        ctx.drop_envelope_fields(&mut extra, ENVELOPE_FIELDS);
     }
     let tools = tools(ctx, request);
     let has_functions = tools.iter().any(|tool| matches!(tool, ToolShape::Functions { .. }));
     let calling = choice(ctx, request, has_functions);
     let config = object(inner.shift_remove("toolConfig"));
     if request.parallel_tool_calls.is_some() && has_functions {
-        ctx.no_word("parallel_tool_calls", request.parallel_tool_calls.as_ref());
+        ctx.record_unsupported("parallel_tool_calls", request.parallel_tool_calls.as_ref());
     }
-    ctx.no_word("user", request.user.as_ref());
+    ctx.record_unsupported("user", request.user.as_ref());
     let generation_config = generation(ctx, request, object(inner.shift_remove("generationConfig")));
     let (system, contents) = contents(ctx, request);
     let role = (ctx.surface.envelope == Envelope::Agent).then_some("user");
@@ -59,7 +59,6 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
     super::super::json(&Enveloped { model: &request.model, request: body, fields })
 }
 
-/// Fields of a part, as they are.
 fn kept<'e>(ctx: &mut Context<'_>, at: &At<'_>, extra: &'e Extra) -> Kept<'e> {
     ctx.extra(at, extra).map(Cow::Borrowed)
 }
@@ -77,26 +76,36 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
         system.extend(known::part(ctx, &at, part));
     }
     if !ctx.surface.has_call_ids() && request.messages.iter().any(|message| message.calls().next().is_some()) {
-        ctx.record("no-call-ids", &At::ROOT.field("messages"), UNNOTED, "calls and results are paired by their order");
+        ctx.record(
+            "no-call-ids",
+            &At::ROOT.field("messages"),
+            DROPPED_NOTE,
+            "ids of calls and results dropped: this provider pairs them by order",
+        );
     }
     let mut calls = Calls::default();
     let messages = At::ROOT.field("messages");
     let mut contents = Vec::with_capacity(request.messages.len());
     for (index, message) in request.messages.iter().enumerate() {
         let at = messages.entry(index);
-        calls.hear(index, message);
+        calls.add(index, message);
         let extra = ctx.extra(&at, &message.extra);
         let extra = known::of_content(ctx, &at, extra);
         match message.role {
             Role::System if contents.is_empty() => {
-                let detail = "an instruction that stands first is what everything begins with";
+                let detail = "leading system message moved to the system instructions";
                 ctx.record("leading-instruction", &at, MOVED, detail);
                 let parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 system.extend(parts);
             }
             Role::System => {
                 let what = (Action::Rewritten, Effect::Narrower);
-                ctx.record("instruction-as-user", &at, what, "an instruction in the middle is said by the user");
+                ctx.record(
+                    "instruction-as-user",
+                    &at,
+                    what,
+                    "system message inside the conversation is sent as a user message",
+                );
                 let mut parts = parts(ctx, &at, message, index, &calls, &mut Vec::new());
                 for part in &mut parts {
                     if let Part::Known(part) = part
@@ -121,7 +130,7 @@ fn contents<'r>(ctx: &mut Context<'_>, request: &'r Request) -> (Vec<Part<'r>>, 
     (system, contents)
 }
 
-/// The parts of a turn; what must stand in a turn of its own after it goes to `after`.
+/// The parts of a message; parts that need a separate message after it are added to `after`.
 fn parts<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -145,7 +154,7 @@ fn parts<'r>(
             Block::RedactedThinking(_) => false,
         };
         if !placed {
-            ctx.no_place(&at, block.kind(), "this turn");
+            ctx.drop_block(&at, block.kind(), "this message");
             continue;
         }
         let written = if block.answers().is_some() {
@@ -160,7 +169,7 @@ fn parts<'r>(
     parts
 }
 
-/// The part of a block; a call has its turn and its number there.
+/// The part of a block; `place` is the message index and call number of a tool call.
 pub(super) fn part<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -169,34 +178,34 @@ pub(super) fn part<'r>(
 ) -> Option<Part<'r>> {
     match block {
         Block::Text(text) => Some(text_part(ctx, at, text)),
-        Block::Thinking(thinking) => Some(thought(ctx, at, thinking)),
+        Block::Thinking(thinking) => Some(thinking_part(ctx, at, thinking)),
         Block::ToolCall(call) => Some(call_part(ctx, at, call, place)),
         Block::Image(image) => image_part(ctx, at, image),
         Block::Audio(audio) => {
-            if !ctx.takes(at, Medium::Audio) {
+            if !ctx.accepts(at, Medium::Audio) {
                 return None;
             }
             let part = media(ctx, at, &audio.source, Medium::Audio, None)?;
             Some(Part::known(KnownPart { extra: kept(ctx, at, &audio.extra), ..part }))
         }
         Block::Document(document) => {
-            if !ctx.takes(at, Medium::Document) {
+            if !ctx.accepts(at, Medium::Document) {
                 return None;
             }
-            ctx.no_cache(at, document.cache.as_ref());
+            ctx.drop_cache_hint(at, document.cache.as_ref());
             let part = media(ctx, at, &document.source, Medium::Document, document.name.as_deref())?;
             Some(Part::known(KnownPart { extra: kept(ctx, at, &document.extra), ..part }))
         }
         Block::Other(other) => ctx.other(at, other).map(|value| Part::Other(Cow::Borrowed(value))),
         Block::RedactedThinking(_) | Block::ToolResult(_) | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "this turn");
+            ctx.drop_block(at, block.kind(), "this message");
             None
         }
     }
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&text.text)),
         thought_signature: ctx.signature(at, text.signature.as_ref()),
@@ -205,7 +214,7 @@ fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r>
     })
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
+fn thinking_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Part<'r> {
     Part::known(KnownPart {
         text: Some(Cow::Borrowed(&thinking.text)),
         thought: true,
@@ -216,11 +225,11 @@ fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking) -> Pa
 }
 
 fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, number): (usize, usize)) -> Part<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.as_function(at, call.origin.as_ref());
-    // An id that reading would make up anyway was never the provider's.
-    let made_up = call.id == made_up_call_id(turn, number);
-    let id = Some(call.id.as_str()).filter(|_| !made_up && ctx.surface.has_call_ids());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.record_as_function(at, call.origin.as_ref());
+    // A generated id did not come from the provider.
+    let is_synthetic = call.id == synthetic_call_id(turn, number);
+    let id = Some(call.id.as_str()).filter(|_| !is_synthetic && ctx.surface.has_call_ids());
     Part::known(KnownPart {
         function_call: Some(Call { id, name: &call.name, args: ctx.arguments(at, call) }),
         thought_signature: ctx.signature(at, call.signature.as_ref()),
@@ -230,19 +239,24 @@ fn call_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, (turn, 
 }
 
 pub(super) fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     if image.detail.is_some() {
-        ctx.record("no-word", &at.field("detail"), UNSAID, "how closely to look cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("detail"),
+            DROPPED_WIDER,
+            format!("`detail` dropped: {} has no such parameter", OWN.title()),
+        );
     }
     let part = media(ctx, at, &image.source, Medium::Image, None)?;
     Some(Part::known(KnownPart { extra: kept(ctx, at, &image.extra), ..part }))
 }
 
 impl Medium {
-    /// What something of this type is read as.
+    /// The kind of content of a media type.
     pub(super) fn of(media_type: &str) -> Self {
         match media_type.split('/').next() {
             Some("audio") => Self::Audio,
@@ -251,7 +265,7 @@ impl Medium {
         }
     }
 
-    fn usual(self) -> Option<&'static str> {
+    fn default_media_type(self) -> Option<&'static str> {
         match self {
             Self::Image => None,
             Self::Audio => Some("audio/wav"),
@@ -270,19 +284,19 @@ pub(super) fn media<'r>(
     let media_type = match source {
         Source::Base64 { media_type, .. } => Some(media_type.as_str()),
         Source::Url { media_type, .. } => media_type.as_deref().or_else(|| {
-            let usual = medium.usual()?;
+            let default = medium.default_media_type()?;
             ctx.record(
                 "media-type",
                 &at.field("source"),
                 ADDED,
-                format!("what is at the address is said to be {usual}"),
+                format!("media type set to {default}: the URL has none"),
             );
-            Some(usual)
+            Some(default)
         }),
         Source::File { .. } | Source::Text { .. } => None,
     };
     if media_type.is_some_and(|media_type| Medium::of(media_type) != medium) {
-        ctx.record("medium", at, REWRITTEN, "what it is follows from its media type");
+        ctx.record("medium", at, REWRITTEN, "kind of content is taken from its media type");
     }
     match source {
         Source::Base64 { media_type, data } => {
@@ -294,11 +308,11 @@ pub(super) fn media<'r>(
             Some(KnownPart { file_data: Some(file), ..KnownPart::default() })
         }
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             Some(KnownPart { text: Some(Cow::Borrowed(text)), ..KnownPart::default() })
         }
         Source::File { .. } => {
-            ctx.no_source(at, source);
+            ctx.drop_source(at, medium, source);
             None
         }
     }
@@ -306,20 +320,25 @@ pub(super) fn media<'r>(
 
 fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
     let tools = At::ROOT.field("tools");
-    let open_api = ctx.surface.has_open_api_slots();
+    let open_api = ctx.surface.uses_open_api_fields();
     let (mut functions, mut others) = (Vec::new(), Vec::new());
     for (index, tool) in request.tools.iter().enumerate() {
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
                 if !others.is_empty() {
-                    ctx.record("order", &at, MOVED, "functions stand before other tools");
+                    ctx.record("order", &at, MOVED, "function moved before the other tools");
                 }
-                ctx.no_cache(&at, function.cache.as_ref());
-                ctx.as_function(&at, function.origin.as_ref());
+                ctx.drop_cache_hint(&at, function.cache.as_ref());
+                ctx.record_as_function(&at, function.origin.as_ref());
                 if let Some(strict) = function.strict {
-                    let effect = if strict { UNSAID } else { UNNOTED };
-                    ctx.record("no-strict", &at.field("strict"), effect, "functions have no `strict`");
+                    let effect = if strict { DROPPED_WIDER } else { DROPPED_NOTE };
+                    ctx.record(
+                        "no-strict",
+                        &at.field("strict"),
+                        effect,
+                        "`strict` dropped: Gemini functions have no such field",
+                    );
                 }
                 let (open, json) = if open_api { (function.schema(), None) } else { (None, function.schema()) };
                 let extra = ctx.extra(&at, &function.extra);
@@ -365,7 +384,7 @@ fn generation<'r>(
     request: &'r Request,
     extra: Map<String, Value>,
 ) -> Option<GenerationConfig<'r>> {
-    let limit = ctx.limit(request);
+    let limit = ctx.max_tokens(request);
     let config = GenerationConfig {
         temperature: ctx.parameter("temperature", request.temperature),
         top_p: ctx.parameter("top_p", request.top_p),
@@ -379,7 +398,7 @@ fn generation<'r>(
         thinking_config: thinking(ctx, request, limit),
         extra,
     };
-    let said = config.temperature.is_some()
+    let has_config = config.temperature.is_some()
         || config.top_p.is_some()
         || config.top_k.is_some()
         || config.max_output_tokens.is_some()
@@ -390,7 +409,7 @@ fn generation<'r>(
         || config.format != FormatShape::default()
         || config.thinking_config.is_some()
         || !config.extra.is_empty();
-    said.then_some(config)
+    has_config.then_some(config)
 }
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
@@ -400,10 +419,20 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         Output::Json => None,
         Output::Schema(format) => {
             if format.name() != FORMAT_NAME || format.description().is_some() {
-                ctx.record("no-format-name", &at, UNNOTED, "a format has no name and no description");
+                ctx.record(
+                    "no-format-name",
+                    &at,
+                    DROPPED_NOTE,
+                    format!("name and description of the output format dropped: {} has no field for them", OWN.title()),
+                );
             }
             if !format.is_strict() {
-                ctx.record("always-strict", &at, (Action::Rewritten, Effect::Narrower), "every format is strict");
+                ctx.record(
+                    "always-strict",
+                    &at,
+                    (Action::Rewritten, Effect::Narrower),
+                    format!("output format is strict: {} has no other", OWN.title()),
+                );
             }
             Some(format.schema())
         }
@@ -412,7 +441,7 @@ fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> FormatShape<'r> {
         let text = FormatText { mime_type: "APPLICATION_JSON", schema };
         return FormatShape { entries: Some([FormatEntry { text }]), ..FormatShape::default() };
     }
-    let open_api = ctx.surface.has_open_api_slots();
+    let open_api = ctx.surface.uses_open_api_fields();
     FormatShape {
         mime_type: Some("application/json"),
         json_schema: schema.filter(|_| !open_api),
@@ -426,17 +455,17 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
     let at = At::ROOT.field("reasoning");
     let mut config = ThinkingConfig { include_thoughts: reasoning.visible, ..ThinkingConfig::default() };
     let below = limit.filter(|_| ctx.has(Quirk::BudgetBelowLimit));
-    // Where there is no room to think, there is no thinking.
+    // Without room for a budget, thinking is disabled.
     let budget = |tokens: Option<u64>| Some(i64::try_from(tokens.unwrap_or(0)).unwrap_or(i64::MAX));
     let effort = ctx.effort(request);
     let only_effort = |ctx: &mut Context<'_>| {
         if reasoning.budget_tokens.is_some() || reasoning.mode.is_some() {
-            ctx.record("no-word", &at, UNSAID, "beside the effort, nothing more is said of thinking");
+            ctx.record("no-word", &at, DROPPED_WIDER, "thinking mode and budget dropped: only the effort is sent");
         }
     };
     match (effort.as_deref(), reasoning.budget_tokens, &reasoning.mode) {
         (Some(Effort::None), ..) => {
-            ctx.record("effort", &at, REWRITTEN, "no effort is a budget of no tokens");
+            ctx.record("effort", &at, REWRITTEN, "effort `none` is sent as a thinking budget of 0 tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (Some(effort), ..) if ctx.surface.has_thinking_budget() => {
@@ -447,7 +476,7 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
                 "effort",
                 &at.field("effort"),
                 what,
-                format!("the effort is said as a budget of {tokens} tokens"),
+                format!("effort is sent as a thinking budget of {tokens} tokens"),
             );
             config.thinking_budget = budget(Some(tokens));
         }
@@ -457,22 +486,32 @@ fn thinking(ctx: &mut Context<'_>, request: &Request, limit: Option<u64>) -> Opt
         }
         (None, Some(tokens), mode) => {
             if mode.is_some() {
-                ctx.record("no-word", &at.field("mode"), UNSAID, "beside the budget, no mode is said");
+                ctx.record(
+                    "no-word",
+                    &at.field("mode"),
+                    DROPPED_WIDER,
+                    "thinking mode dropped: only the budget is sent",
+                );
             }
             config.thinking_budget = budget(ctx.budget(tokens, below));
         }
         (None, None, Some(ThinkingMode::Adaptive)) => config.thinking_budget = Some(-1),
         (None, None, Some(ThinkingMode::Disabled)) => {
-            ctx.record("thinking-mode", &at, REWRITTEN, "no thinking is a budget of no tokens");
+            ctx.record("thinking-mode", &at, REWRITTEN, "disabled thinking is sent as a budget of 0 tokens");
             config.thinking_budget = budget(ctx.budget(0, below));
         }
         (None, None, Some(mode)) => {
-            ctx.record("no-word", &at.field("mode"), UNSAID, format!("thinking that is `{mode}` cannot be said"));
+            ctx.record(
+                "no-word",
+                &at.field("mode"),
+                DROPPED_WIDER,
+                format!("thinking mode `{mode}` dropped: Gemini has no such mode"),
+            );
         }
         (None, None, None) => {}
     }
     if config == ThinkingConfig::default() {
-        ctx.record("no-word", &at, UNNOTED, "of thinking, nothing is said");
+        ctx.record("no-word", &at, DROPPED_NOTE, "empty `reasoning` dropped");
         return None;
     }
     Some(config)

@@ -1,19 +1,19 @@
-//! Answers of `gemini`.
+//! Responses of `gemini`.
 
 use serde_json::{Map, Value, json};
 
 use super::read::part as read_part;
 use super::request::part;
-use super::shapes::{Answer, Candidate, Content, EnvelopedAnswer};
+use super::shapes::{Candidate, Content, EnvelopedResponse, ResponseBody};
 use super::{ENVELOPE, OWN, enveloped};
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
-use crate::history::made_up_call_id;
+use crate::fields::{Fields, read_each};
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Extra, Response, StopReason, Usage};
-use crate::protocol::context::{At, Context, DROPPED, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE};
 use crate::protocol::stop;
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("STOP", StopReason::EndTurn),
     ("MAX_TOKENS", StopReason::MaxTokens),
     ("SAFETY", StopReason::ContentFilter),
@@ -34,7 +34,7 @@ pub(super) const STOP_WORDS: &stop::Words = &[
     ("", StopReason::EndTurn),
 ];
 
-/// Fields of the extra that stand elsewhere than at the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 4] = ["candidate", "candidates", "finishReason", ENVELOPE];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
@@ -42,7 +42,12 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let word = finish(ctx, response);
     let message = finish_message(ctx, response, word);
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            DROPPED_NOTE,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let at = At::ROOT.field("content");
     let mut parts = Vec::with_capacity(response.content.len());
@@ -64,7 +69,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     };
     let mut candidates = if blocked { Vec::new() } else { vec![first] };
     candidates.extend(others.as_ref().and_then(Value::as_array).into_iter().flatten().map(Candidate::Other));
-    let answer = Answer {
+    let answer = ResponseBody {
         candidates,
         usage_metadata: response.usage.as_ref().map(|usage| usage_fields(ctx, usage)),
         model_version: &response.model,
@@ -74,30 +79,35 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     wrap(ctx, answer, inner.shift_remove(ENVELOPE))
 }
 
-/// The word for why it ended.
+/// The `finishReason`.
 pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     let kept = response.extra.field(OWN, "finishReason").and_then(Value::as_str);
     let calls = response.calls().next().is_some();
     let still_meant = |word: &&str| read_stop(word, calls).0 == response.stop;
-    kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_WORDS, "finishReason", response))
+    kept.filter(still_meant).unwrap_or_else(|| stop::write(ctx, STOP_REASONS, "finishReason", response))
 }
 
-/// The answer in the envelope of the surface.
-pub(super) fn wrap(ctx: &Context<'_>, response: Answer<'_>, fields: Option<Value>) -> Vec<u8> {
+/// Wraps a response in the envelope of the surface.
+pub(super) fn wrap(ctx: &Context<'_>, response: ResponseBody<'_>, fields: Option<Value>) -> Vec<u8> {
     if !enveloped(ctx.surface) {
         return super::super::json(&response);
     }
     let fields = if let Some(Value::Object(fields)) = fields { fields } else { Map::new() };
-    super::super::json(&EnvelopedAnswer { response, fields })
+    super::super::json(&EnvelopedResponse { response, fields })
 }
 
-/// The words of a refusal stand beside a reason that is a filter.
+/// The refusal text, which is only valid with a content filter reason.
 pub(super) fn finish_message<'r>(ctx: &mut Context<'_>, response: &'r Response, word: &str) -> Option<&'r str> {
     let refusal = response.refusal.as_deref()?;
-    if stop::read(STOP_WORDS, word) == StopReason::ContentFilter {
+    if stop::read(STOP_REASONS, word) == StopReason::ContentFilter {
         return Some(refusal);
     }
-    ctx.record("no-place", &At::ROOT.field("refusal"), DROPPED, "only a filter has words of refusal");
+    ctx.record(
+        "no-place",
+        &At::ROOT.field("refusal"),
+        DROPPED,
+        "refusal text dropped: the finish reason is not a content filter",
+    );
     None
 }
 
@@ -105,7 +115,12 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
     let at = At::ROOT.field("usage");
     let extra = ctx.extra(&at, &usage.extra).cloned().unwrap_or_default();
     if usage.cache_write_tokens > 0 {
-        ctx.record("no-word", &at.field("cache_write_tokens"), UNNOTED, "what went into the cache cannot be said");
+        ctx.record(
+            "no-word",
+            &at.field("cache_write_tokens"),
+            DROPPED_NOTE,
+            "`cache_write_tokens` dropped: Gemini usage has no such field",
+        );
     }
     let counts = [
         ("promptTokenCount", usage.input_tokens),
@@ -114,13 +129,13 @@ pub(super) fn usage_fields(ctx: &mut Context<'_>, usage: &Usage) -> Map<String, 
         ("thoughtsTokenCount", usage.reasoning_tokens),
         ("totalTokenCount", usage.input_tokens.saturating_add(usage.output_tokens)),
     ];
-    let said = counts
+    let sent = counts
         .into_iter()
         .filter(|(name, count)| *count > 0 || !name.starts_with(['c', 't']) || *name == "candidatesTokenCount");
-    said.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
+    sent.map(|(name, count)| (name.to_owned(), json!(count))).chain(extra).collect()
 }
 
-/// The body inside of its envelope, and the envelope's own fields.
+/// Splits a body into the response and the fields of its envelope.
 pub(super) fn unwrap(body: Value) -> Result<(Fields, Fields), DecodeError> {
     let mut fields = Fields::of(body)?;
     if !fields.has("candidates")
@@ -149,7 +164,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What every piece of an answer repeats.
+/// Decodes the fields that every chunk repeats.
 pub(super) fn read_head(fields: &mut Fields) -> Response {
     Response {
         id: fields.text("responseId").unwrap_or_default(),
@@ -166,7 +181,7 @@ fn read_candidate(candidate: Value, response: &mut Response, top: &mut Fields) -
         let mut block = read_part(value).within(index).within("parts").within("content")?;
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(0, calls);
+                call.id = synthetic_call_id(0, calls);
             }
             calls += 1;
         }
@@ -184,7 +199,7 @@ fn read_candidate(candidate: Value, response: &mut Response, top: &mut Fields) -
     Ok(())
 }
 
-/// The parts of a candidate; a candidate that was cut off may have no content at all.
+/// Removes the parts of a candidate; a truncated candidate may have no content.
 pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
     let Some(mut content) = candidate.object("content") else { return Vec::new() };
     content.text("role");
@@ -193,13 +208,13 @@ pub(super) fn take_parts(candidate: &mut Fields) -> Vec<Value> {
     parts
 }
 
-/// What a word means, and whether the meaning alone would be said otherwise.
+/// The stop reason of a wire value, and whether the wire value must be kept because the reason is written differently.
 pub(super) fn read_stop(word: &str, calls: bool) -> (StopReason, bool) {
-    let reason = stop::settle(stop::read(STOP_WORDS, word), stop::Ending::calls(calls));
-    // Where another provider's model speaks this protocol, calls end with a word that says nothing.
+    let reason = stop::resolve(stop::read(STOP_REASONS, word), stop::Ending::calls(calls));
+    // Models of other providers behind this protocol end tool calls with `OTHER`.
     let reason = if calls && word == "OTHER" { StopReason::ToolUse } else { reason };
-    let said = if reason == StopReason::ToolUse { Some("STOP") } else { stop::word(STOP_WORDS, &reason) };
-    let kept = said != Some(word);
+    let written = if reason == StopReason::ToolUse { Some("STOP") } else { stop::wire_value(STOP_REASONS, &reason) };
+    let kept = written != Some(word);
     (reason, kept)
 }
 
@@ -223,5 +238,5 @@ fn read_usage(mut usage: Fields) -> Usage {
 }
 
 pub(super) fn each_part(parts: Vec<Value>) -> Result<Vec<Block>, DecodeError> {
-    each("parts", parts, |_, value| read_part(value))
+    read_each("parts", parts, |_, value| read_part(value))
 }

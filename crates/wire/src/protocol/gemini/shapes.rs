@@ -1,4 +1,4 @@
-//! The bodies of `gemini` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `gemini` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::protocol::context::Json;
 
 pub(super) type Rest<'a> = Option<&'a Map<String, Value>>;
 
-/// The same where some of them may be left out.
+/// Provider-specific fields, possibly filtered.
 pub(super) type Kept<'a> = Option<Cow<'a, Map<String, Value>>>;
 
 #[derive(Serialize)]
@@ -116,17 +116,17 @@ pub(super) struct CallResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
-    pub(super) response: Answered<'a>,
+    pub(super) response: FunctionOutput<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Part<'a>>,
     #[serde(flatten)]
     pub(super) extra: Map<String, Value>,
 }
 
-/// What a tool answered, always an object.
+/// The `response` of a function, always an object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Answered<'a> {
+pub(super) enum FunctionOutput<'a> {
     Output(Payload<'a>),
     Error(Payload<'a>),
     #[serde(untagged)]
@@ -246,7 +246,7 @@ pub(super) struct ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) candidates: Vec<Candidate<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage_metadata: Option<Map<String, Value>>,
@@ -259,8 +259,8 @@ pub(super) struct Answer<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct EnvelopedAnswer<'a> {
-    pub(super) response: Answer<'a>,
+pub(super) struct EnvelopedResponse<'a> {
+    pub(super) response: ResponseBody<'a>,
     #[serde(flatten)]
     pub(super) fields: Map<String, Value>,
 }
@@ -282,10 +282,10 @@ pub(super) enum Candidate<'a> {
     Other(&'a Value),
 }
 
-/// A piece of a stream as it is most of the time. Anything else is read the slow way.
+/// The most frequent chunk, parsed without building a `Value`. Other chunks take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[expect(dead_code, reason = "what the last piece repeats is checked and not read")]
+#[expect(dead_code, reason = "the last chunk repeats them")]
 pub(super) struct PlainChunk<'a> {
     #[serde(borrow)]
     pub(super) candidates: [PlainCandidate<'a>; 1],
@@ -310,7 +310,7 @@ pub(super) struct PlainCandidate<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "it is always the model")]
+#[expect(dead_code, reason = "the role is always `model`")]
 pub(super) struct PlainContent<'a> {
     #[serde(borrow)]
     pub(super) parts: [PlainPart<'a>; 1],

@@ -1,4 +1,4 @@
-//! Streams of `gemini`: every piece is an answer with the parts that are new.
+//! Streams of `gemini`: every chunk is a response with the new parts.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use super::response::{
     NESTED, each_part, finish, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
     wrap,
 };
-use super::shapes::{Answer, Candidate, Content, Part, PlainChunk};
+use super::shapes::{Candidate, Content, Part, PlainChunk, ResponseBody};
 use super::{ENVELOPE, OWN};
 use crate::error::DecodeError;
 use crate::fields::Fields;
 use crate::frame::Frame;
-use crate::history::made_up_call_id;
+use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Signature, Text, Thinking, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, MERGED};
-use crate::protocol::told::Told;
-use crate::protocol::{StreamReader, StreamWriter, ending};
+use crate::protocol::seen_fields::SeenFields;
+use crate::protocol::{StreamReader, StreamWriter, writer_state};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Reads the pieces of an answer.
+/// Reads the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     progress: Progress,
@@ -30,7 +30,7 @@ pub(super) struct Reader {
     calls: usize,
     open: Option<Kind>,
     usage: Option<Usage>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,19 +44,19 @@ enum Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
-    Thought,
+    Reasoning,
 }
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // The first piece says what the others repeat, so it is read with everything in it.
+        // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
             && candidate.index == 0
-            && self.told.same("createTime", create_time.as_deref())
+            && self.seen_fields.is_unchanged("createTime", create_time.as_deref())
         {
             let [plain] = candidate.content.parts;
-            let kind = if plain.thought { Kind::Thought } else { Kind::Text };
+            let kind = if plain.thought { Kind::Reasoning } else { Kind::Text };
             self.text(kind, plain.text.into_owned(), out);
             return Ok(());
         }
@@ -94,14 +94,14 @@ impl Reader {
         let word = candidate.text("finishReason").filter(|word| !word.is_empty());
         let blocked = top.has("promptFeedback").then(|| "SAFETY".to_owned());
         let mut stop = None;
-        if let Some(said) = word.as_ref().or(blocked.as_ref()) {
+        if let Some(word) = word.as_ref().or(blocked.as_ref()) {
             self.close(out);
-            let (reason, kept) = read_stop(said, self.calls > 0);
+            let (reason, kept) = read_stop(word, self.calls > 0);
             if let Some(text) = read_refusal(&mut candidate, &reason) {
                 out.push(Event::Refusal { text });
             }
             if kept && blocked.is_none() {
-                top.put("finishReason", json!(said));
+                top.put("finishReason", json!(word));
             }
             stop = Some(reason);
         }
@@ -113,7 +113,7 @@ impl Reader {
                 self.progress = Progress::Stopped;
                 out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, top.rest()) });
             }
-            None => self.told.record(OWN, None, top.rest(), out),
+            None => self.seen_fields.emit_new(OWN, None, top.rest(), out),
         }
         if ends || late_usage {
             out.extend(self.usage.clone().map(Event::Usage));
@@ -122,7 +122,7 @@ impl Reader {
     }
 
     fn block(&mut self, block: Block, out: &mut Vec<Event>) {
-        // Fields of a part begin a block of their own, and so does a signature that signs nothing.
+        // A part with provider-specific fields starts a new block, and so does an empty part with a signature.
         let joins = |text: &str, signed: bool, extra: &Extra| extra.is_empty() && !(text.is_empty() && signed);
         let mut block = match block {
             Block::Text(text) if joins(&text.text, text.signature.is_some(), &text.extra) => {
@@ -130,7 +130,7 @@ impl Reader {
                 return self.sign(text.signature, out);
             }
             Block::Thinking(thought) if joins(&thought.text, thought.signature.is_some(), &thought.extra) => {
-                self.text(Kind::Thought, thought.text, out);
+                self.text(Kind::Reasoning, thought.text, out);
                 return self.sign(thought.signature, out);
             }
             Block::Text(_)
@@ -147,7 +147,7 @@ impl Reader {
         self.close(out);
         if let Block::ToolCall(call) = &mut block {
             if call.id.is_empty() {
-                call.id = made_up_call_id(0, self.calls);
+                call.id = synthetic_call_id(0, self.calls);
             }
             self.calls += 1;
         }
@@ -169,7 +169,7 @@ impl Reader {
             self.open = Some(kind);
             let block = match kind {
                 Kind::Text => Block::Text(Text::default()),
-                Kind::Thought => Block::Thinking(Thinking::default()),
+                Kind::Reasoning => Block::Thinking(Thinking::default()),
             };
             out.push(Event::Open { index: self.next, block });
         }
@@ -178,7 +178,7 @@ impl Reader {
         }
         let delta = match kind {
             Kind::Text => Delta::Text(text),
-            Kind::Thought => Delta::Thinking(text),
+            Kind::Reasoning => Delta::Thinking(text),
         };
         out.push(Event::Delta { index: self.next, delta });
     }
@@ -191,14 +191,14 @@ impl Reader {
     }
 }
 
-/// Writes the pieces of an answer. A call comes whole, and a signature beside the last of its text.
+/// Writes the chunks of a stream. A tool call is sent whole, and a signature with the last part of its text.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
-    said: Response,
-    /// Blocks that are open, with what was not said yet.
+    response: Response,
+    /// Open blocks, with the content that has not been sent.
     open: HashMap<usize, Block>,
-    /// The kind of the block before, to which a reader would add.
+    /// The kind of the previous block, which a reader would append to.
     before: Option<Kind>,
     calls: usize,
     stopped: bool,
@@ -208,7 +208,7 @@ impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Response::default(),
+            response: Response::default(),
             open: HashMap::new(),
             before: None,
             calls: 0,
@@ -219,21 +219,21 @@ impl Writer {
     fn emit(&self, ctx: &Context<'_>, parts: Vec<Part<'_>>, out: &mut Vec<u8>) {
         let content = Content { role: Some("model"), parts, extra: None };
         let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
-        let answer = self.answer(vec![first], None, Map::new());
-        data(&ctx.once(wrap(ctx, answer, None)), out);
+        let answer = self.response_body(vec![first], None, Map::new());
+        data(&ctx.merge_keys(wrap(ctx, answer, None)), out);
     }
 
-    fn answer<'a>(
+    fn response_body<'a>(
         &'a self,
         candidates: Vec<Candidate<'a>>,
         usage: Option<Map<String, Value>>,
         extra: Map<String, Value>,
-    ) -> Answer<'a> {
-        let (model_version, response_id) = (self.said.model.as_str(), self.said.id.as_str());
-        Answer { candidates, usage_metadata: usage, model_version, response_id, extra }
+    ) -> ResponseBody<'a> {
+        let (model_version, response_id) = (self.response.model.as_str(), self.response.id.as_str());
+        ResponseBody { candidates, usage_metadata: usage, model_version, response_id, extra }
     }
 
-    /// Says what is waiting of a block.
+    /// Sends the pending content of a block.
     fn flush(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
@@ -249,7 +249,7 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, changes: &mut Changes) {
         let kind = match block {
             Block::Text(text) if text.extra.get(OWN).is_none() => Some(Kind::Text),
-            Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Thought),
+            Block::Thinking(thinking) if thinking.extra.get(OWN).is_none() => Some(Kind::Reasoning),
             Block::Text(_)
             | Block::Thinking(_)
             | Block::Image(_)
@@ -262,16 +262,11 @@ impl Writer {
             | Block::Other(_) => None,
         };
         if kind.is_some() && kind == self.before {
-            changes.push(
-                "joined-texts",
-                format!("/content/{index}"),
-                MERGED,
-                "texts that follow each other are streamed as one",
-            );
+            changes.push("joined-texts", format!("/content/{index}"), MERGED, "consecutive texts joined into one");
         }
         self.before = kind;
         if block.as_call().is_some() {
-            self.said.content = vec![Block::ToolCall(ToolCall::default())];
+            self.response.content = vec![Block::ToolCall(ToolCall::default())];
         }
         self.open.insert(index, block.clone());
     }
@@ -289,7 +284,7 @@ impl Writer {
                 thinking.signature = Some(signature.clone());
                 self.before = None;
             }
-            // Fields of a part cannot be repeated, so that such a text is said whole.
+            // Provider-specific fields of a part must not be repeated, so that such a text is sent whole.
             (Block::Text(text), Delta::Text(more)) if text.extra.get(OWN).is_some() => text.text.push_str(more),
             (Block::Thinking(thinking), Delta::Thinking(more)) if thinking.extra.get(OWN).is_some() => {
                 thinking.text.push_str(more);
@@ -311,7 +306,7 @@ impl Writer {
         self.open.insert(index, block);
     }
 
-    /// Fields of a part wait with it; fields of the answer are a piece of their own.
+    /// Fields of a part are sent with it; fields of the response are a chunk of their own.
     fn fields(&mut self, index: Option<usize>, extra: &Extra, out: &mut Vec<u8>, changes: &mut Changes) {
         let extra = match index.and_then(|index| self.open.get_mut(&index)) {
             Some(block) => block.add_fields(extra.clone()),
@@ -324,8 +319,8 @@ impl Writer {
         let envelope = inner.shift_remove(ENVELOPE);
         if candidate.is_some() || envelope.is_some() || !top.is_empty() {
             let candidate = candidate.as_ref().and_then(Value::as_object);
-            let answer = self.answer(vec![bare(candidate)], None, top);
-            data(&ctx.once(wrap(&ctx, answer, envelope)), out);
+            let answer = self.response_body(vec![empty_candidate(candidate)], None, top);
+            data(&ctx.merge_keys(wrap(&ctx, answer, envelope)), out);
         }
         changes.append(ctx.changes);
     }
@@ -333,10 +328,10 @@ impl Writer {
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
         let surface = self.surface.clone();
         let mut ctx = Context::new(OWN, &surface);
-        let (extra, mut inner) = ctx.split_extra(&self.said.extra, &NESTED);
-        let word = finish(&mut ctx, &self.said);
-        let finish_message = finish_message(&mut ctx, &self.said, word);
-        let usage = self.said.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
+        let (extra, mut inner) = ctx.split_extra(&self.response.extra, &NESTED);
+        let word = finish(&mut ctx, &self.response);
+        let finish_message = finish_message(&mut ctx, &self.response, word);
+        let usage = self.response.usage.as_ref().map(|usage| usage_fields(&mut ctx, usage));
         let candidate = inner.shift_remove("candidate");
         let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
         let blocked = extra.contains_key("promptFeedback");
@@ -347,14 +342,14 @@ impl Writer {
             index: 0,
             extra: candidate.as_ref().and_then(Value::as_object),
         };
-        let answer = self.answer(if blocked { Vec::new() } else { vec![first] }, usage, extra);
-        data(&ctx.once(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
+        let answer = self.response_body(if blocked { Vec::new() } else { vec![first] }, usage, extra);
+        data(&ctx.merge_keys(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
         changes.append(ctx.changes);
     }
 }
 
-/// A candidate that says nothing but these fields.
-fn bare(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
+/// A candidate without content.
+fn empty_candidate(extra: Option<&Map<String, Value>>) -> Candidate<'_> {
     let content = Content { role: Some("model"), parts: Vec::new(), extra: None };
     Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra }
 }
@@ -369,7 +364,7 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { id, model, extra } => {
-                self.said =
+                self.response =
                     Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
             }
             Event::Open { index, block } => self.open(*index, block, changes),
@@ -381,7 +376,7 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
-                self.stopped |= ending::hear(&mut self.said, event);
+                self.stopped |= writer_state::note_ending(&mut self.response, event);
             }
             Event::End => {
                 if self.stopped {
@@ -393,7 +388,12 @@ impl StreamWriter for Writer {
                 data(&super::super::json(&json!({"candidates": [{}, value]})), out);
             }
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
         }
     }

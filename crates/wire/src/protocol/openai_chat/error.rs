@@ -1,4 +1,4 @@
-//! Errors of `openai-chat`, and of those who copied it with other bodies.
+//! Errors of `openai-chat`, and of compatible servers with other error bodies.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use crate::fault::{FOREIGN_CODE, FaultKind, WireError};
 use crate::fields::Fields;
 use crate::protocol::EncodedError;
 
-/// The `type` and the `code` of each kind. The first row of a kind is the one that is written.
-const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
+/// The `type` and `code` of each kind. The first row of a kind is used for encoding.
+const ERROR_TYPES: &[(FaultKind, &str, Option<&str>)] = &[
     (FaultKind::InvalidRequest, "invalid_request_error", None),
     (FaultKind::Authentication, "authentication_error", Some("invalid_api_key")),
     (FaultKind::Billing, "insufficient_quota", Some("insufficient_quota")),
@@ -23,17 +23,17 @@ const WORDS: &[(FaultKind, &str, Option<&str>)] = &[
 ];
 
 pub(in crate::protocol) fn encode(error: &WireError) -> EncodedError {
-    let row = WORDS.iter().find(|(kind, ..)| *kind == error.kind);
+    let row = ERROR_TYPES.iter().find(|(kind, ..)| *kind == error.kind);
     let (kind, own) = row.map_or((error.kind.word(), None), |(_, kind, code)| (*kind, *code));
-    // Where the status tells another kind, only the protocol's own code tells this one.
-    let telling = own.filter(|_| FaultKind::of_status(error.status) != error.kind);
-    let code = telling.or(error.code.as_deref()).or(own);
+    // If the status implies another kind, the protocol's own code is needed to identify this one.
+    let deciding = own.filter(|_| FaultKind::of_status(error.status) != error.kind);
+    let code = deciding.or(error.code.as_deref()).or(own);
     let mut body = json!({"message": error.message, "type": kind, "param": error.param, "code": code});
     if let Some(body) = body.as_object_mut() {
         if let Some(Value::Object(details)) = &error.details {
             body.extend(details.clone());
         }
-        if let Some(foreign) = error.code.as_deref().filter(|code| telling.is_some_and(|own| own != *code)) {
+        if let Some(foreign) = error.code.as_deref().filter(|code| deciding.is_some_and(|own| own != *code)) {
             body.insert(FOREIGN_CODE.to_owned(), json!(foreign));
         }
     }
@@ -53,15 +53,15 @@ pub(in crate::protocol) fn decode(status: u16, body: Value) -> Option<WireError>
     let message = error.text("message").or_else(|| detail.map(plain))?;
     let kind = error.text("type");
     let code = error.take("code").map(plain);
-    let row = WORDS.iter().find(|(_, known, known_code)| {
+    let row = ERROR_TYPES.iter().find(|(_, known, known_code)| {
         kind.as_deref() == Some(known) && (known_code.is_none() || code.as_deref() == *known_code)
     });
     let by_words = row.map(|(kind, ..)| kind.clone());
     let of_status = || if status == 0 { FaultKind::Server } else { FaultKind::of_status(status) };
-    let by_code = WORDS.iter().find(|(_, _, known)| known.is_some() && *known == code.as_deref());
-    let kind_told = by_code.map(|(kind, ..)| kind.clone()).or_else(|| by_words.filter(|_| status == 0));
-    let found = kind_told.unwrap_or_else(of_status);
-    let own = WORDS.iter().find(|(kind, ..)| *kind == found);
+    let by_code = ERROR_TYPES.iter().find(|(_, _, known)| known.is_some() && *known == code.as_deref());
+    let kind_found = by_code.map(|(kind, ..)| kind.clone()).or_else(|| by_words.filter(|_| status == 0));
+    let found = kind_found.unwrap_or_else(of_status);
+    let own = ERROR_TYPES.iter().find(|(kind, ..)| *kind == found);
     let implied =
         own.is_some_and(|(_, known, known_code)| kind.as_deref() == Some(known) && code.as_deref() == *known_code);
     let param = error.text("param");

@@ -1,4 +1,4 @@
-//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of everybody who copied it.
+//! `openai-chat`: `POST /v1/chat/completions` of `OpenAI` and of compatible servers.
 
 pub(super) mod error;
 mod read;
@@ -16,7 +16,7 @@ use crate::neutral::{MergeMode, Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::OpenAiChat;
 
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl Codec for OpenAiChat {
         response::decode(body)
     }
 
-    /// Deltas of the message add to it, and lists of the choice have an entry for every token.
-    fn growing(&self) -> &'static [(&'static str, MergeMode)] {
+    /// Deltas of the message are appended, and arrays of the choice have an entry per token.
+    fn mergeable_fields(&self) -> &'static [(&'static str, MergeMode)] {
         &[("message", MergeMode::ListsAndTexts), ("choice", MergeMode::Lists)]
     }
 

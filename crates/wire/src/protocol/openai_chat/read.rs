@@ -1,10 +1,10 @@
-//! Requests of `openai-chat`, read.
+//! Requests of `openai-chat`: decoding.
 
 use serde_json::{Value, json};
 
 use super::OWN;
 use crate::error::{DecodeError, Within};
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Document, Effort, Extra, Function, Image, Message, Other, Output, Reasoning, Request, ResultBlock,
     Role, Source, Text, Thinking, Tool, ToolCall, ToolChoice, ToolOrigin, ToolResult,
@@ -15,12 +15,12 @@ use crate::report::{Action, Changes, Effect};
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut request = Request { model: fields.text("model").unwrap_or_default(), ..Request::default() };
-    for (index, value) in fields.needed_list("messages")?.into_iter().enumerate() {
+    for (index, value) in fields.required_list("messages")?.into_iter().enumerate() {
         let turn = Fields::of(value).and_then(|turn| read_turn(turn, index, &mut request, changes));
         turn.within(index).within("messages")?;
     }
     if let Some(tools) = fields.list("tools") {
-        request.tools = each("tools", tools, |_, value| Ok(read_tool(value)))?;
+        request.tools = read_each("tools", tools, |_, value| Ok(read_tool(value)))?;
     }
     request.tool_choice = read_choice(&mut fields);
     request.parallel_tool_calls = fields.flag("parallel_tool_calls");
@@ -41,7 +41,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
         request.metadata = labels.rest().into_iter().map(|(name, value)| (name, plain(value))).collect();
     }
     if request.stream {
-        // Whether the stream tells the usage: we ask for it unless somebody says no.
+        // Absent `include_usage` is false; the encoder would request usage by default.
         match fields.take("stream_options") {
             Some(options) if options == json!({"include_usage": true}) => {}
             Some(Value::Object(mut options)) => {
@@ -55,18 +55,22 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// A label as text.
 fn plain(value: Value) -> String {
     if let Value::String(text) = value { text } else { value.to_string() }
 }
 
 fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mut Changes) -> Result<(), DecodeError> {
-    let role = turn.needed_text("role")?;
+    let role = turn.required_text("role")?;
     match role.as_str() {
         "system" | "developer" => {
             if role == "developer" {
                 let renamed = (Action::Renamed, Effect::Same);
-                changes.push("developer-role", format!("/messages/{index}/role"), renamed, "a developer instructs");
+                changes.push(
+                    "developer-role",
+                    format!("/messages/{index}/role"),
+                    renamed,
+                    "role `developer` is read as `system`",
+                );
             }
             let content = read_content(&mut turn)?;
             let extra = Extra::of(OWN, turn.rest());
@@ -93,7 +97,7 @@ fn read_turn(mut turn: Fields, index: usize, request: &mut Request, changes: &mu
                 _ => request.messages.push(Message::new(Role::Tool, vec![result])),
             }
         }
-        _ => return Err(DecodeError::shape("a role of this protocol").within("role")),
+        _ => return Err(DecodeError::shape("a known role").within("role")),
     }
     Ok(())
 }
@@ -103,8 +107,8 @@ fn read_content(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
         None => Ok(Vec::new()),
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
-        Some(Value::Array(parts)) => each("content", parts, |_, part| read_part(part)),
-        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+        Some(Value::Array(parts)) => read_each("content", parts, |_, part| read_part(part)),
+        Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
 
@@ -120,25 +124,25 @@ fn read_part(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content part")) };
     }
     let kind = kind.to_owned();
     let mut part = Fields::of(value)?;
     part.take("type");
     Ok(match kind.as_str() {
         "text" => {
-            let text = part.needed_text("text")?;
+            let text = part.required_text("text")?;
             Block::Text(Text { text, extra: Extra::of(OWN, part.rest()), ..Text::default() })
         }
         "image_url" => {
             let mut image = part.object("image_url").ok_or_else(|| DecodeError::shape("an object"))?;
-            let (source, detail) = (Source::url(image.needed_text("url")?), image.text("detail"));
+            let (source, detail) = (Source::url(image.required_text("url")?), image.text("detail"));
             part.put_rest("image_url", image);
             Block::Image(Image { source, detail, cache: None, extra: Extra::of(OWN, part.rest()) })
         }
         "input_audio" => {
             let mut audio = part.object("input_audio").ok_or_else(|| DecodeError::shape("an object"))?;
-            let (format, data) = (audio.needed_text("format")?, audio.needed_text("data")?);
+            let (format, data) = (audio.required_text("format")?, audio.required_text("data")?);
             part.put_rest("input_audio", audio);
             Block::Audio(Audio {
                 source: Source::base64(format!("audio/{format}"), data),
@@ -162,7 +166,7 @@ fn other(value: Value) -> Block {
     Block::Other(Other { protocol: OWN, value })
 }
 
-/// Thoughts, text and calls of an assistant's turn.
+/// Decodes reasoning, text and tool calls of an assistant message.
 pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeError> {
     let mut content = Vec::new();
     let thought = turn.text("reasoning_content").or_else(|| turn.text("reasoning"));
@@ -171,7 +175,7 @@ pub(super) fn read_assistant(turn: &mut Fields) -> Result<Vec<Block>, DecodeErro
     }
     content.extend(read_content(turn)?);
     if let Some(calls) = turn.list("tool_calls") {
-        content.extend(each("tool_calls", calls, |_, value| read_call(value))?);
+        content.extend(read_each("tool_calls", calls, |_, value| read_call(value))?);
     }
     Ok(content)
 }
@@ -181,11 +185,11 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
         return Ok(Block::ToolCall(read_custom_call(Fields::of(value)?)));
     }
     if !value.get("function").is_some_and(Value::is_object) {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a call")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a tool call")) };
     }
     let mut call = Fields::of(value)?;
     call.take("type");
-    // Where the pieces of a stream are put together by others, the index of the piece stays behind.
+    // Some clients assemble streams and leave the chunk index in the call.
     call.count("index");
     let id = call.text("id").unwrap_or_default();
     let mut function = call.object("function").ok_or_else(|| DecodeError::shape("an object"))?;
@@ -195,7 +199,7 @@ fn read_call(value: Value) -> Result<Block, DecodeError> {
     Ok(Block::ToolCall(ToolCall { id, name, arguments, extra: Extra::of(OWN, call.rest()), ..ToolCall::default() }))
 }
 
-/// A call of a custom tool: free text is its only argument.
+/// Decodes a custom tool call: its text becomes the argument `input`.
 fn read_custom_call(mut call: Fields) -> ToolCall {
     call.take("type");
     call.count("index");
@@ -214,8 +218,8 @@ fn read_result(mut turn: Fields) -> Result<ToolResult, DecodeError> {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(parts)) => each("content", parts, |_, part| {
-            read_part(part)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+        Some(Value::Array(parts)) => read_each("content", parts, |_, part| {
+            read_part(part)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };
@@ -310,7 +314,7 @@ fn read_format(fields: &mut Fields, changes: &mut Changes) -> Option<Output> {
             let made = named.and_then(|named| format::read_named(named, "/response_format/json_schema", changes));
             made.map(Output::Schema)
         }
-        // Some servers take the schema beside free JSON.
+        // Some servers accept a schema with `json_object`.
         "json_object" => format::read_named(&format, "/response_format", changes).map(Output::Schema),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! Requests of `openai-chat`, written.
+//! Requests of `openai-chat`: encoding.
 
 use std::borrow::Cow;
 
@@ -14,21 +14,21 @@ use crate::neutral::{
     Audio, Block, Document, Image, Other, Output, Request, ResultBlock, Role, Source, Text, Thinking, Tool, ToolCall,
     ToolChoice, ToolOrigin,
 };
-use crate::protocol::context::{ADDED, At, Context, DROPPED, MERGED, MOVED, REWRITTEN, UNNOTED, UNSAID};
+use crate::protocol::context::{ADDED, At, Context, DROPPED, DROPPED_NOTE, DROPPED_WIDER, MERGED, MOVED, REWRITTEN};
 use crate::surface::{Medium, Quirk};
 
-/// What stands before images and documents that a tool's result cannot hold.
+/// The text before images and documents that a tool message cannot contain. The model sees it.
 const MEDIA_MARKER: &str = "Attachments of the tool result above:";
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
-    let limit = ctx.limit(request);
+    let limit = ctx.max_tokens(request);
     let legacy = ctx.has(Quirk::LegacyMaxTokens);
     let tools = tools(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let extra = ctx.extra(&At::ROOT, &request.extra);
     let options = request.stream && !extra.is_some_and(|extra| extra.contains_key("stream_options"));
-    ctx.no_word("top_k", request.top_k.as_ref());
+    ctx.record_unsupported("top_k", request.top_k.as_ref());
     let body = Body {
         model: &request.model,
         messages: turns(ctx, request),
@@ -55,7 +55,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
 }
 
 fn effort<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Cow<'r, str>> {
-    ctx.no_visible(request);
+    ctx.drop_visible(request);
     let effort = ctx.effort_alone(request);
     ctx.parameter("reasoning", effort).map(|effort| match effort {
         Cow::Borrowed(effort) => Cow::Borrowed(effort.word()),
@@ -72,7 +72,7 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
         let at = tools.entry(index);
         match tool {
             Tool::Function(function) => {
-                ctx.no_cache(&at, function.cache.as_ref());
+                ctx.drop_cache_hint(&at, function.cache.as_ref());
                 let custom = is_custom(ctx, &at, function.origin.as_ref());
                 let function = FunctionShape {
                     name: &function.name,
@@ -93,12 +93,12 @@ fn tools<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> 
     shapes
 }
 
-/// Whether a tool or a call is written as a custom one. A member of a namespace is a function or a custom tool by itself.
+/// True if a tool or a call is written as a custom one. Namespace members become separate functions or custom tools.
 pub(super) fn is_custom(ctx: &mut Context<'_>, at: &At<'_>, origin: Option<&ToolOrigin>) -> bool {
     let native = ctx.origin(origin).is_some_and(|origin| origin.custom);
-    let unsaid = origin.filter(|origin| !native || origin.namespace.is_some());
-    let unsaid = unsaid.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
-    ctx.as_function(at, unsaid.as_ref());
+    let as_function = origin.filter(|origin| !native || origin.namespace.is_some());
+    let as_function = as_function.map(|origin| ToolOrigin { custom: origin.custom && !native, ..origin.clone() });
+    ctx.record_as_function(at, as_function.as_ref());
     native
 }
 
@@ -108,8 +108,8 @@ fn strict(ctx: &mut Context<'_>, at: &At<'_>, strict: Option<bool>, mixed: bool)
         ctx.record(
             "uniform-strict",
             &at.field("strict"),
-            UNSAID,
-            "all tools are strict here or none; one of them is not",
+            DROPPED_WIDER,
+            "`strict` set to false: this provider needs all tools to be strict or none, and one is not",
         );
         return Some(false);
     }
@@ -155,13 +155,13 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<Format<'r>> {
     let at = At::ROOT.field("output");
     Some(match ctx.output(request)? {
-        Output::Json if ctx.no_free_json() => {
+        Output::Json if ctx.replaces_json_mode() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             Format::JsonSchema { json_schema: FormatSchema { name: "json", description: None, schema, strict: false } }
         }
         Output::Json => Format::JsonObject { schema: None },
         Output::Schema(format) if ctx.has(Quirk::SchemaInFreeJson) => {
-            ctx.record("schema-in-free-json", &at, REWRITTEN, "the schema stands beside free JSON here");
+            ctx.record("schema-in-free-json", &at, REWRITTEN, "output schema is sent with `json_object`");
             Format::JsonObject { schema: Some(format.schema()) }
         }
         Output::Schema(format) => {
@@ -178,7 +178,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     if !request.system.is_empty() {
         let at = At::ROOT.field("system");
         let content = texts(ctx, &at, &request.system);
-        turns.extend(content.said().then_some(Turn { role: system, content, ..Turn::default() }));
+        turns.extend(content.has_content().then_some(Turn { role: system, content, ..Turn::default() }));
     }
     let messages = At::ROOT.field("messages");
     let mut before = None;
@@ -193,27 +193,27 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
                         "leading-instruction",
                         &at,
                         MOVED,
-                        "an instruction that stands first is what everything begins with",
+                        "leading system message moved to the system instructions",
                     );
                 }
-                let content = content(ctx, &at, &message.content, "an instruction");
-                if content.said() {
+                let content = content(ctx, &at, &message.content, "a system message");
+                if content.has_content() {
                     turns.push(Turn { role: system, content, extra, ..Turn::default() });
                 } else {
-                    ctx.record("empty-text", &at, UNNOTED, "an empty instruction says nothing");
+                    ctx.record("empty-text", &at, DROPPED_NOTE, "empty system message dropped");
                 }
             }
             Role::User => {
-                let content = content(ctx, &at, &message.content, "a user's turn");
+                let content = content(ctx, &at, &message.content, "a user message");
                 turns.push(Turn { role: "user", content, extra, ..Turn::default() });
             }
             Role::Assistant => turns.push(Turn { extra, ..assistant(ctx, &at, &message.content, Side::Request) }),
             Role::Tool => {
                 if before == Some(Role::Tool) {
-                    ctx.record("merged-results", &at, MERGED, "results that follow each other are one turn");
+                    ctx.record("merged-results", &at, MERGED, "consecutive tool messages merged");
                 }
                 for name in extra.into_iter().flat_map(serde_json::Map::keys) {
-                    let detail = format!("`{name}` dropped: tool results are messages of their own");
+                    let detail = format!("`{name}` dropped: every tool result is a separate message");
                     ctx.record_field("no-place", &at, OWN, name, DROPPED, detail);
                 }
                 results(ctx, &at, &message.content, &mut turns);
@@ -224,7 +224,7 @@ fn turns<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Turn<'r>> {
     turns
 }
 
-/// Texts alone: one string, or a list where a text carries fields of its own.
+/// Content of texts only: a string, or an array if a text has provider-specific fields.
 fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'r> {
     if texts.iter().any(|text| text.extra.get(OWN).is_some()) {
         return Content::Parts(
@@ -232,27 +232,27 @@ fn texts<'r>(ctx: &mut Context<'_>, at: &At<'_>, texts: &'r [Text]) -> Content<'
         );
     }
     let plain = texts.iter().enumerate().map(|(index, text)| plain_text(ctx, &at.entry(index), text)).collect();
-    Content::Text(ctx.joined(at, plain))
+    Content::Text(ctx.join_texts(at, plain))
 }
 
 fn plain_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Cow<'r, str> {
     ctx.extra(at, &text.extra);
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     if text.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
     }
     Cow::Borrowed(&text.text)
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     let extra = ctx.extra(at, &text.extra);
     Part::Known { part: KnownPart::Text { text: Cow::Borrowed(&text.text) }, extra }
 }
 
-/// What a user or an instruction says.
+/// The content of a user or system message.
 fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
     let at = at.field("content");
     let plain = |block: &Block| matches!(block, Block::Text(text) if text.extra.get(OWN).is_none());
@@ -263,7 +263,7 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
                 texts.push(plain_text(ctx, &at.entry(index), text));
             }
         }
-        return Content::Text(ctx.joined(&at, texts));
+        return Content::Text(ctx.join_texts(&at, texts));
     }
     let mut parts = Vec::with_capacity(blocks.len());
     for (index, block) in blocks.iter().enumerate() {
@@ -278,13 +278,13 @@ fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
             | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+            | Block::ToolResultReference(_) => ctx.drop_block(&at, block.kind(), place),
         }
     }
     parts_or_text(ctx, &at, parts)
 }
 
-/// A list of parts, or one text where nothing else is left.
+/// An array of parts, or a string if all parts are plain text.
 fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -> Content<'r> {
     let plain = |part: &Part<'_>| matches!(part, Part::Known { part: KnownPart::Text { .. }, extra: None });
     if !parts.iter().all(plain) {
@@ -298,24 +298,24 @@ fn parts_or_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, parts: Vec<Part<'r>>) -
     if let [empty] = texts.as_slice()
         && empty.is_empty()
     {
-        ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
     }
-    Content::Text(ctx.joined(at, texts))
+    Content::Text(ctx.join_texts(at, texts))
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     let url = match &image.source {
         Source::Base64 { media_type, data } => Cow::Owned(format!("data:{media_type};base64,{data}")),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             Cow::Borrowed(url.as_str())
         }
         Source::File { .. } | Source::Text { .. } => {
-            ctx.no_source(at, &image.source);
+            ctx.drop_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -324,7 +324,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Audio) {
+    if !ctx.accepts(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -332,12 +332,12 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, &audio.source);
+        ctx.drop_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let mp3 = "mp3";
     let format = if format == "mpeg" {
-        ctx.record("audio-format", &at.field("source"), REWRITTEN, "the format of the recording is called `mp3`");
+        ctx.record("audio-format", &at.field("source"), REWRITTEN, "audio format `mpeg` is sent as `mp3`");
         mp3
     } else {
         format
@@ -347,10 +347,10 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
-    ctx.no_cache(at, document.cache.as_ref());
+    ctx.drop_cache_hint(at, document.cache.as_ref());
     let filename = document.name.as_deref();
     let part = match &document.source {
         Source::Base64 { media_type, data } => {
@@ -359,25 +359,25 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
         }
         Source::File { id } => KnownPart::File { file: File { id: Some(id), filename, data: None } },
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             KnownPart::Text { text: Cow::Borrowed(text) }
         }
         Source::Url { .. } => {
-            ctx.no_source(at, &document.source);
+            ctx.drop_source(at, Medium::Document, &document.source);
             return None;
         }
     };
     Some(Part::Known { part, extra: ctx.extra(at, &document.extra) })
 }
 
-/// Whether an assistant's turn is part of a request or of an answer.
+/// The body that an assistant message is part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
-    Answer,
+    Response,
 }
 
-/// An assistant's turn: thoughts, then text, then calls, because the protocol has a field for each.
+/// An assistant message: reasoning, then text, then calls, because the protocol has one field for each.
 pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], side: Side) -> Turn<'r> {
     let outer = at;
     let at = at.field("content");
@@ -392,7 +392,7 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
         let at = at.entry(index);
         let rank = match block {
             Block::Thinking(thinking) => {
-                thoughts.extend(thought(ctx, &at, thinking, side));
+                thoughts.extend(thinking_text(ctx, &at, thinking, side));
                 0
             }
             Block::Text(text) if listed => {
@@ -421,28 +421,28 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
             | Block::RedactedThinking(_)
             | Block::ToolResult(_)
             | Block::ToolResultReference(_) => {
-                ctx.no_place(&at, block.kind(), "an assistant's turn");
+                ctx.drop_block(&at, block.kind(), "an assistant message");
                 latest
             }
         };
         if rank < latest {
-            ctx.record("order", &at, MOVED, "thoughts stand before text and text before calls");
+            ctx.record("order", &at, MOVED, "block moved: reasoning comes before text, and text before tool calls");
         }
         latest = latest.max(rank);
     }
-    let thought = (!thoughts.is_empty()).then(|| ctx.joined(outer, thoughts));
+    let thought = (!thoughts.is_empty()).then(|| ctx.join_texts(outer, thoughts));
     let replay = side == Side::Request && !calls.is_empty() && ctx.has(Quirk::ReasoningReplay);
     let thought = thought.or_else(|| replay.then_some(Cow::Borrowed("")));
     let content = match (parts.is_empty(), texts.is_empty()) {
         (false, _) => parts_or_text(ctx, &at, parts),
-        (true, false) => Content::Text(ctx.joined(&at, texts)),
+        (true, false) => Content::Text(ctx.join_texts(&at, texts)),
         (true, true) if calls.is_empty() => Content::Text(Cow::Borrowed("")),
         (true, true) if side == Side::Request && ctx.has(Quirk::NoNullContent) => {
             ctx.record(
                 "null-content",
                 outer,
                 REWRITTEN,
-                "`content` is an empty text: this surface does not accept `null`",
+                "`content` is sent as an empty string: this provider does not accept `null`",
             );
             Content::Text(Cow::Borrowed(""))
         }
@@ -453,27 +453,27 @@ pub(super) fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Blo
     Turn { role: "assistant", content, reasoning, reasoning_content, tool_calls: calls, ..Turn::default() }
 }
 
-/// Whether a block that has no neutral name stands among the calls.
+/// True if a provider-specific block belongs to `tool_calls`.
 fn is_call(value: &Value) -> bool {
     value.get("id").is_some()
 }
 
-fn thought<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
-    if side == Side::Request && ctx.surface.refuses_thoughts() {
-        ctx.record("refused-here", at, DROPPED, "this surface takes no thoughts back");
+fn thinking_text<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, side: Side) -> Option<Cow<'r, str>> {
+    if side == Side::Request && ctx.surface.rejects_reasoning() {
+        ctx.record("refused-here", at, DROPPED, "reasoning dropped: this provider does not accept it in requests");
         return None;
     }
-    ctx.no_fields(at, &thinking.extra);
-    ctx.no_signature(at, thinking.signature.as_ref());
+    ctx.drop_fields(at, &thinking.extra);
+    ctx.drop_signature(at, thinking.signature.as_ref());
     if thinking.text.is_empty() {
-        ctx.record("empty-text", at, UNNOTED, "an empty thought says nothing");
+        ctx.record("empty-text", at, DROPPED_NOTE, "empty reasoning dropped");
     }
     Some(Cow::Borrowed(&thinking.text))
 }
 
 fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> CallShape<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     if is_custom(ctx, at, call.origin.as_ref()) {
         let (custom, extra) = (CustomCall { name: &call.name, input: call.custom_input() }, ctx.extra(at, &call.extra));
         return CallShape::Custom { id: &call.id, r#type: "custom", custom, extra };
@@ -486,7 +486,7 @@ fn call_shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall) -> Cal
     }
 }
 
-/// Results, one turn each; images and documents follow in a user's turn.
+/// Tool results, one message each; their images and documents follow in a user message.
 fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &mut Vec<Turn<'r>>) {
     let at = at.field("content");
     let mut media = Vec::new();
@@ -494,19 +494,19 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
         let at = at.entry(index);
         match block {
             Block::ToolResult(result) => {
-                ctx.no_cache(&at, result.cache.as_ref());
+                ctx.drop_cache_hint(&at, result.cache.as_ref());
                 let extra = ctx.extra(&at, &result.extra);
                 let (text, attached) = ctx.result_text(&at, result);
                 let text = ctx.error_text(&at, result, text);
                 if text.is_empty() && !result.content.is_empty() {
-                    ctx.record("empty-text", &at, UNNOTED, "an empty text says nothing");
+                    ctx.record("empty-text", &at, DROPPED_NOTE, "empty text dropped");
                 }
                 media.extend(attached.into_iter().map(|block| (index, block)));
                 let (content, tool_call_id) = (Content::Text(text), Some(result.call_id.as_str()));
                 turns.push(Turn { role: "tool", content, tool_call_id, extra, ..Turn::default() });
             }
             Block::ToolResultReference(reference) => {
-                ctx.reference(&at);
+                ctx.record_reference(&at);
                 let extra = ctx.extra(&at, &reference.extra);
                 let (content, tool_call_id) =
                     (Content::Text(Cow::Owned(reference.note())), Some(reference.call_id.as_str()));
@@ -519,7 +519,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
-            | Block::Other(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+            | Block::Other(_) => ctx.drop_block(&at, block.kind(), "a tool message"),
         }
     }
     if media.is_empty() {
@@ -529,7 +529,7 @@ fn results<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], turns: &
     let mut parts = vec![Part::Known { part: KnownPart::Text { text }, extra: None }];
     for (index, block) in media {
         let at = at.entry(index);
-        ctx.record("media-after-result", &at, MOVED, "images and documents of a result follow in a user's turn");
+        ctx.record("media-after-result", &at, MOVED, "attachment of a tool result moved to a user message after it");
         match block {
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),

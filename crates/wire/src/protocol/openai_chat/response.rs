@@ -1,18 +1,18 @@
-//! Answers of `openai-chat`.
+//! Responses of `openai-chat`.
 
 use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::read_assistant;
 use super::request::{Side, assistant};
-use super::shapes::{Answer, AnswerChoice};
+use super::shapes::{ResponseBody, ResponseChoice};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Extra, Response, StopReason};
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
-pub(super) const STOP_WORDS: &stop::Words = &[
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("stop", StopReason::EndTurn),
     ("length", StopReason::MaxTokens),
     ("tool_calls", StopReason::ToolUse),
@@ -28,25 +28,30 @@ pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
     output_details: "completion_tokens_details",
 };
 
-/// Fields of the extra that stand deeper than the top of the body.
+/// Fields of `extra` that are written below the top level of the body.
 pub(super) const NESTED: [&str; 4] = ["message", "choice", "choices", "finish_reason"];
 
 pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     let finish_reason = finish(ctx, response);
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            DROPPED_NOTE,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let extra = ctx.extra(&At::ROOT, &response.extra);
     let nested = |name| extra.and_then(|extra| extra.get(name));
-    let mut message = assistant(ctx, &At::ROOT, &response.content, Side::Answer);
+    let mut message = assistant(ctx, &At::ROOT, &response.content, Side::Response);
     message.refusal = response.refusal.as_deref();
     message.extra = nested("message").and_then(Value::as_object);
     let choice = nested("choice").and_then(Value::as_object);
-    let mut choices = vec![AnswerChoice::First { index: 0, message, finish_reason, extra: choice }];
-    choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(AnswerChoice::Other));
+    let mut choices = vec![ResponseChoice::First { index: 0, message, finish_reason, extra: choice }];
+    choices.extend(nested("choices").and_then(Value::as_array).into_iter().flatten().map(ResponseChoice::Other));
     let (created, top) = top(extra);
-    super::super::json(&Answer {
-        id: said_id(&response.id),
+    super::super::json(&ResponseBody {
+        id: id_or_placeholder(&response.id),
         object: "chat.completion",
         created,
         model: &response.model,
@@ -56,15 +61,15 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
     })
 }
 
-/// The word for why it ended. A refusal in words ends like any other answer.
+/// The `finish_reason`. A response with a refusal text ends with `stop`.
 pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "stop";
     }
-    stop::write(ctx, STOP_WORDS, "finish_reason", response)
+    stop::write(ctx, STOP_REASONS, "finish_reason", response)
 }
 
-/// When it was made, and the fields at the top of the body.
+/// `created` and the other top-level fields.
 pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value>) {
     let mut top = extra.cloned().unwrap_or_default();
     for name in NESTED {
@@ -74,15 +79,15 @@ pub(super) fn top(extra: Option<&Map<String, Value>>) -> (u64, Map<String, Value
     (created, top)
 }
 
-/// The id of an answer that came without one. Clients take pieces with an empty id for no part of the answer.
-const MADE_UP_ID: &str = "chatcmpl-0";
+/// The id of a response without one. Clients ignore chunks with an empty id.
+const PLACEHOLDER_ID: &str = "chatcmpl-0";
 
-pub(super) fn said_id(id: &str) -> &str {
-    if id.is_empty() { MADE_UP_ID } else { id }
+pub(super) fn id_or_placeholder(id: &str) -> &str {
+    if id.is_empty() { PLACEHOLDER_ID } else { id }
 }
 
 pub(super) fn read_id(fields: &mut Fields) -> String {
-    fields.text("id").filter(|id| id != MADE_UP_ID).unwrap_or_default()
+    fields.text("id").filter(|id| id != PLACEHOLDER_ID).unwrap_or_default()
 }
 
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
@@ -93,7 +98,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     };
-    let mut choices = fields.needed_list("choices")?.into_iter();
+    let mut choices = fields.required_list("choices")?.into_iter();
     if let Some(first) = choices.next() {
         read_choice(first, &mut response, &mut fields).within(0).within("choices")?;
     }
@@ -105,7 +110,7 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(response)
 }
 
-/// What is left of the top of a body, without what every body says.
+/// The remaining top-level fields, without constants.
 pub(super) fn without_constants(mut fields: Fields) -> Map<String, Value> {
     fields.take("object");
     if let Some(created) = fields.count("created").filter(|created| *created > 0) {
@@ -122,9 +127,9 @@ fn read_choice(choice: Value, response: &mut Response, top: &mut Fields) -> Resu
     response.content = read_assistant(&mut message).within("message")?;
     response.refusal = message.text("refusal");
     let word = choice.text("finish_reason").unwrap_or_default();
-    response.stop = stop::settle(stop::read(STOP_WORDS, &word), stop::Ending::of(response));
-    let told = response.refusal.is_some() || stop::word(STOP_WORDS, &response.stop) == Some(&word);
-    if !told {
+    response.stop = stop::resolve(stop::read(STOP_REASONS, &word), stop::Ending::of(response));
+    let is_implied = response.refusal.is_some() || stop::wire_value(STOP_REASONS, &response.stop) == Some(&word);
+    if !is_implied {
         top.put("finish_reason", Value::String(word));
     }
     top.put_rest("message", message);

@@ -1,4 +1,4 @@
-//! The bodies of `openai-chat` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `openai-chat` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -86,8 +86,7 @@ pub(super) enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// Whether it says anything.
-    pub(super) fn said(&self) -> bool {
+    pub(super) fn has_content(&self) -> bool {
         match self {
             Self::Null => false,
             Self::Text(text) => !text.is_empty(),
@@ -243,12 +242,12 @@ pub(super) struct FormatSchema<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) object: &'static str,
     pub(super) created: u64,
     pub(super) model: &'a str,
-    pub(super) choices: Vec<AnswerChoice<'a>>,
+    pub(super) choices: Vec<ResponseChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Map<String, Value>>,
     #[serde(flatten)]
@@ -257,7 +256,7 @@ pub(super) struct Answer<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum AnswerChoice<'a> {
+pub(super) enum ResponseChoice<'a> {
     First {
         index: u8,
         message: Turn<'a>,
@@ -268,7 +267,7 @@ pub(super) enum AnswerChoice<'a> {
     Other(&'a Value),
 }
 
-/// A piece of a stream to write.
+/// An encoded stream chunk.
 #[derive(Serialize)]
 pub(super) struct WriteChunk<'a> {
     pub(super) id: &'a str,
@@ -322,10 +321,10 @@ pub(super) struct WriteFunction<'a> {
     pub(super) arguments: &'a str,
 }
 
-/// A piece of a stream as it is most of the time: nothing but fields that are known. Anything else is read the slow way.
+/// The most frequent chunk, with known fields only, parsed without building a `Value`. Other chunks take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "fields that repeat what the first piece said are checked and not read")]
+#[expect(dead_code, reason = "fields that repeat the first chunk are checked and not read")]
 pub(super) struct PlainChunk<'a> {
     #[serde(default)]
     id: IgnoredAny,
@@ -348,7 +347,7 @@ pub(super) struct PlainChunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "only whether there is something is asked")]
+#[expect(dead_code, reason = "only their presence matters")]
 pub(super) struct PlainChoice<'a> {
     index: Zero,
     #[serde(borrow)]
@@ -361,7 +360,7 @@ pub(super) struct PlainChoice<'a> {
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainDelta<'a> {
     #[serde(default)]
-    #[expect(dead_code, reason = "it is always the assistant")]
+    #[expect(dead_code, reason = "the role is always `assistant`")]
     role: IgnoredAny,
     #[serde(borrow, default)]
     pub(super) content: Option<Cow<'a, str>>,
@@ -382,11 +381,11 @@ pub(super) struct PlainCall<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(default, rename = "type")]
-    #[expect(dead_code, reason = "a call with a `custom` is read the slow way")]
+    #[expect(dead_code, reason = "a call with `custom` takes the general path")]
     kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) function: PlainFunction<'a>,
-    /// What has no neutral name; a piece that has some is not plain and is read the slow way.
+    /// Provider-specific fields, from the general path only.
     #[serde(skip)]
     pub(super) extra: Map<String, Value>,
 }
@@ -429,11 +428,11 @@ impl<'a> PlainCall<'a> {
     }
 }
 
-/// A value that is never there: only `null` is read as one.
+/// Accepts only `null`.
 #[derive(Deserialize)]
 pub(super) enum NoValue {}
 
-/// The number 0.
+/// Accepts only the number 0.
 #[derive(Deserialize)]
 #[serde(try_from = "u64")]
 struct Zero;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::OWN;
-use super::response::{NESTED, STOP_WORDS, USAGE, finish, read_id, said_id, top, without_constants};
+use super::response::{NESTED, STOP_REASONS, USAGE, finish, id_or_placeholder, read_id, top, without_constants};
 use super::shapes::{PlainCall, PlainChunk, PlainDelta, WriteCall, WriteChoice, WriteChunk, WriteDelta, WriteFunction};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -15,30 +15,30 @@ use crate::neutral::{
     Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Response, StopReason, Text, Thinking, ToolCall, ToolOrigin,
     escaped,
 };
-use crate::protocol::context::{At, Context, DROPPED, MERGED, UNNOTED};
-use crate::protocol::ending::{own_fields, unstreamed};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, MERGED, foreign_signature, no_signature_field};
+use crate::protocol::seen_fields::SeenFields;
 use crate::protocol::stop::Ending;
-use crate::protocol::told::Told;
-use crate::protocol::{StreamReader, StreamWriter, json_once, openai_usage, sse, stop};
+use crate::protocol::writer_state::{own_fields, record_unstreamable};
+use crate::protocol::{StreamReader, StreamWriter, json_merged, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Where the blocks of an answer stand: thoughts, text, then the calls.
-const THOUGHT: usize = 0;
+/// Block indexes: reasoning, text, then tool calls.
+const REASONING: usize = 0;
 const TEXT: usize = 1;
 const CALLS: usize = 2;
 
-/// Reads the pieces of an answer.
+/// Reads the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     progress: Progress,
     ending: Ending,
-    /// Blocks that are open.
+    /// The open blocks.
     open: HashSet<usize>,
     calls: Calls,
-    /// Calls of custom tools.
+    /// The block indexes of custom tool calls.
     custom: HashSet<usize>,
-    told: Told,
+    seen_fields: SeenFields,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ enum Progress {
     Stopped,
 }
 
-/// Which piece belongs to which call. Copies of the protocol repeat ids, leave out the index or give all calls the same.
+/// Assigns chunks to calls. Compatible servers repeat ids, omit the index or use one index for all calls.
 #[derive(Debug, Default)]
 struct Calls {
     by_index: HashMap<u64, usize>,
@@ -58,7 +58,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// The call that a piece belongs to, and whether the piece begins it.
+    /// The call that a chunk belongs to, and true if the chunk starts it.
     fn place(&mut self, index: Option<u64>, id: &str) -> (usize, bool) {
         let known = match (index, id) {
             (Some(index), "") => self.by_index.get(&index),
@@ -82,12 +82,12 @@ impl Calls {
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // The first piece says what the others repeat, so it is read with everything in it.
+        // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
             && let Ok(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) =
                 serde_json::from_slice(frame.data)
-            && self.told.same("system_fingerprint", system_fingerprint.as_deref())
-            && self.told.same("service_tier", service_tier.as_deref())
+            && self.seen_fields.is_unchanged("system_fingerprint", system_fingerprint.as_deref())
+            && self.seen_fields.is_unchanged("service_tier", service_tier.as_deref())
         {
             self.delta(choice.delta, out);
             return Ok(());
@@ -117,15 +117,15 @@ impl Reader {
             return Ok(());
         }
         let (id, model) = (read_id(&mut fields), fields.text("model").unwrap_or_default());
-        // It only hides the length.
+        // Padding that hides the length of the chunk.
         fields.take("obfuscation");
         let rest = without_constants(fields);
         if self.progress == Progress::Waiting {
             self.progress = Progress::Started;
-            self.told.begin(&rest);
+            self.seen_fields.start_response(&rest);
             out.push(Event::Start { id, model, extra: Extra::of(OWN, rest) });
         } else {
-            self.told.record(OWN, None, rest, out);
+            self.seen_fields.emit_new(OWN, None, rest, out);
         }
         for choice in choices.into_iter().flatten() {
             self.choice(choice, out)?;
@@ -172,7 +172,7 @@ impl Reader {
         }
         let word = choice.text("finish_reason").filter(|word| !word.is_empty());
         rest.put_rest("choice", choice);
-        self.told.record(OWN, None, rest.rest(), out);
+        self.seen_fields.emit_new(OWN, None, rest.rest(), out);
         if let Some(word) = word {
             self.stop(&word, out);
         }
@@ -182,15 +182,15 @@ impl Reader {
     fn delta(&mut self, delta: PlainDelta<'_>, out: &mut Vec<Event>) {
         let thought = delta.reasoning_content.or(delta.reasoning);
         if let Some(text) = thought.filter(|text| !text.is_empty()) {
-            self.open(THOUGHT, || Block::Thinking(Thinking::default()), out);
-            out.push(Event::Delta { index: THOUGHT, delta: Delta::Thinking(text.into_owned()) });
+            self.open(REASONING, || Block::Thinking(Thinking::default()), out);
+            out.push(Event::Delta { index: REASONING, delta: Delta::Thinking(text.into_owned()) });
         }
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
             self.open(TEXT, || Block::Text(Text::default()), out);
             out.push(Event::Delta { index: TEXT, delta: Delta::Text(text.into_owned()) });
         }
         if let Some(text) = delta.refusal {
-            self.ending.see(Ending::Refuses);
+            self.ending.update(Ending::Refusal);
             out.push(Event::Refusal { text: text.into_owned() });
         }
         for call in delta.tool_calls.into_iter().flatten() {
@@ -203,7 +203,7 @@ impl Reader {
                 let block = ToolCall { id: id.into_owned(), name, extra, ..ToolCall::default() };
                 self.open(index, || Block::ToolCall(block), out);
             } else {
-                self.told.record(OWN, Some(index), call.extra, out);
+                self.seen_fields.emit_new(OWN, Some(index), call.extra, out);
             }
             if let Some(text) = call.function.arguments.filter(|text| !text.is_empty()) {
                 out.push(Event::Delta { index, delta: Delta::Arguments(text.into_owned()) });
@@ -211,7 +211,7 @@ impl Reader {
         }
     }
 
-    /// A piece of a call of a custom tool. Free text is its only argument.
+    /// A chunk of a custom tool call.
     fn custom(&mut self, mut call: Fields, out: &mut Vec<Event>) {
         call.take("type");
         let mut custom = call.object("custom").unwrap_or_default();
@@ -228,7 +228,7 @@ impl Reader {
             self.custom.insert(index);
             start = CUSTOM_OPEN;
         } else {
-            self.told.record(OWN, Some(index), call.rest(), out);
+            self.seen_fields.emit_new(OWN, Some(index), call.rest(), out);
         }
         let text = [start, &escaped(&input)].concat();
         if !text.is_empty() {
@@ -247,11 +247,11 @@ impl Reader {
             return;
         }
         self.progress = Progress::Stopped;
-        self.ending.see(Ending::calls(!self.calls.ids.is_empty()));
-        let reason = stop::settle(stop::read(STOP_WORDS, word), self.ending);
+        self.ending.update(Ending::calls(!self.calls.ids.is_empty()));
+        let reason = stop::resolve(stop::read(STOP_REASONS, word), self.ending);
         let mut open: Vec<usize> = self.open.drain().collect();
         open.sort_unstable();
-        // A call that the limit of tokens cut off is never complete.
+        // A call that the token limit truncated is never closed.
         let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
         open.retain(|index| Some(*index) != last);
         for index in open {
@@ -260,30 +260,30 @@ impl Reader {
             }
             out.push(Event::Close { index });
         }
-        let told = self.ending == Ending::Refuses || stop::word(STOP_WORDS, &reason) == Some(word);
-        let kept = if told { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
+        let is_implied = self.ending == Ending::Refusal || stop::wire_value(STOP_REASONS, &reason) == Some(word);
+        let kept = if is_implied { Map::new() } else { Map::from_iter([("finish_reason".to_owned(), json!(word))]) };
         out.push(Event::Stop { reason, sequence: None, extra: Extra::of(OWN, kept) });
     }
 }
 
-/// Writes the pieces of an answer.
+/// Writes the chunks of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// What every piece repeats, and what the end needs to know of the whole.
-    said: Response,
+    /// The fields that every chunk repeats, and the data that the stop reason depends on.
+    response: Response,
     created: u64,
     top: Map<String, Value>,
-    /// The number of each call among the calls.
+    /// Block index to position in `tool_calls`.
     calls: HashMap<usize, usize>,
     texts: HashMap<usize, Kind>,
-    /// Calls of custom tools, whose text is said when it is complete: until then it is a piece of JSON.
+    /// Open custom tool calls. Their text is sent when it is complete, because deltas are fragments of JSON.
     custom: HashMap<usize, ToolCall>,
     seen: [usize; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Thought,
+    Reasoning,
     Text,
 }
 
@@ -295,17 +295,17 @@ impl Writer {
 
     fn frame(&self) -> WriteChunk<'_> {
         WriteChunk {
-            id: said_id(&self.said.id),
+            id: id_or_placeholder(&self.response.id),
             object: "chat.completion.chunk",
             created: self.created,
-            model: &self.said.model,
+            model: &self.response.model,
             choices: Vec::new(),
             usage: None,
             extra: &self.top,
         }
     }
 
-    /// A piece of fields that have no neutral name: of the whole piece, of the choice and of its message.
+    /// A chunk of provider-specific fields of the response, the choice and the message.
     fn fields(&mut self, mut fields: Map<String, Value>, out: &mut Vec<u8>) {
         let mut object = |name: &str| match fields.shift_remove(name) {
             Some(Value::Object(object)) => object,
@@ -323,10 +323,10 @@ impl Writer {
         sse("", &chunk, out);
     }
 
-    /// A piece of a call's fields.
+    /// A chunk of provider-specific fields of a call.
     fn call_fields(&mut self, index: usize, mut fields: Map<String, Value>, out: &mut Vec<u8>, changes: &mut Changes) {
         let Some(place) = self.calls.get(&index) else {
-            unstreamed(OWN, index, &fields, changes);
+            record_unstreamable(OWN, index, &fields, changes);
             return;
         };
         fields.insert("index".to_owned(), json!(place));
@@ -336,15 +336,15 @@ impl Writer {
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let own = block.extra().and_then(|extra| own_fields(OWN, &Surface::default(), Some(index), extra, changes));
         if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
-            unstreamed(OWN, index, own, changes);
+            record_unstreamable(OWN, index, own, changes);
         }
         if block.signature().is_some() {
-            let detail = format!("{OWN} has no signatures");
-            changes.push("no-signature", format!("/content/{index}/signature"), UNNOTED, detail);
+            let detail = no_signature_field(OWN);
+            changes.push("no-signature", format!("/content/{index}/signature"), DROPPED_NOTE, detail);
         }
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
-            Block::Thinking(thinking) => (Kind::Thought, &thinking.text),
+            Block::Thinking(thinking) => (Kind::Reasoning, &thinking.text),
             Block::ToolCall(call) => return self.call(index, call, out),
             Block::Image(_)
             | Block::Audio(_)
@@ -353,7 +353,7 @@ impl Writer {
             | Block::ToolResult(_)
             | Block::ToolResultReference(_)
             | Block::Other(_) => {
-                let detail = format!("{} of an answer cannot be streamed", block.kind());
+                let detail = format!("{} block dropped: {} streams cannot carry it", block.kind(), OWN.title());
                 changes.push("no-place", format!("/content/{index}"), DROPPED, detail);
                 return;
             }
@@ -362,7 +362,7 @@ impl Writer {
         let seen = self.seen.get_mut(usize::from(kind == Kind::Text));
         let before = seen.map_or(0, |seen| std::mem::replace(seen, *seen + 1));
         if before > 0 {
-            changes.push("joined-texts", format!("/content/{index}"), MERGED, "several texts are streamed as one");
+            changes.push("joined-texts", format!("/content/{index}"), MERGED, "several texts joined into one");
             self.text(kind, "\n", out);
         }
         if !text.is_empty() {
@@ -373,7 +373,7 @@ impl Writer {
     fn text(&self, kind: Kind, text: &str, out: &mut Vec<u8>) {
         let delta = match kind {
             Kind::Text => WriteDelta { content: Some(text), ..WriteDelta::default() },
-            Kind::Thought => WriteDelta { reasoning_content: Some(text), ..WriteDelta::default() },
+            Kind::Reasoning => WriteDelta { reasoning_content: Some(text), ..WriteDelta::default() },
         };
         self.chunk(delta, None, out);
     }
@@ -381,8 +381,8 @@ impl Writer {
     fn call(&mut self, index: usize, call: &ToolCall, out: &mut Vec<u8>) {
         let place = self.calls.len();
         self.calls.insert(index, place);
-        // The end depends on whether there are calls.
-        self.said.content = vec![Block::ToolCall(ToolCall::default())];
+        // The stop reason depends on the presence of calls.
+        self.response.content = vec![Block::ToolCall(ToolCall::default())];
         if call.origin.as_ref().is_some_and(|origin| origin.custom) {
             let mut custom = Map::from_iter([("name".to_owned(), json!(call.name)), ("input".to_owned(), json!(""))]);
             let mut piece = call.extra.get(OWN).cloned().unwrap_or_default();
@@ -400,18 +400,18 @@ impl Writer {
         let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function, extra };
         let delta = WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() };
         let choices = vec![WriteChoice { index: 0, delta, finish_reason: None }];
-        let chunk = json_once(&WriteChunk { choices, ..self.frame() }, extra.is_some());
+        let chunk = json_merged(&WriteChunk { choices, ..self.frame() }, extra.is_some());
         out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }
 
-    /// A call of a custom tool that is complete.
+    /// Sends the text of a complete custom tool call.
     fn custom_call(&mut self, index: usize, out: &mut Vec<u8>) {
         let (Some(call), Some(place)) = (self.custom.remove(&index), self.calls.get(&index)) else { return };
         let piece = json!({"index": place, "custom": {"input": call.custom_input()}});
         self.call_piece(&piece.as_object().cloned().unwrap_or_default(), out);
     }
 
-    /// A piece of one call.
+    /// A chunk of one call.
     fn call_piece(&mut self, piece: &Map<String, Value>, out: &mut Vec<u8>) {
         self.fields(Map::from_iter([("message".to_owned(), json!({"tool_calls": [piece]}))]), out);
     }
@@ -432,13 +432,13 @@ impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
         match event {
             Event::Start { id, model, extra } => {
-                self.said.id.clone_from(id);
-                self.said.model.clone_from(model);
-                self.said.extra = extra.clone();
+                self.response.id.clone_from(id);
+                self.response.model.clone_from(model);
+                self.response.extra = extra.clone();
                 let own = own_fields(OWN, &Surface::default(), None, extra, changes);
                 let own = own.as_ref();
                 if own.is_some_and(|own| own.contains_key("choices")) {
-                    changes.push("no-place", "/extra", DROPPED, "other answers are not streamed");
+                    changes.push("no-place", "/extra", DROPPED, "`choices` dropped: only the first choice is streamed");
                 }
                 (self.created, self.top) = top(own);
                 let delta = WriteDelta { role: Some("assistant"), content: Some(""), ..WriteDelta::default() };
@@ -465,22 +465,22 @@ impl StreamWriter for Writer {
                 }
                 Delta::Arguments(text) => self.arguments(*index, text, out),
                 Delta::Signature(signature) => {
-                    let detail = format!("a signature of {} means nothing to {OWN}", signature.from);
+                    let detail = foreign_signature(OWN, signature);
                     let at = format!("/content/{index}/signature");
-                    changes.push("foreign-signature", at, UNNOTED, detail);
+                    changes.push("foreign-signature", at, DROPPED_NOTE, detail);
                 }
             },
             Event::Refusal { text } => {
-                self.said.refusal = Some(String::new());
+                self.response.refusal = Some(String::new());
                 self.chunk(WriteDelta { refusal: Some(text), ..WriteDelta::default() }, None, out);
             }
             Event::Stop { reason, extra, .. } => {
-                self.said.stop = reason.clone();
-                self.said.extra.merge(extra.clone());
+                self.response.stop = reason.clone();
+                self.response.extra.merge(extra.clone());
                 let surface = Surface::default();
                 let mut ctx = Context::new(OWN, &surface);
                 ctx.extra(&At::ROOT, extra);
-                let word = finish(&mut ctx, &self.said);
+                let word = finish(&mut ctx, &self.response);
                 self.chunk(WriteDelta::default(), Some(word), out);
                 changes.append(ctx.changes);
             }
@@ -505,7 +505,12 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
             Event::Close { index } => self.custom_call(*index, out),
         }

@@ -1,4 +1,4 @@
-//! Errors of `openai-responses`: the bodies of `openai-chat`; inside of a stream they lie flat.
+//! Errors of `openai-responses`: the bodies of `openai-chat`; stream events have the fields at the top level.
 
 use serde_json::{Value, json};
 

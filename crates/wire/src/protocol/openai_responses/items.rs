@@ -1,4 +1,4 @@
-//! Items of `openai-responses`, written: turns of a request and the output of an answer are the same list.
+//! Items of `openai-responses`: encoding of the input of a request and the output of a response.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,29 +10,29 @@ use super::shapes::{
     CallItem, Content, InputAudio, Item, KnownPart, MessageItem, OutputItem, Part, ReasoningItem, Summary,
 };
 use crate::neutral::{Audio, Block, Document, Extra, Image, ResultBlock, Source, Text, Thinking, ToolCall, ToolResult};
-use crate::protocol::context::{At, Context, DROPPED, REWRITTEN, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, REWRITTEN};
 use crate::surface::Medium;
 
-/// How ids of calls of custom tools begin.
+/// The id prefix of custom tool calls.
 pub(super) const CUSTOM_ID: &str = "ctc";
 
-/// How closely an image is looked at when nobody says; the field is required.
+/// The default `detail` of an image; the field is required.
 pub(super) const DETAIL: &str = "auto";
 
-/// Whether items are sent, or answered and so carry an id by their place.
+/// The body that an item is part of. Items of a response have an id, generated from their index if necessary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Request,
-    Answer(usize),
+    Response(usize),
 }
 
 impl Side {
-    /// The id that an item of an answer has when it came without one.
+    /// The generated id of a response item without one.
     fn id(self, prefix: &str, extra: &Map<String, Value>) -> Option<String> {
         match self {
             Self::Request => None,
-            Self::Answer(_) if extra.contains_key("id") => None,
-            Self::Answer(place) => Some(made_up_id(prefix, place)),
+            Self::Response(_) if extra.contains_key("id") => None,
+            Self::Response(place) => Some(synthetic_id(prefix, place)),
         }
     }
 
@@ -41,32 +41,37 @@ impl Side {
     }
 }
 
-/// The id of an item of an answer that came without one.
-pub(super) fn made_up_id(prefix: &str, place: usize) -> String {
+/// The generated id of a response item.
+pub(super) fn synthetic_id(prefix: &str, place: usize) -> String {
     format!("{prefix}_{place}")
 }
 
-/// Fields of an item, without the id where the endpoint keeps no items.
+/// Provider-specific fields of an item, without the id if the endpoint stores no items.
 fn item_extra(ctx: &mut Context<'_>, at: &At<'_>, extra: &Extra, side: Side) -> Map<String, Value> {
     let mut fields = ctx.extra(at, extra).cloned().unwrap_or_default();
     if side == Side::Request && ctx.surface.is_stateless() && fields.shift_remove("id").is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), DROPPED_NOTE, "item id dropped: this provider stores no items");
     }
     fields
 }
 
-/// The item of a block that the model said. Texts of a request may join the item before.
-pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
+/// The item of an assistant block. The caller may merge texts of a request into the previous item.
+pub(super) fn assistant_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, side: Side) -> Option<Item<'r>> {
     match block {
         Block::Text(text) => Some(Item::Message(message(ctx, at, text, side))),
         Block::Thinking(thinking) => reasoning(ctx, at, thinking, side),
         Block::RedactedThinking(redacted) => {
             let encrypted_content = ctx.signature(at, Some(&redacted.signature));
             if encrypted_content.is_none() {
-                ctx.no_place(at, block.kind(), "an assistant's turn");
+                ctx.drop_block(at, block.kind(), "an assistant message");
                 return None;
             }
-            ctx.record("sealed-thought", at, REWRITTEN, "a closed thought is a thought without words");
+            ctx.record(
+                "sealed-thought",
+                at,
+                REWRITTEN,
+                "redacted reasoning is sent as a reasoning item without a summary",
+            );
             let (id, extra) = (side.id("rs", &Map::new()), Map::new());
             Some(Item::Reasoning(ReasoningItem {
                 r#type: "reasoning",
@@ -98,26 +103,26 @@ pub(super) fn said<'r>(ctx: &mut Context<'_>, at: &At<'_>, block: &'r Block, sid
         | Block::Document(_)
         | Block::ToolResult(_)
         | Block::ToolResultReference(_) => {
-            ctx.no_place(at, block.kind(), "an assistant's turn");
+            ctx.drop_block(at, block.kind(), "an assistant message");
             None
         }
     }
 }
 
-/// A text that the model said, as a message of its own. Fields of the message are kept in `item`.
+/// An assistant text as a message item. Fields of the item are stored in `item`.
 fn message<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text, side: Side) -> MessageItem<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     let mut part = ctx.extra(at, &text.extra).cloned().unwrap_or_default();
     part.shift_remove("item");
     let item = text.extra.field(OWN, "item").and_then(Value::as_object);
     let stateless = side == Side::Request && ctx.surface.is_stateless();
     if stateless && item.is_some() {
-        ctx.record("item-id", &at.field("extra"), UNNOTED, "ids of items mean nothing where none are kept");
+        ctx.record("item-id", &at.field("extra"), DROPPED_NOTE, "item id dropped: this provider stores no items");
     }
     let item = item.filter(|_| !stateless);
     let id = side.id("msg", item.unwrap_or(&Map::new()));
-    // Parts are of a message that the endpoint gave an id; a plain text needs none.
+    // Only a message with an id needs parts; a plain text is sent as a string.
     let content = if side == Side::Request && item.is_none() && part.is_empty() {
         Content::Text(Cow::Borrowed(&text.text))
     } else {
@@ -132,7 +137,12 @@ fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, sid
     let extra = item_extra(ctx, at, &thinking.extra, side);
     let known = encrypted_content.is_some() || extra.contains_key("id");
     if side == Side::Request && !known {
-        ctx.record("unsigned-thinking", at, DROPPED, "a thought that is neither sealed nor stored is not taken back");
+        ctx.record(
+            "unsigned-thinking",
+            at,
+            DROPPED,
+            "reasoning dropped: it has neither encrypted content nor an item id",
+        );
         return None;
     }
     let text = thinking.text.as_str();
@@ -142,12 +152,12 @@ fn reasoning<'r>(ctx: &mut Context<'_>, at: &At<'_>, thinking: &'r Thinking, sid
 }
 
 fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: Side) -> CallItem<'r> {
-    ctx.no_cache(at, call.cache.as_ref());
-    ctx.no_signature(at, call.signature.as_ref());
+    ctx.drop_cache_hint(at, call.cache.as_ref());
+    ctx.drop_signature(at, call.signature.as_ref());
     let extra = item_extra(ctx, at, &call.extra, side);
     let origin = ctx.origin(call.origin.as_ref());
     if origin.is_none() {
-        ctx.as_function(at, call.origin.as_ref());
+        ctx.record_as_function(at, call.origin.as_ref());
     }
     let custom = origin.is_some_and(|origin| origin.custom);
     CallItem {
@@ -163,7 +173,7 @@ fn call_item<'r>(ctx: &mut Context<'_>, at: &At<'_>, call: &'r ToolCall, side: S
     }
 }
 
-/// What a user or an instruction says.
+/// The content of a user or system message.
 pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block], place: &'static str) -> Content<'r> {
     let at = at.field("content");
     let mut parts = Vec::with_capacity(blocks.len());
@@ -179,14 +189,14 @@ pub(super) fn content<'r>(ctx: &mut Context<'_>, at: &At<'_>, blocks: &'r [Block
             | Block::RedactedThinking(_)
             | Block::ToolCall(_)
             | Block::ToolResult(_)
-            | Block::ToolResultReference(_) => ctx.no_place(&at, block.kind(), place),
+            | Block::ToolResultReference(_) => ctx.drop_block(&at, block.kind(), place),
         }
     }
-    short(parts)
+    shorten(parts)
 }
 
-/// The short form, where one plain text is everything.
-fn short(mut parts: Vec<Part<'_>>) -> Content<'_> {
+/// A string if the content is one plain text, or else an array.
+fn shorten(mut parts: Vec<Part<'_>>) -> Content<'_> {
     if let [Part::Known(KnownPart::InputText { text, extra: None })] = parts.as_mut_slice() {
         return Content::Text(std::mem::take(text));
     }
@@ -194,25 +204,25 @@ fn short(mut parts: Vec<Part<'_>>) -> Content<'_> {
 }
 
 fn text_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, text: &'r Text) -> Part<'r> {
-    ctx.no_cache(at, text.cache.as_ref());
-    ctx.no_signature(at, text.signature.as_ref());
+    ctx.drop_cache_hint(at, text.cache.as_ref());
+    ctx.drop_signature(at, text.signature.as_ref());
     Part::Known(KnownPart::InputText { text: Cow::Borrowed(&text.text), extra: ctx.extra(at, &text.extra) })
 }
 
 fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Image) {
+    if !ctx.accepts(at, Medium::Image) {
         return None;
     }
-    ctx.no_cache(at, image.cache.as_ref());
+    ctx.drop_cache_hint(at, image.cache.as_ref());
     let (image_url, file_id) = match &image.source {
         Source::Base64 { media_type, data } => (Some(Cow::Owned(format!("data:{media_type};base64,{data}"))), None),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             (Some(Cow::Borrowed(url.as_str())), None)
         }
         Source::File { id } => (None, Some(id.as_str())),
         Source::Text { .. } => {
-            ctx.no_source(at, &image.source);
+            ctx.drop_source(at, Medium::Image, &image.source);
             return None;
         }
     };
@@ -221,7 +231,7 @@ fn image_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, image: &'r Image) -> Optio
 }
 
 fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Audio) {
+    if !ctx.accepts(at, Medium::Audio) {
         return None;
     }
     let known = match &audio.source {
@@ -229,7 +239,7 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
         Source::Url { .. } | Source::File { .. } | Source::Text { .. } => None,
     };
     let Some((format, data)) = known else {
-        ctx.no_source(at, &audio.source);
+        ctx.drop_source(at, Medium::Audio, &audio.source);
         return None;
     };
     let input_audio = InputAudio { data, format };
@@ -237,20 +247,20 @@ fn audio_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, audio: &'r Audio) -> Optio
 }
 
 fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document) -> Option<Part<'r>> {
-    if !ctx.takes(at, Medium::Document) {
+    if !ctx.accepts(at, Medium::Document) {
         return None;
     }
-    ctx.no_cache(at, document.cache.as_ref());
+    ctx.drop_cache_hint(at, document.cache.as_ref());
     let (mut file_id, mut file_url, mut file_data) = (None, None, None);
     match &document.source {
         Source::Base64 { media_type, data } => file_data = Some(format!("data:{media_type};base64,{data}")),
         Source::Url { url, media_type } => {
-            ctx.media_type(at, media_type.as_ref());
+            ctx.drop_media_type(at, media_type.as_ref());
             file_url = Some(url.as_str());
         }
         Source::File { id } => file_id = Some(id.as_str()),
         Source::Text { text } => {
-            ctx.record("document-as-text", at, REWRITTEN, "a document of plain text is said as text");
+            ctx.record("document-as-text", at, REWRITTEN, "plain text document is sent as text");
             let extra = ctx.extra(at, &document.extra);
             return Some(Part::Known(KnownPart::InputText { text: Cow::Borrowed(text), extra }));
         }
@@ -259,7 +269,7 @@ fn document_part<'r>(ctx: &mut Context<'_>, at: &At<'_>, document: &'r Document)
     Some(Part::Known(KnownPart::InputFile { file_id, file_url, file_data, filename, extra }))
 }
 
-/// The results of a turn.
+/// The items of tool results.
 pub(super) fn results<'r>(
     ctx: &mut Context<'_>,
     at: &At<'_>,
@@ -277,7 +287,7 @@ pub(super) fn results<'r>(
                 items.push(Item::Output(OutputItem { r#type: kind, ..output(ctx, &at, result) }));
             }
             Block::ToolResultReference(reference) => {
-                ctx.reference(&at);
+                ctx.record_reference(&at);
                 items.push(Item::Output(OutputItem {
                     r#type: kind(&reference.call_id),
                     call_id: &reference.call_id,
@@ -292,13 +302,13 @@ pub(super) fn results<'r>(
             | Block::Document(_)
             | Block::Thinking(_)
             | Block::RedactedThinking(_)
-            | Block::ToolCall(_) => ctx.no_place(&at, block.kind(), "a turn of results"),
+            | Block::ToolCall(_) => ctx.drop_block(&at, block.kind(), "a tool message"),
         }
     }
 }
 
 fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> OutputItem<'r> {
-    ctx.no_cache(at, result.cache.as_ref());
+    ctx.drop_cache_hint(at, result.cache.as_ref());
     let extra = ctx.extra(at, &result.extra);
     let content = at.field("content");
     let mut parts = Vec::with_capacity(result.content.len());
@@ -309,7 +319,7 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             ResultBlock::Image(image) => parts.extend(image_part(ctx, &at, image)),
             ResultBlock::Document(document) => parts.extend(document_part(ctx, &at, document)),
             ResultBlock::Json { value } => {
-                ctx.record("json-as-text", &at, REWRITTEN, "a JSON result is said as its text");
+                ctx.record("json-as-text", &at, REWRITTEN, "JSON result is sent as text");
                 parts.push(Part::Known(KnownPart::InputText { text: Cow::Owned(value.to_string()), extra: None }));
             }
             ResultBlock::Other(other) => parts.extend(ctx.other(&at, other).map(Part::Other)),
@@ -327,9 +337,9 @@ fn output<'r>(ctx: &mut Context<'_>, at: &At<'_>, result: &'r ToolResult) -> Out
             parts.insert(0, Part::Known(KnownPart::InputText { text, extra: None }));
         }
     }
-    let output = match short(parts) {
+    let output = match shorten(parts) {
         Content::Text(text) if text.is_empty() => {
-            ctx.record("empty-text", at, UNNOTED, "an empty text says nothing");
+            ctx.record("empty-text", at, DROPPED_NOTE, "empty text dropped");
             Content::Text(text)
         }
         Content::Parts(parts) if parts.is_empty() => Content::Text(Cow::Borrowed("")),

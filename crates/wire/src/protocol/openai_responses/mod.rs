@@ -1,4 +1,4 @@
-//! `openai-responses`: `POST /v1/responses`, also as Codex uses it (nothing is stored, thoughts travel sealed).
+//! `openai-responses`: `POST /v1/responses`, also as Codex uses it (nothing is stored, reasoning is encrypted).
 
 mod error;
 mod items;
@@ -19,7 +19,7 @@ use crate::neutral::{Request, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// The protocol this folder speaks.
+/// The protocol of this module.
 const OWN: super::Protocol = super::Protocol::OpenAiResponses;
 
 #[derive(Debug)]

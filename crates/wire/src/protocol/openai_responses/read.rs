@@ -1,17 +1,17 @@
-//! Items of `openai-responses`, read.
+//! Items of `openai-responses`: decoding.
 
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::{CUSTOM_ID, DETAIL, made_up_id};
+use super::items::{CUSTOM_ID, DETAIL, synthetic_id};
 use crate::error::DecodeError;
-use crate::fields::{Fields, each};
+use crate::fields::{Fields, read_each};
 use crate::neutral::{
     Audio, Block, Document, Extra, Image, Message, Other, ResultBlock, Role, Signature, Source, Text, Thinking,
     ToolCall, ToolOrigin, ToolResult, flat_name,
 };
 
-/// Takes an item of a request into the conversation.
+/// Adds an input item to the conversation.
 pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), DecodeError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     let role = value.get("role").and_then(Value::as_str).unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn turn(value: Value, messages: &mut Vec<Message>) -> Result<(), Deco
             (Role::Tool, vec![Block::ToolResult(result(Fields::of(value)?)?)], Extra::default())
         }
         (kind, _) if kind.ends_with("_output") => (Role::Tool, vec![other(value)], Extra::default()),
-        _ => (Role::Assistant, said(value, None)?, Extra::default()),
+        _ => (Role::Assistant, assistant_blocks(value, None)?, Extra::default()),
     };
     match messages.last_mut() {
         Some(last) if last.role == role => last.content.extend(content),
@@ -43,8 +43,8 @@ fn other(value: Value) -> Block {
     Block::Other(Other { protocol: OWN, value })
 }
 
-/// The blocks of an item that the model said. In an answer, the place tells which ids were made up.
-pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
+/// The blocks of an assistant item. `place` is the index in a response, to recognize generated ids.
+pub(super) fn assistant_blocks(value: Value, place: Option<usize>) -> Result<Vec<Block>, DecodeError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let role = value.get("role").and_then(Value::as_str);
     let assistant = role == Some("assistant");
@@ -64,7 +64,7 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
         _ => {
             let mut fields = item(value, "msg", place)?;
             let mut blocks = content(&mut fields)?;
-            // In a request, a message without content parts what stands before and after it.
+            // In a request, an empty message separates the items before and after it.
             if blocks.is_empty() && place.is_none() {
                 blocks.push(Block::text(""));
             }
@@ -77,7 +77,7 @@ pub(super) fn said(value: Value, place: Option<usize>) -> Result<Vec<Block>, Dec
     })
 }
 
-/// A call of a function or of a custom tool, in a namespace or not.
+/// Decodes a function call or a custom tool call, with or without a namespace.
 fn call(mut fields: Fields, custom: bool) -> ToolCall {
     let id = fields.text("call_id").unwrap_or_default();
     let name = fields.text("name").unwrap_or_default();
@@ -95,10 +95,10 @@ fn call(mut fields: Fields, custom: bool) -> ToolCall {
     ToolCall { id, name, arguments, origin, extra: Extra::of(OWN, fields.rest()), ..ToolCall::default() }
 }
 
-/// The field of a message's first text that keeps the fields of the message.
+/// The field of the first text of a message that stores the fields of the item.
 pub(super) const ITEM: &str = "item";
 
-/// The fields of an item without what every item says and without an id that was made up.
+/// The fields of an item without constants and without a generated id.
 pub(super) fn item(value: Value, prefix: &str, place: Option<usize>) -> Result<Fields, DecodeError> {
     let mut fields = Fields::of(value)?;
     for constant in ["type", "role"] {
@@ -107,7 +107,7 @@ pub(super) fn item(value: Value, prefix: &str, place: Option<usize>) -> Result<F
     if matches!(fields.peek("status"), Some("completed" | "in_progress")) {
         fields.take("status");
     }
-    if place.is_some_and(|place| fields.peek("id") == Some(&made_up_id(prefix, place))) {
+    if place.is_some_and(|place| fields.peek("id") == Some(&synthetic_id(prefix, place))) {
         fields.take("id");
     }
     Ok(fields)
@@ -120,7 +120,7 @@ fn thinking(mut fields: Fields) -> Thinking {
     Thinking { text, signature, extra: Extra::of(OWN, fields.rest()) }
 }
 
-/// Whether parts of a thought have nothing but their text. A thought with more is kept as it is.
+/// True if reasoning parts only have text. Other reasoning items become `Block::Other`.
 fn is_plain(parts: Option<&Value>) -> bool {
     let plain = |part: &Value| {
         part.as_object().is_some_and(|part| part.keys().all(|key| matches!(key.as_str(), "type" | "text")))
@@ -128,7 +128,7 @@ fn is_plain(parts: Option<&Value>) -> bool {
     parts.and_then(Value::as_array).is_none_or(|parts| parts.iter().all(plain))
 }
 
-/// The texts of a list of parts; a list of anything else stays.
+/// Removes an array of parts and joins their texts.
 fn texts(fields: &mut Fields, name: &str) -> String {
     let Some(parts) = fields.list(name) else { return String::new() };
     let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
@@ -139,12 +139,12 @@ fn content(fields: &mut Fields) -> Result<Vec<Block>, DecodeError> {
     match fields.take("content") {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![Block::text(text)]),
-        Some(Value::Array(parts)) => each("content", parts, |_, value| part(value)),
-        Some(_) => Err(DecodeError::shape("a text or a list").within("content")),
+        Some(Value::Array(parts)) => read_each("content", parts, |_, value| part(value)),
+        Some(_) => Err(DecodeError::shape("a string or an array").within("content")),
     }
 }
 
-/// A part; one that is not as the protocol has it is kept as it is.
+/// Reads a content part; an unknown one becomes `Block::Other`.
 pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
     let text = |name: &str| value.get(name).is_some_and(Value::is_string);
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -158,7 +158,7 @@ pub(super) fn part(value: Value) -> Result<Block, DecodeError> {
         _ => false,
     };
     if !known {
-        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a part")) };
+        return if value.is_object() { Ok(other(value)) } else { Err(DecodeError::shape("a content part")) };
     }
     let kind = kind.to_owned();
     let mut part = Fields::of(value)?;
@@ -206,8 +206,8 @@ fn result(mut fields: Fields) -> Result<ToolResult, DecodeError> {
         None => Vec::new(),
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
         Some(Value::String(text)) => vec![ResultBlock::text(text)],
-        Some(Value::Array(parts)) => each("output", parts, |_, value| {
-            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a part of a result"))
+        Some(Value::Array(parts)) => read_each("output", parts, |_, value| {
+            part(value)?.into_result().ok_or_else(|| DecodeError::shape("a content part of a tool result"))
         })?,
         Some(value) => vec![ResultBlock::Json { value }],
     };

@@ -1,10 +1,10 @@
-//! Streams of `openai-responses`, read.
+//! Streams of `openai-responses`: decoding.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use super::response::{REFUSAL, read_head, refusal_of, refusing_rest};
+use super::response::{REFUSAL, read_head, refusal_of, refusal_rest};
 use super::shapes::PlainDelta;
 use super::{OWN, read};
 use crate::error::DecodeError;
@@ -12,15 +12,15 @@ use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::neutral::{Block, CUSTOM_CLOSE, CUSTOM_OPEN, Delta, Event, Extra, Signature, Text, Thinking, escaped};
 use crate::protocol::StreamReader;
+use crate::protocol::seen_fields::SeenFields;
 use crate::protocol::stop::Ending;
-use crate::protocol::told::Told;
 
-/// Where a part stands: items are further apart than an item has parts.
+/// The block index of a part: 65,536 indexes per item.
 fn place(output: usize, part: usize) -> usize {
     output.saturating_mul(1 << 16).saturating_add(part.min((1 << 16) - 1))
 }
 
-/// The events that a stream consists of most of the time.
+/// The most frequent events.
 const DELTAS: [&str; 5] = [
     "response.output_text.delta",
     "response.function_call_arguments.delta",
@@ -29,36 +29,36 @@ const DELTAS: [&str; 5] = [
     "response.refusal.delta",
 ];
 
-/// What an event is about.
+/// The target of an event.
 #[derive(Clone, Copy)]
-enum About {
-    Answer,
+enum Target {
+    Response,
     Item,
     Part,
 }
 
-/// Events that add to something or say it again, with the fields that are read or stand elsewhere as well.
-const KNOWN: [(&str, About, &[&str]); 13] = [
-    ("response.output_text.delta", About::Part, &["delta", "logprobs"]),
-    ("response.output_text.done", About::Part, &["text", "logprobs"]),
-    ("response.function_call_arguments.delta", About::Item, &["delta"]),
-    ("response.function_call_arguments.done", About::Item, &["arguments", "name"]),
-    ("response.custom_tool_call_input.delta", About::Item, &["delta"]),
-    ("response.custom_tool_call_input.done", About::Item, &["input"]),
-    ("response.reasoning_summary_text.delta", About::Item, &["delta"]),
-    ("response.reasoning_summary_text.done", About::Item, &["text"]),
-    ("response.reasoning_text.delta", About::Item, &["delta"]),
-    ("response.reasoning_text.done", About::Item, &["text"]),
-    ("response.refusal.delta", About::Answer, &["delta"]),
-    ("response.refusal.done", About::Answer, &["refusal"]),
-    ("response.reasoning_summary_part.done", About::Item, &["part"]),
+/// Events with deltas or repeated content, their target, and the fields that are decoded or redundant.
+const KNOWN: [(&str, Target, &[&str]); 13] = [
+    ("response.output_text.delta", Target::Part, &["delta", "logprobs"]),
+    ("response.output_text.done", Target::Part, &["text", "logprobs"]),
+    ("response.function_call_arguments.delta", Target::Item, &["delta"]),
+    ("response.function_call_arguments.done", Target::Item, &["arguments", "name"]),
+    ("response.custom_tool_call_input.delta", Target::Item, &["delta"]),
+    ("response.custom_tool_call_input.done", Target::Item, &["input"]),
+    ("response.reasoning_summary_text.delta", Target::Item, &["delta"]),
+    ("response.reasoning_summary_text.done", Target::Item, &["text"]),
+    ("response.reasoning_text.delta", Target::Item, &["delta"]),
+    ("response.reasoning_text.done", Target::Item, &["text"]),
+    ("response.refusal.delta", Target::Response, &["delta"]),
+    ("response.refusal.done", Target::Response, &["refusal"]),
+    ("response.reasoning_summary_part.done", Target::Item, &["part"]),
 ];
 
-/// What every event says of its place. The order of the events says the rest.
+/// Fields that locate an event, and padding.
 const PLACE: [&str; 7] =
     ["type", "sequence_number", "output_index", "content_index", "summary_index", "item_id", "obfuscation"];
 
-/// What has no neutral name of an event, beside what is read of it.
+/// The provider-specific fields of an event.
 fn rest(mut fields: Fields, read: &[&str]) -> Map<String, Value> {
     for name in PLACE.iter().chain(read) {
         fields.take(name);
@@ -66,12 +66,12 @@ fn rest(mut fields: Fields, read: &[&str]) -> Map<String, Value> {
     fields.rest()
 }
 
-/// What has no neutral name of a part, whatever its kind.
+/// The provider-specific fields of a part.
 fn part_rest(part: Value) -> Map<String, Value> {
     Fields::of(part).map(|part| rest(part, &["text", "refusal"])).unwrap_or_default()
 }
 
-/// What has no neutral name of an item that is not read, or of a thought whose parts have more than their texts.
+/// The provider-specific fields of an unknown item, or of reasoning whose parts have more than text.
 fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
     if value.get("type").and_then(Value::as_str) != Some("reasoning") {
         return value.as_object().cloned().unwrap_or_default();
@@ -82,14 +82,14 @@ fn item_rest(value: &Value, output: usize) -> Map<String, Value> {
     item.rest().into_iter().chain(parts.into_iter().flat_map(part_rest)).collect()
 }
 
-/// Reads the events of an answer.
+/// Reads the events of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Blocks that are open, and whether anything of them came.
+    /// Open blocks, and whether they have deltas so far.
     open: BTreeMap<usize, bool>,
     ending: Ending,
-    told: Told,
-    /// Fields of items that began and that no block has yet.
+    seen_fields: SeenFields,
+    /// Fields of started items without a block so far.
     begun: HashMap<usize, Map<String, Value>>,
 }
 
@@ -109,14 +109,14 @@ impl StreamReader for Reader {
 }
 
 impl Reader {
-    /// Takes a delta of a kind that is known.
+    /// Decodes a delta; returns false if its kind is unknown.
     fn delta(&mut self, kind: &str, output: usize, part: usize, text: String, out: &mut Vec<Event>) -> bool {
         let (index, delta) = match kind {
             "response.output_text.delta" => (place(output, part), Delta::Text(text)),
             "response.function_call_arguments.delta" => (place(output, 0), Delta::Arguments(text)),
             "response.custom_tool_call_input.delta" => {
                 let index = place(output, 0);
-                // Free text is the only argument of the call.
+                // The text becomes the argument `input`.
                 let start = if self.open.get(&index) == Some(&true) { "" } else { CUSTOM_OPEN };
                 (index, Delta::Arguments([start, &escaped(&text)].concat()))
             }
@@ -124,7 +124,7 @@ impl Reader {
                 (place(output, 0), Delta::Thinking(text))
             }
             "response.refusal.delta" => {
-                self.ending.see(Ending::Refuses);
+                self.ending.update(Ending::Refusal);
                 out.push(Event::Refusal { text });
                 return true;
             }
@@ -144,17 +144,17 @@ impl Reader {
         true
     }
 
-    /// Fields of a block, or of the refusal.
+    /// Emits provider-specific fields of a block or, without an index, of the refusal.
     fn record(&mut self, index: Option<usize>, fields: Map<String, Value>, out: &mut Vec<Event>) {
         let refuses = index.is_none() && !fields.is_empty();
         let named = |fields| Map::from_iter([(REFUSAL.to_owned(), Value::Object(fields))]);
-        self.told.record(OWN, index, if refuses { named(fields) } else { fields }, out);
+        self.seen_fields.emit_new(OWN, index, if refuses { named(fields) } else { fields }, out);
     }
 
-    /// Opens a block, if it is not open; the first text of a message has the fields of the message.
+    /// Opens a block, if it is not open; the first text of a message gets the fields of the item.
     fn begin(&mut self, output: usize, index: usize, mut block: Block, out: &mut Vec<Event>) {
         if self.open.contains_key(&index) {
-            self.tell_block(output, index, &block, out);
+            self.emit_block_fields(output, index, &block, out);
             return;
         }
         self.open.insert(index, false);
@@ -163,7 +163,7 @@ impl Reader {
         {
             text.extra.insert(OWN, read::ITEM, Value::Object(item));
         }
-        self.told.open(OWN, index, &block);
+        self.seen_fields.start_block(OWN, index, &block);
         out.push(Event::Open { index, block });
     }
 
@@ -174,14 +174,14 @@ impl Reader {
         let (output, part) = (number("output_index").unwrap_or(0), number("content_index").unwrap_or(0));
         let summary = number("summary_index").unwrap_or(0);
         let mut fields = Fields::of(value)?;
-        if let Some((_, about, read)) = KNOWN.iter().find(|(known, _, _)| *known == kind) {
+        if let Some((_, target, read)) = KNOWN.iter().find(|(known, _, _)| *known == kind) {
             if let Some(text) = fields.text("delta") {
                 self.delta(&kind, output, part, text, out);
             }
-            let index = match about {
-                About::Answer => None,
-                About::Item => Some(place(output, 0)),
-                About::Part => Some(place(output, part)),
+            let index = match target {
+                Target::Response => None,
+                Target::Item => Some(place(output, 0)),
+                Target::Part => Some(place(output, part)),
             };
             let part = fields.take("part").map(part_rest).unwrap_or_default();
             for rest in [part, rest(fields, read)] {
@@ -193,15 +193,15 @@ impl Reader {
             "response.created" | "response.in_progress" | "response.queued" => {
                 let mut response = fields.object("response").unwrap_or_default();
                 response.list("output");
-                let head = read_head(&mut response, Ending::Said);
-                let said = response.rest();
+                let head = read_head(&mut response, Ending::Text);
+                let head_rest = response.rest();
                 if kind == "response.created" {
-                    self.told.begin(&said);
-                    out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, said) });
+                    self.seen_fields.start_response(&head_rest);
+                    out.push(Event::Start { id: head.id, model: head.model, extra: Extra::of(OWN, head_rest) });
                 } else {
-                    self.told.record(OWN, None, said, out);
+                    self.seen_fields.emit_new(OWN, None, head_rest, out);
                 }
-                self.told.record(OWN, None, rest(fields, &[]), out);
+                self.seen_fields.emit_new(OWN, None, rest(fields, &[]), out);
             }
             "response.output_item.added" => {
                 let item = fields.take("item").unwrap_or_default();
@@ -218,7 +218,7 @@ impl Reader {
             "response.output_item.done" => {
                 let item = fields.take("item").unwrap_or_default();
                 self.done(output, item, out)?;
-                self.told.record(OWN, Some(place(output, 0)), rest(fields, &[]), out);
+                self.seen_fields.emit_new(OWN, Some(place(output, 0)), rest(fields, &[]), out);
                 self.close(output, out);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
@@ -239,7 +239,7 @@ impl Reader {
         Ok(())
     }
 
-    /// An item begins. The fields of one that is no block yet wait for its first block.
+    /// An item starts. Fields of an item without a block are stored for its first block.
     fn added(
         &mut self,
         output: usize,
@@ -261,9 +261,9 @@ impl Reader {
             return Ok(());
         }
         let index = place(output, 0);
-        for mut block in read::said(item, Some(output))? {
+        for mut block in read::assistant_blocks(item, Some(output))? {
             if let Block::ToolCall(call) = &mut block {
-                self.ending.see(Ending::Calls);
+                self.ending.update(Ending::Calls);
                 call.arguments.clear();
             }
             if let Block::Thinking(thinking) = &mut block {
@@ -271,11 +271,11 @@ impl Reader {
             }
             self.begin(output, index, block, out);
         }
-        self.told.record(OWN, Some(index), beside, out);
+        self.seen_fields.emit_new(OWN, Some(index), beside, out);
         Ok(())
     }
 
-    /// A part begins or is complete.
+    /// A part starts or is complete.
     fn part(
         &mut self,
         output: usize,
@@ -300,46 +300,46 @@ impl Reader {
                 None
             }
             "summary_text" | "reasoning_text" => {
-                self.told.record(OWN, Some(place(output, 0)), part_rest(value), out);
+                self.seen_fields.emit_new(OWN, Some(place(output, 0)), part_rest(value), out);
                 Some(place(output, 0))
             }
-            // A part without a neutral name comes whole with its item.
+            // An unknown part is decoded with its whole item.
             _ => Some(place(output, part)),
         };
         self.record(index, beside, out);
         Ok(())
     }
 
-    /// A whole item: what did not come in pieces comes now.
+    /// A complete item: emits the content that no delta had.
     fn done(&mut self, output: usize, item: Value, out: &mut Vec<Event>) -> Result<(), DecodeError> {
-        self.record(None, refusing_rest(&item), out);
-        for (part, block) in read::said(item, Some(output))?.into_iter().enumerate() {
+        self.record(None, refusal_rest(&item), out);
+        for (part, block) in read::assistant_blocks(item, Some(output))?.into_iter().enumerate() {
             let index = place(output, part);
             if let Some(words) = refusal_of(&block) {
-                if self.ending != Ending::Refuses {
+                if self.ending != Ending::Refusal {
                     out.push(Event::Refusal { text: words.to_owned() });
                 }
-                self.ending.see(Ending::Refuses);
+                self.ending.update(Ending::Refusal);
                 let mut begun = self.begun.remove(&output).unwrap_or_default();
                 begun.shift_remove("id");
                 self.record(None, begun, out);
                 continue;
             }
             let Some(&came) = self.open.get(&index) else {
-                self.ending.see(Ending::calls(block.as_call().is_some()));
+                self.ending.update(Ending::calls(block.as_call().is_some()));
                 let mut begun = self.begun.remove(&output).unwrap_or_default();
                 if let Block::Other(other) = &block {
                     begun.retain(|name, _| other.value.get(name).is_none());
                 } else if !begun.is_empty() {
                     begun = Map::from_iter([(read::ITEM.to_owned(), Value::Object(begun))]);
                 }
-                self.told.open(OWN, index, &block);
+                self.seen_fields.start_block(OWN, index, &block);
                 out.push(Event::Open { index, block });
                 self.open.insert(index, true);
-                self.told.record(OWN, Some(index), begun, out);
+                self.seen_fields.emit_new(OWN, Some(index), begun, out);
                 continue;
             };
-            self.tell_block(output, index, &block, out);
+            self.emit_block_fields(output, index, &block, out);
             let custom = block.as_call().and_then(|call| call.origin.as_ref()).is_some_and(|origin| origin.custom);
             if came && custom {
                 out.push(Event::Delta { index, delta: Delta::Arguments(CUSTOM_CLOSE.to_owned()) });
@@ -369,17 +369,17 @@ impl Reader {
         Ok(())
     }
 
-    /// Fields of a block that was opened with fewer.
-    fn tell_block(&mut self, output: usize, index: usize, block: &Block, out: &mut Vec<Event>) {
+    /// Emits provider-specific fields that a block did not have when it was opened.
+    fn emit_block_fields(&mut self, output: usize, index: usize, block: &Block, out: &mut Vec<Event>) {
         let fields = if let Block::Other(other) = block {
             item_rest(&other.value, output)
         } else {
             block.extra().and_then(|extra| extra.get(OWN)).cloned().unwrap_or_default()
         };
-        self.told.record(OWN, Some(index), fields, out);
+        self.seen_fields.emit_new(OWN, Some(index), fields, out);
     }
 
-    /// The blocks of an item are complete.
+    /// Closes the blocks of an item.
     fn close(&mut self, output: usize, out: &mut Vec<Event>) {
         let mut after = self.open.split_off(&place(output, 0));
         let mut others = after.split_off(&place(output.saturating_add(1), 0));
@@ -388,13 +388,14 @@ impl Reader {
     }
 
     fn stop(&mut self, kind: &str, mut response: Fields, beside: Map<String, Value>, out: &mut Vec<Event>) {
-        // Items are said once more, and what is new in them counts.
+        // The final event repeats all items; only their new fields are emitted.
         for (output, item) in response.list("output").unwrap_or_default().into_iter().enumerate() {
-            self.record(None, refusing_rest(&item), out);
-            for (part, block) in read::said(item, Some(output)).unwrap_or_default().into_iter().enumerate() {
+            self.record(None, refusal_rest(&item), out);
+            for (part, block) in read::assistant_blocks(item, Some(output)).unwrap_or_default().into_iter().enumerate()
+            {
                 let index = place(output, part);
-                if refusal_of(&block).is_none() && self.told.knows(index) {
-                    self.tell_block(output, index, &block, out);
+                if refusal_of(&block).is_none() && self.seen_fields.has_block(index) {
+                    self.emit_block_fields(output, index, &block, out);
                 }
             }
         }
@@ -403,7 +404,7 @@ impl Reader {
             let error = response.take("error").unwrap_or_default();
             out.extend(super::error::decode(0, json!({"error": error})).map(Event::Error));
         }
-        self.told.record(OWN, None, beside, out);
+        self.seen_fields.emit_new(OWN, None, beside, out);
         out.push(Event::Stop { reason: head.stop, sequence: None, extra: Extra::of(OWN, response.rest()) });
         out.extend(head.usage.map(Event::Usage));
         out.push(Event::End);

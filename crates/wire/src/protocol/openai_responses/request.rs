@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::items::{Side, content, results, said};
+use super::items::{Side, assistant_item, content, results};
 use super::shapes::{Body, Choice, Content, FormatShape, Item, MessageItem, Named, Part, ReasoningShape, TextShape};
 use super::{OWN, read, tools};
 use crate::error::{DecodeError, Within};
@@ -13,25 +13,25 @@ use crate::fields::Fields;
 use crate::neutral::{
     Effort, Extra, Message, Output, Reasoning, Request, Role, Text, Tool, ToolChoice, ToolOrigin, flat_name,
 };
-use crate::protocol::context::{ADDED, At, Context, MERGED, UNNOTED};
+use crate::protocol::context::{ADDED, At, Context, DROPPED_NOTE, MERGED};
 use crate::protocol::format;
 use crate::report::{Action, Changes, Effect};
 
 pub(super) fn encode(ctx: &mut Context<'_>, request: &Request) -> Vec<u8> {
-    let limit = ctx.limit(request);
+    let limit = ctx.max_tokens(request);
     let (extra, mut inner) = ctx.split_extra(&request.extra, &["text", "reasoning"]);
     let tools = tools::write(ctx, request);
     let has_tools = !tools.is_empty();
     let parallel = request.parallel_tool_calls.filter(|_| has_tools);
     let stateless = ctx.surface.is_stateless() && !extra.contains_key("store");
     if stateless {
-        ctx.record("stateless", &At::ROOT, ADDED, "the endpoint is told to keep nothing");
+        ctx.record("stateless", &At::ROOT, ADDED, "`store` set to false: this provider stores nothing");
     }
-    ctx.no_word("top_k", request.top_k.as_ref());
-    ctx.no_word("seed", request.seed.as_ref());
-    ctx.no_word("frequency_penalty", request.frequency_penalty.as_ref());
-    ctx.no_word("presence_penalty", request.presence_penalty.as_ref());
-    ctx.no_word("stop", Some(&request.stop).filter(|stop| !stop.is_empty()));
+    ctx.record_unsupported("top_k", request.top_k.as_ref());
+    ctx.record_unsupported("seed", request.seed.as_ref());
+    ctx.record_unsupported("frequency_penalty", request.frequency_penalty.as_ref());
+    ctx.record_unsupported("presence_penalty", request.presence_penalty.as_ref());
+    ctx.record_unsupported("stop", Some(&request.stop).filter(|stop| !stop.is_empty()));
     let format = format(ctx, request);
     let text = object(inner.shift_remove("text"));
     let body = Body {
@@ -64,12 +64,12 @@ fn instructions<'r>(ctx: &mut Context<'_>, system: &'r [Text]) -> Option<Cow<'r,
     let mut texts = Vec::with_capacity(system.len());
     for (index, text) in system.iter().enumerate() {
         let at = at.entry(index);
-        ctx.no_fields(&at, &text.extra);
-        ctx.no_cache(&at, text.cache.as_ref());
-        ctx.no_signature(&at, text.signature.as_ref());
+        ctx.drop_fields(&at, &text.extra);
+        ctx.drop_cache_hint(&at, text.cache.as_ref());
+        ctx.drop_signature(&at, text.signature.as_ref());
         texts.push(Cow::Borrowed(text.text.as_str()));
     }
-    (!texts.is_empty()).then(|| ctx.joined(&at, texts))
+    (!texts.is_empty()).then(|| ctx.join_texts(&at, texts))
 }
 
 fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
@@ -85,7 +85,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                 let system = ctx.surface.system_role();
                 let role = if message.role == Role::User { "user" } else { system };
                 let extra = ctx.extra(&at, &message.extra);
-                let content = content(ctx, &at, &message.content, "this turn");
+                let content = content(ctx, &at, &message.content, "this message");
                 items.push(Item::Message(MessageItem {
                     r#type: "message",
                     id: None,
@@ -96,9 +96,9 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                 }));
             }
             Role::Assistant | Role::Tool => {
-                ctx.no_fields(&at, &message.extra);
+                ctx.drop_fields(&at, &message.extra);
                 if before == Some(message.role) {
-                    ctx.record("merged-turns", &at, MERGED, "turns of one role that follow each other are one");
+                    ctx.record("merged-turns", &at, MERGED, "consecutive messages of one role merged");
                 }
                 if message.role == Role::Tool {
                     results(ctx, &at, &message.content, &custom, &mut items);
@@ -106,7 +106,7 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
                     assistant(ctx, &at, message, &mut items);
                 }
                 if items.len() == length {
-                    ctx.record("empty-turn", &at, UNNOTED, "an empty turn says nothing");
+                    ctx.record("empty-turn", &at, DROPPED_NOTE, "empty message dropped");
                     continue;
                 }
             }
@@ -116,19 +116,19 @@ fn items<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Item<'r>> {
     items
 }
 
-/// The ids of calls that are written as calls of custom tools.
+/// The ids of calls that are written as custom tool calls.
 fn custom_calls<'r>(ctx: &Context<'_>, request: &'r Request) -> HashSet<&'r str> {
     let calls = request.messages.iter().flat_map(Message::calls);
     let custom = calls.filter(|call| ctx.origin(call.origin.as_ref()).is_some_and(|origin| origin.custom));
     custom.map(|call| call.id.as_str()).collect()
 }
 
-/// What the model said; texts that follow each other are one message, unless one has fields of its own message.
+/// The items of an assistant message; consecutive texts become one item, unless one has item fields.
 fn assistant<'r>(ctx: &mut Context<'_>, at: &At<'_>, message: &'r Message, items: &mut Vec<Item<'r>>) {
     let at = at.field("content");
     let start = items.len();
     for (index, block) in message.content.iter().enumerate() {
-        let Some(item) = said(ctx, &at.entry(index), block, Side::Request) else { continue };
+        let Some(item) = assistant_item(ctx, &at.entry(index), block, Side::Request) else { continue };
         let joins = items.len() > start;
         match (items.last_mut(), item) {
             (
@@ -177,7 +177,7 @@ fn choice<'r>(ctx: &mut Context<'_>, request: &'r Request, has_tools: bool) -> O
 
 fn format<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Option<FormatShape<'r>> {
     Some(match ctx.output(request)? {
-        Output::Json if ctx.no_free_json() => {
+        Output::Json if ctx.replaces_json_mode() => {
             let schema = Cow::Owned(json!({"type": "object"}));
             FormatShape::JsonSchema { name: "json", description: None, schema, strict: false }
         }
@@ -200,11 +200,16 @@ fn reasoning<'r>(ctx: &mut Context<'_>, request: &'r Request, extra: Map<String,
     let visible = request.reasoning.as_ref().and_then(|reasoning| reasoning.visible);
     if visible == Some(false) {
         let at = At::ROOT.field("reasoning");
-        ctx.record("no-word", &at.field("visible"), UNNOTED, "thoughts are hidden unless they are asked for");
+        ctx.record(
+            "no-word",
+            &at.field("visible"),
+            DROPPED_NOTE,
+            "`visible: false` dropped: reasoning is hidden by default",
+        );
     }
     let summary = visible.filter(|visible| *visible).map(|_| "auto");
-    let said = effort.is_some() || summary.is_some() || !extra.is_empty();
-    said.then_some(ReasoningShape { effort, summary, extra })
+    let has_config = effort.is_some() || summary.is_some() || !extra.is_empty();
+    has_config.then_some(ReasoningShape { effort, summary, extra })
 }
 
 pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, DecodeError> {
@@ -218,7 +223,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             for (index, mut item) in items.into_iter().enumerate() {
                 if let Some(more) = additional_tools(&mut item) {
                     let at = format!("/input/{index}");
-                    let detail = "the tools of an `additional_tools` item are declared with the others";
+                    let detail = "tools of an `additional_tools` item moved to `tools`";
                     changes.push("additional-tools", at.clone(), (Action::Moved, Effect::Same), detail);
                     additional.push((more, format!("{at}/tools")));
                     continue;
@@ -227,7 +232,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
             }
         }
         None => {}
-        Some(_) => return Err(DecodeError::shape("a text or a list").within("input")),
+        Some(_) => return Err(DecodeError::shape("a string or an array").within("input")),
     }
     tools::read(fields.list("tools").unwrap_or_default(), "/tools", &mut request.tools, changes);
     for (more, at) in additional {
@@ -260,7 +265,7 @@ pub(super) fn decode(body: Value, changes: &mut Changes) -> Result<Request, Deco
     Ok(request)
 }
 
-/// The tools of an item that declares tools in the middle of the conversation, as Codex sends it.
+/// The tools of an `additional_tools` item, which Codex sends inside the conversation.
 fn additional_tools(item: &mut Value) -> Option<Vec<Value>> {
     if item.get("type").and_then(Value::as_str) != Some("additional_tools") {
         return None;

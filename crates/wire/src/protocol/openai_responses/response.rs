@@ -1,24 +1,24 @@
-//! Answers of `openai-responses`.
+//! Responses of `openai-responses`.
 
 use serde_json::{Map, Value, json};
 
-use super::items::{Side, made_up_id, said};
-use super::shapes::{Answer, Content, Incomplete, Item, KnownPart, MessageItem, Part};
+use super::items::{Side, assistant_item, synthetic_id};
+use super::shapes::{Content, Incomplete, Item, KnownPart, MessageItem, Part, ResponseBody};
 use super::{OWN, read};
 use crate::error::{DecodeError, Within};
 use crate::fields::Fields;
 use crate::neutral::{Block, Extra, Response, StopReason};
-use crate::protocol::context::{At, Context, UNNOTED};
+use crate::protocol::context::{At, Context, DROPPED_NOTE};
 use crate::protocol::{openai_usage, stop};
 
-/// Statuses, and reasons why an answer is incomplete.
-pub(super) const STOP_WORDS: &stop::Words = &[
+/// Values of `status` and `incomplete_details.reason`.
+pub(super) const STOP_REASONS: &stop::Table = &[
     ("completed", StopReason::EndTurn),
     ("max_output_tokens", StopReason::MaxTokens),
     ("content_filter", StopReason::ContentFilter),
 ];
 
-/// Words that are a status of their own; every other word is a reason why an answer is incomplete.
+/// Values of `status`; other values are reasons of the status `incomplete`.
 const STATUSES: [&str; 5] = ["completed", "failed", "in_progress", "cancelled", "queued"];
 
 pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
@@ -28,7 +28,7 @@ pub(super) const USAGE: openai_usage::Names = openai_usage::Names {
     output_details: "output_tokens_details",
 };
 
-/// Fields that every answer has, and what they say when nobody says anything.
+/// Fields that every response has, and their defaults.
 fn constants() -> [(&'static str, Value); 4] {
     [
         ("created_at", json!(0)),
@@ -38,26 +38,31 @@ fn constants() -> [(&'static str, Value); 4] {
     ]
 }
 
-pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> Answer<'r> {
+pub(super) fn encode<'r>(ctx: &mut Context<'_>, response: &'r Response) -> ResponseBody<'r> {
     let word = word(ctx, response);
     let mut output = Vec::with_capacity(response.content.len() + 1);
     let at = At::ROOT.field("content");
     for (index, block) in response.content.iter().enumerate() {
-        let place = Side::Answer(output.len());
-        output.extend(said(ctx, &at.entry(index), block, place));
+        let place = Side::Response(output.len());
+        output.extend(assistant_item(ctx, &at.entry(index), block, place));
     }
     if let Some(refusal) = &response.refusal {
         output.push(refusal_item(refusal, output.len(), refusal_fields(&response.extra)));
     }
     if response.stop_sequence.is_some() {
-        ctx.record("no-word", &At::ROOT.field("stop_sequence"), UNNOTED, "which text ended the answer cannot be said");
+        ctx.record(
+            "no-word",
+            &At::ROOT.field("stop_sequence"),
+            DROPPED_NOTE,
+            format!("`stop_sequence` dropped: {} has no such field", OWN.title()),
+        );
     }
     let usage = response.usage.as_ref().map(|usage| openai_usage::write(ctx, &USAGE, usage));
     let extra = ctx.extra(&At::ROOT, &response.extra);
-    answer(response, word, output, usage, extra.cloned().unwrap_or_default())
+    response_body(response, word, output, usage, extra.cloned().unwrap_or_default())
 }
 
-/// The word for why it ended. A refusal in words ends like any other answer.
+/// The status or incomplete reason. A response with a refusal text is `completed`.
 fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::Refusal && response.refusal.is_some() {
         return "completed";
@@ -65,14 +70,14 @@ fn word<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r str {
     if response.stop == StopReason::ToolUse && response.refusal.is_none() && response.calls().next().is_some() {
         return "completed";
     }
-    stop::write(ctx, STOP_WORDS, "stop", response)
+    stop::write(ctx, STOP_REASONS, "stop", response)
 }
 
-/// The words of a refusal are a message of their own.
+/// The message item of a refusal.
 pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r Map<String, Value>>) -> Item<'r> {
     Item::Message(MessageItem {
         r#type: "message",
-        id: Some(made_up_id("msg", place)),
+        id: Some(synthetic_id("msg", place)),
         role: "assistant",
         status: Some("completed"),
         content: Content::Parts(vec![Part::Known(KnownPart::Refusal { refusal })]),
@@ -80,26 +85,26 @@ pub(super) fn refusal_item<'r>(refusal: &'r str, place: usize, extra: Option<&'r
     })
 }
 
-/// The field of an answer that keeps what the message of a refusal says beside its words.
+/// The field of `extra` that stores the provider-specific fields of the refusal message.
 pub(super) const REFUSAL: &str = "refusal";
 
 pub(super) fn refusal_fields(extra: &Extra) -> Option<&Map<String, Value>> {
     extra.field(OWN, REFUSAL).and_then(Value::as_object)
 }
 
-/// The whole of an answer around its items.
-pub(super) fn answer<'r>(
+/// The response object around its items.
+pub(super) fn response_body<'r>(
     response: &'r Response,
     word: &'r str,
     output: Vec<Item<'r>>,
     usage: Option<Map<String, Value>>,
     mut extra: Map<String, Value>,
-) -> Answer<'r> {
+) -> ResponseBody<'r> {
     extra.shift_remove(REFUSAL);
     let status = if STATUSES.contains(&word) { word } else { "incomplete" };
     let [created_at, parallel_tool_calls, tool_choice, tools] =
-        constants().map(|(name, usual)| extra.shift_remove(name).unwrap_or(usual));
-    Answer {
+        constants().map(|(name, default)| extra.shift_remove(name).unwrap_or(default));
+    ResponseBody {
         id: &response.id,
         object: "response",
         created_at,
@@ -119,12 +124,12 @@ pub(super) fn answer<'r>(
 pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     let mut fields = Fields::of(body)?;
     let mut response = Response::default();
-    for (index, item) in fields.needed_list("output")?.into_iter().enumerate() {
-        let rest = refusing_rest(&item);
+    for (index, item) in fields.required_list("output")?.into_iter().enumerate() {
+        let rest = refusal_rest(&item);
         if !rest.is_empty() {
             response.extra.insert(OWN, REFUSAL, Value::Object(rest));
         }
-        let blocks = read::said(item, Some(index)).within(index).within("output")?;
+        let blocks = read::assistant_blocks(item, Some(index)).within(index).within("output")?;
         for block in blocks {
             match refusal_of(&block) {
                 Some(words) => response.refusal.get_or_insert_default().push_str(words),
@@ -137,8 +142,8 @@ pub(super) fn decode(body: Value) -> Result<Response, DecodeError> {
     Ok(Response { content: response.content, refusal: response.refusal, extra: response.extra, ..head })
 }
 
-/// What a message that refuses says beside its words. A text in front of the refusal has the fields of the message.
-pub(super) fn refusing_rest(item: &Value) -> Map<String, Value> {
+/// The provider-specific fields of a refusal message. If a text precedes the refusal, the text has the fields of the item.
+pub(super) fn refusal_rest(item: &Value) -> Map<String, Value> {
     let parts = item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut refusals = parts.iter().filter(|part| part.get("refusal").is_some()).peekable();
     if refusals.peek().is_none() {
@@ -151,18 +156,18 @@ pub(super) fn refusing_rest(item: &Value) -> Map<String, Value> {
     rest.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The words of a part that refuses.
+/// The text of a refusal part.
 pub(super) fn refusal_of(block: &Block) -> Option<&str> {
     let Block::Other(other) = block else { return None };
     let refuses = other.value.get("type").and_then(Value::as_str) == Some("refusal");
     refuses.then(|| other.value.get("refusal").and_then(Value::as_str)).flatten()
 }
 
-/// Everything but the items.
+/// Decodes everything but the items.
 pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     fields.text("object");
-    for (name, usual) in constants() {
-        if let Some(value) = fields.take(name).filter(|value| *value != usual) {
+    for (name, default) in constants() {
+        if let Some(value) = fields.take(name).filter(|value| *value != default) {
             fields.put(name, value);
         }
     }
@@ -173,7 +178,7 @@ pub(super) fn read_head(fields: &mut Fields, ending: stop::Ending) -> Response {
     Response {
         id: fields.text("id").unwrap_or_default(),
         model: fields.text("model").unwrap_or_default(),
-        stop: stop::settle(stop::read(STOP_WORDS, &word), ending),
+        stop: stop::resolve(stop::read(STOP_REASONS, &word), ending),
         usage: fields.object("usage").map(|usage| openai_usage::read(OWN, &USAGE, usage)),
         ..Response::default()
     }

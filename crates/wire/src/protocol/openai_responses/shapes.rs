@@ -1,4 +1,4 @@
-//! The bodies of `openai-responses` as they stand on the wire. Shapes to write borrow from the neutral value.
+//! The bodies of `openai-responses` as serde types. Types for writing borrow from the neutral value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ pub(super) struct CallItem<'a> {
     pub(super) namespace: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) arguments: Option<&'a str>,
-    /// The free text of a call of a custom tool.
+    /// The text of a custom tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -258,7 +258,7 @@ pub(super) struct ReasoningShape<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponseBody<'a> {
     pub(super) id: &'a str,
     pub(super) object: &'static str,
     pub(super) created_at: Value,
@@ -280,24 +280,24 @@ pub(super) struct Incomplete<'a> {
     pub(super) reason: &'a str,
 }
 
-/// The events that a stream consists of most of the time. Anything else is read the slow way.
+/// The most frequent stream events, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainDelta<'a> {
     #[serde(rename = "type")]
-    #[expect(dead_code, reason = "the name of the frame says it")]
+    #[expect(dead_code, reason = "the event name of the frame is used")]
     kind: IgnoredAny,
     #[serde(default)]
-    #[expect(dead_code, reason = "the order of the events says it")]
+    #[expect(dead_code, reason = "the order of the events is used")]
     sequence_number: IgnoredAny,
     #[serde(default)]
-    #[expect(dead_code, reason = "the place in the output says it")]
+    #[expect(dead_code, reason = "`output_index` is used")]
     item_id: IgnoredAny,
     #[serde(default)]
-    #[expect(dead_code, reason = "it only hides the length")]
+    #[expect(dead_code, reason = "padding that hides the length of the chunk")]
     obfuscation: IgnoredAny,
     #[serde(default)]
-    #[expect(dead_code, reason = "they stand in the finished part as well")]
+    #[expect(dead_code, reason = "the finished part repeats them")]
     logprobs: IgnoredAny,
     pub(super) output_index: usize,
     #[serde(default)]

@@ -1,12 +1,12 @@
-//! Streams of `openai-responses`, written.
+//! Streams of `openai-responses`: encoding.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::OWN;
-use super::items::{Side, said};
-use super::response::{answer, encode, refusal_fields, refusal_item};
+use super::items::{Side, assistant_item};
+use super::response::{encode, refusal_fields, refusal_item, response_body};
 use crate::assemble::Assembler;
 use crate::neutral::{Block, Delta, Event, Extra, Response, Text, Thinking, ToolCall};
 use crate::protocol::context::{At, Context, DROPPED};
@@ -14,16 +14,16 @@ use crate::protocol::{StreamWriter, sse};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// Writes the events of an answer. Finished items are repeated whole, so that it keeps what it said.
+/// Writes the events of a stream. Complete items are repeated, so that the writer stores what it sent.
 #[derive(Debug)]
 pub(super) struct Writer {
     surface: Surface,
-    said: Assembler,
+    assembler: Assembler,
     head: Response,
-    /// The places of the blocks in the output, and the blocks so far.
+    /// Block index to `output_index`, and the open blocks.
     places: HashMap<usize, usize>,
     blocks: HashMap<usize, Block>,
-    /// Items that were said.
+    /// The number of items sent.
     count: usize,
     sequence: u64,
     stopped: bool,
@@ -33,7 +33,7 @@ impl Writer {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Assembler::default(),
+            assembler: Assembler::default(),
             head: Response::default(),
             places: HashMap::new(),
             blocks: HashMap::new(),
@@ -56,23 +56,23 @@ impl Writer {
         self.head = Response { id: id.to_owned(), model: model.to_owned(), ..Response::default() };
         let own = extra.get(OWN).cloned().unwrap_or_default();
         for kind in ["response.created", "response.in_progress"] {
-            let response = json!(answer(&self.head, "in_progress", Vec::new(), None, own.clone()));
+            let response = json!(response_body(&self.head, "in_progress", Vec::new(), None, own.clone()));
             self.emit(kind, json!({"response": response}), out);
         }
     }
 
-    /// The item of a block at a place of the output.
+    /// The item of a block at an `output_index`.
     fn item(&self, block: &Block, index: usize, place: usize, changes: &mut Changes) -> Option<Value> {
         let mut ctx = Context::new(OWN, &self.surface);
         let at = At::ROOT.field("content");
-        let item = said(&mut ctx, &at.entry(index), block, Side::Answer(place)).map(|item| json!(item));
+        let item = assistant_item(&mut ctx, &at.entry(index), block, Side::Response(place)).map(|item| json!(item));
         changes.append(ctx.changes);
         item
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
         let place = self.count;
-        // What cannot be said is told when the block is complete.
+        // Changes are recorded when the block is complete.
         let Some(mut item) = self.item(block, index, place, &mut Changes::default()) else {
             self.item(block, index, place, changes);
             return;
@@ -115,7 +115,7 @@ impl Writer {
             }
             (Block::ToolCall(call), Delta::Arguments(more)) => {
                 call.arguments.push_str(more);
-                // Free text is said when it is complete: until then it is a piece of JSON.
+                // The text is sent when it is complete, because deltas are fragments of JSON.
                 if is_custom(&self.surface, call) {
                     return;
                 }
@@ -193,11 +193,11 @@ impl Writer {
         self.emit("response.output_item.done", json!({"output_index": place, "item": item}), out);
     }
 
-    /// The words of a refusal are a message of their own at the end.
+    /// Sends the message item of a refusal, at the end.
     fn refusal(&mut self, words: &str, out: &mut Vec<u8>) {
         let place = self.count;
         self.count += 1;
-        let extra = self.said.partial().extra;
+        let extra = self.assembler.partial().extra;
         let item = json!(refusal_item(words, place, refusal_fields(&extra)));
         let id = item.get("id").cloned().unwrap_or_default();
         let begun = json!({"type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": []});
@@ -217,7 +217,7 @@ impl Writer {
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
-        let whole = self.said.partial();
+        let whole = self.assembler.partial();
         if let Some(words) = whole.refusal.clone() {
             self.refusal(&words, out);
         }
@@ -231,21 +231,21 @@ impl Writer {
     }
 }
 
-/// Whether a call is written as one of a custom tool.
+/// True if a call is written as a custom tool call.
 fn is_custom(surface: &Surface, call: &ToolCall) -> bool {
     Context::new(OWN, surface).origin(call.origin.as_ref()).is_some_and(|origin| origin.custom)
 }
 
 impl StreamWriter for Writer {
     fn event(&mut self, event: &Event, out: &mut Vec<u8>, changes: &mut Changes) {
-        self.said.push(event.clone());
+        self.assembler.push(event.clone());
         match event {
             Event::Start { id, model, extra } => self.start(id, model, extra, out),
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => self.delta(*index, delta, out),
             Event::Close { index } => self.close(*index, out, changes),
             Event::Fields { index, extra } => {
-                // Fields of the answer are said at its end.
+                // Fields of the response are sent at its end.
                 if let Some(block) = index.and_then(|index| self.blocks.get_mut(&index)) {
                     block.add_fields(extra.clone());
                 }
@@ -262,7 +262,12 @@ impl StreamWriter for Writer {
             }
             Event::Other { protocol, name, data } if *protocol == OWN => self.emit(name, data.clone(), out),
             Event::Other { protocol, .. } => {
-                changes.push("foreign-event", "", DROPPED, format!("an event of {protocol} is not said"));
+                changes.push(
+                    "foreign-event",
+                    "",
+                    DROPPED,
+                    format!("event dropped: only {} supports it", protocol.title()),
+                );
             }
             Event::Refusal { .. } | Event::Usage(_) => {}
         }

@@ -1,5 +1,5 @@
-//! Tools of `openai-responses`: functions, custom tools, and namespaces of both. A member of a namespace is a function with a
-//! name of its own; its origin says how it is written here.
+//! Tools of `openai-responses`: functions, custom tools, and namespaces of both. A namespace member is decoded as a function with a
+//! unique name; its origin stores the namespace.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::neutral::{Block, Extra, Function, Other, Request, Tool, ToolOrigin, f
 use crate::protocol::context::{At, Context, REWRITTEN};
 use crate::report::{Action, Changes, Effect};
 
-/// The field of a member that keeps the fields of its namespace.
+/// The field of a member that stores the fields of its namespace.
 const NAMESPACE: &str = "namespace";
 
 /// Reads the tools of a request or of an `additional_tools` item.
@@ -28,7 +28,7 @@ pub(super) fn read(list: Vec<Value>, at: &str, tools: &mut Vec<Tool>, changes: &
     }
 }
 
-/// The members of a namespace; one with a member that is no function or custom tool is kept as it is.
+/// Decodes the members of a namespace; a namespace with an unknown kind of member becomes `Tool::Other`.
 fn read_namespace(value: Value, at: &str, tools: &mut Vec<Tool>, changes: &mut Changes) {
     let is_tool = |tool: &Value| {
         matches!(tool.get("type").and_then(Value::as_str), Some("function" | "custom"))
@@ -93,7 +93,7 @@ fn read_tool(value: Value, at: &str, changes: &mut Changes) -> Tool {
     })
 }
 
-/// Gives members of namespaces names that no other tool has, and calls the names of their tools.
+/// Makes the names of namespace members unique, and updates the calls.
 pub(super) fn name_members(request: &mut Request, changes: &mut Changes) {
     let is_member = |function: &Function| function.origin.as_ref().is_some_and(|origin| origin.namespace.is_some());
     let mut functions: Vec<(usize, &mut Function)> = Vec::new();
@@ -117,7 +117,7 @@ pub(super) fn name_members(request: &mut Request, changes: &mut Changes) {
             let start: String = wanted.chars().take(56).collect();
             function.name = format!("{start}_{number}");
         }
-        let detail = format!("the namespaced tool is called `{}`", function.name);
+        let detail = format!("tool of a namespace renamed to `{}`", function.name);
         changes.push("namespace-tool", format!("/tools/{index}/name"), (Action::Renamed, Effect::Same), detail);
     }
     let tools = &request.tools;
@@ -137,7 +137,7 @@ pub(super) fn name_members(request: &mut Request, changes: &mut Changes) {
     }
 }
 
-/// Writes the tools. Members of one namespace that follow each other are one tool again.
+/// Encodes the tools. Consecutive members of one namespace become one tool.
 pub(super) fn write<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<ToolShape<'r>> {
     let tools = At::ROOT.field("tools");
     let mut shapes: Vec<ToolShape<'r>> = Vec::with_capacity(request.tools.len());
@@ -163,12 +163,12 @@ pub(super) fn write<'r>(ctx: &mut Context<'_>, request: &'r Request) -> Vec<Tool
     shapes
 }
 
-/// The shape of a function, and the fields of its namespace.
+/// Encodes a function, and returns the fields of its namespace.
 fn shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, function: &'r Function) -> (ToolShape<'r>, Map<String, Value>) {
-    ctx.no_cache(at, function.cache.as_ref());
+    ctx.drop_cache_hint(at, function.cache.as_ref());
     let origin = ctx.origin(function.origin.as_ref());
     if origin.is_none() {
-        ctx.as_function(at, function.origin.as_ref());
+        ctx.record_as_function(at, function.origin.as_ref());
     }
     let mut extra = ctx.extra(at, &function.extra).map(Cow::Borrowed);
     let fields = match extra.as_ref().and_then(|extra| extra.get(NAMESPACE)) {
@@ -183,9 +183,14 @@ fn shape<'r>(ctx: &mut Context<'_>, at: &At<'_>, function: &'r Function) -> (Too
     if origin.is_some_and(|origin| origin.custom) {
         return (ToolShape::Custom { r#type: "custom", name, description, extra }, fields);
     }
-    // A tool without the field would be made strict by the server.
+    // The server would make a tool without the field strict.
     if function.strict == Some(false) {
-        ctx.record("strict-off", &at.field("strict"), REWRITTEN, "`strict: false` is the default of the neutral form");
+        ctx.record(
+            "strict-off",
+            &at.field("strict"),
+            REWRITTEN,
+            "`strict: false` reads back as a tool without `strict`",
+        );
     }
     let strict = ctx.strict(at, function.strict.filter(|strict| *strict)).is_some();
     let parameters = function.schema();

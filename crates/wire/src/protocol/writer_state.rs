@@ -1,4 +1,4 @@
-//! What a stream says before its end and a protocol says at its end: writers keep it until then.
+//! State of stream writers: data that events provide early and the protocol sends at the end.
 
 use std::collections::HashMap;
 
@@ -10,29 +10,29 @@ use crate::neutral::{Block, Event, Extra, Response};
 use crate::report::Changes;
 use crate::surface::Surface;
 
-/// What a writer remembers of an answer that it says block by block.
+/// The state of a writer that sends a response block by block.
 #[derive(Debug)]
 pub(super) struct WriterState {
     pub(super) surface: Surface,
-    pub(super) said: Response,
-    /// The numbers of the blocks on the wire, and their kinds.
+    pub(super) response: Response,
+    /// Block index to index on the wire and kind.
     pub(super) places: HashMap<usize, (usize, Kind)>,
-    /// Fields without a neutral name that came with the end.
+    /// Provider-specific fields of the stop event.
     pub(super) last: Extra,
-    /// Fields without a neutral name that came at any other time after the beginning.
+    /// Provider-specific fields that arrived between start and stop.
     pub(super) late: Extra,
     pub(super) stopped: bool,
 }
 
-/// Kinds of blocks, by how they are added to.
+/// Kinds of blocks, by their deltas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    Thought,
+    Reasoning,
     Call,
-    /// Only its own protocol understands it.
+    /// A block that only its own protocol supports.
     Foreign,
-    /// Nothing is added to it.
+    /// A block without deltas.
     Whole,
 }
 
@@ -40,7 +40,7 @@ impl Kind {
     fn of(block: &Block) -> Self {
         match block {
             Block::Text(_) => Self::Text,
-            Block::Thinking(_) => Self::Thought,
+            Block::Thinking(_) => Self::Reasoning,
             Block::ToolCall(_) => Self::Call,
             Block::Other(_) => Self::Foreign,
             Block::Image(_)
@@ -57,7 +57,7 @@ impl WriterState {
     pub(super) fn new(surface: &Surface) -> Self {
         Self {
             surface: surface.clone(),
-            said: Response::default(),
+            response: Response::default(),
             places: HashMap::new(),
             last: Extra::default(),
             late: Extra::default(),
@@ -65,7 +65,7 @@ impl WriterState {
         }
     }
 
-    /// Gives a block its number on the wire.
+    /// Assigns the next wire index to a block.
     pub(super) fn number(&mut self, index: usize, block: &Block) -> usize {
         let place = self.places.len();
         self.places.insert(index, (place, Kind::of(block)));
@@ -76,20 +76,20 @@ impl WriterState {
         self.places.get(&index).map(|(place, _)| *place)
     }
 
-    /// Whether a block is a thought: no others are signed.
-    pub(super) fn is_thought(&self, index: usize) -> bool {
-        self.places.get(&index).is_some_and(|(_, kind)| *kind == Kind::Thought)
+    /// True if the block is reasoning, the only kind that is signed.
+    pub(super) fn is_reasoning(&self, index: usize) -> bool {
+        self.places.get(&index).is_some_and(|(_, kind)| *kind == Kind::Reasoning)
     }
 
-    /// Keeps what is said at the end.
-    pub(super) fn hear(&mut self, event: &Event) {
-        self.stopped |= hear(&mut self.said, event);
+    /// Stores the data of an event that is sent at the end.
+    pub(super) fn note(&mut self, event: &Event) {
+        self.stopped |= note_ending(&mut self.response, event);
         if let Event::Stop { extra, .. } = event {
             self.last = extra.clone();
         }
     }
 
-    /// Fields that a block can say now, with its place and its kind. Others are kept until the end.
+    /// The fields that can be sent now, with the wire index and kind of their block. Other fields are stored until the end.
     pub(super) fn fields(
         &mut self,
         own: Protocol,
@@ -107,7 +107,7 @@ impl WriterState {
     }
 }
 
-/// The fields for this protocol, of the answer or of a block. Fields for other protocols are not said.
+/// The fields of this protocol, of the response or of a block. Fields of other protocols are recorded as dropped.
 pub(super) fn own_fields(
     own: Protocol,
     surface: &Surface,
@@ -125,27 +125,27 @@ pub(super) fn own_fields(
     fields.cloned()
 }
 
-/// Records every field of a block that the streams of a protocol have no place for.
-pub(super) fn unstreamed(own: Protocol, index: usize, fields: &Map<String, Value>, changes: &mut Changes) {
+/// Records the fields of a block that streams of the protocol cannot carry.
+pub(super) fn record_unstreamable(own: Protocol, index: usize, fields: &Map<String, Value>, changes: &mut Changes) {
     let surface = Surface::default();
     let mut ctx = Context::new(own, &surface);
     let content = At::ROOT.field("content");
     for name in fields.keys() {
-        let detail = format!("`{name}` dropped: {own} streams have no place for fields of a text");
+        let detail = format!("`{name}` dropped: {} streams have no place for it", own.title());
         ctx.record_field("no-place", &content.entry(index), own, name, DROPPED, detail);
     }
     changes.append(ctx.changes);
 }
 
-/// Keeps a refusal, a usage or why the answer stops; gives whether it does.
-pub(super) fn hear(said: &mut Response, event: &Event) -> bool {
+/// Stores a refusal, usage or stop reason; returns true for a stop event.
+pub(super) fn note_ending(response: &mut Response, event: &Event) -> bool {
     match event {
-        Event::Refusal { text } => said.refusal.get_or_insert_default().push_str(text),
-        Event::Usage(usage) => said.usage = Some(usage.clone()),
+        Event::Refusal { text } => response.refusal.get_or_insert_default().push_str(text),
+        Event::Usage(usage) => response.usage = Some(usage.clone()),
         Event::Stop { reason, sequence, extra } => {
-            said.stop = reason.clone();
-            said.stop_sequence.clone_from(sequence);
-            said.extra.merge(extra.clone());
+            response.stop = reason.clone();
+            response.stop_sequence.clone_from(sequence);
+            response.extra.merge(extra.clone());
             return true;
         }
         Event::Start { .. }

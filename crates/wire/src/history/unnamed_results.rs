@@ -1,23 +1,23 @@
-//! Results that name no call, paired with the calls that still wait for one: by the name of the tool, then by position.
+//! Pairs tool results of unknown call id with calls that have no result: by tool name, then by position.
 //!
-//! Gemini results may come without id and name, clients invent ids that no call has (qwen-code does), and pieces of a
-//! conversation lose theirs. Such a result is the one that was asked for as long as nothing else can be.
+//! Gemini results may lack id and name, some clients invent ids (qwen-code does), and truncated conversations lose them. A result is
+//! paired only if the match is unambiguous.
 
 use std::collections::{HashMap, VecDeque};
 
-use super::ids::answers_mut;
+use super::ids::call_id_mut;
 use crate::neutral::{Block, Message};
 use crate::protocol::Protocol;
 use crate::report::{Action, Changes, Effect};
 
-/// A call without a result.
+/// A tool call without a result.
 struct OpenCall {
     id: String,
     name: String,
     group: usize,
 }
 
-/// A result whose id no call has.
+/// A tool result with an unknown call id.
 struct Orphan {
     turn: usize,
     index: usize,
@@ -25,7 +25,7 @@ struct Orphan {
     group: usize,
 }
 
-/// Gives every result that names no call the id of the call it must belong to. What stays ambiguous is left as it is.
+/// Sets the call id of results with an unknown one. Ambiguous results stay as they are.
 pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
     let (open, orphans) = unpaired(messages);
     let mut waiting: HashMap<usize, (Vec<OpenCall>, Vec<Orphan>)> = HashMap::new();
@@ -55,24 +55,24 @@ pub(super) fn repair(messages: &mut [Message], changes: &mut Changes) {
             let place = of_name.get_mut(name.as_str()).and_then(VecDeque::pop_front);
             if let Some((call, taken)) = place.and_then(|place| Some((calls.get(place)?, taken.get_mut(place)?))) {
                 *taken = true;
-                adopt(messages, &orphan, call, "name", changes);
+                assign_call_id(messages, &orphan, call, "name", changes);
             }
         }
         let left = || calls.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(call, _)| call);
-        // Fewer or more results than calls could be the results of any of them.
+        // With fewer or more results than calls, the match would be ambiguous.
         if unnamed.len() == left().count() {
             for (orphan, call) in unnamed.iter().zip(left()) {
-                adopt(messages, orphan, call, "position", changes);
+                assign_call_id(messages, orphan, call, "position", changes);
             }
         }
     }
 }
 
-fn adopt(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, changes: &mut Changes) {
+fn assign_call_id(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, changes: &mut Changes) {
     let Orphan { turn, index, .. } = *orphan;
     let block = messages.get_mut(turn).and_then(|message| message.content.get_mut(index));
-    let Some(id) = block.and_then(answers_mut) else { return };
-    let detail = format!("the result names no call; it is paired with the call of `{}` by {by}", call.name);
+    let Some(id) = block.and_then(call_id_mut) else { return };
+    let detail = format!("tool result has no known call id: paired with the call of `{}` by {by}", call.name);
     changes.push(
         "unnamed-result",
         format!("/messages/{turn}/content/{index}/call_id"),
@@ -82,7 +82,7 @@ fn adopt(messages: &mut [Message], orphan: &Orphan, call: &OpenCall, by: &str, c
     id.clone_from(&call.id);
 }
 
-/// The calls without results and the results without calls. A group is the calls of one step and the results that follow.
+/// Calls without results and results without calls. A group is the calls of one step and the results that follow.
 fn unpaired(messages: &[Message]) -> (Vec<OpenCall>, Vec<Orphan>) {
     let mut calls: Vec<Option<OpenCall>> = Vec::new();
     let mut by_id: HashMap<&str, VecDeque<usize>> = HashMap::new();
@@ -110,7 +110,7 @@ fn unpaired(messages: &[Message]) -> (Vec<OpenCall>, Vec<Orphan>) {
     (calls.into_iter().flatten().collect(), orphans)
 }
 
-/// The name of the tool that a result says it is of, where its protocol has one.
+/// The tool name of a result, if its protocol has one.
 fn tool_name(block: &Block) -> Option<String> {
     let extra = block.extra()?;
     let name = |protocol| extra.field(protocol, "name")?.as_str().filter(|name| !name.is_empty());
