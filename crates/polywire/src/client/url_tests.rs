@@ -199,7 +199,7 @@ fn assert_untouched(config: &Config, name: &str) {
             assert_own(&place, row, &base);
         }
         if let Some((below, path)) = row.list_place(&base) {
-            assert_own(&client.place(row, below, path, &row.own_headers()).expect("a list"), row, &base);
+            assert_own(&client.prepare_get(row, below, path, &row.own_headers()).expect("a list"), row, &base);
         }
     }
 }
