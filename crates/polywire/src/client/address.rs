@@ -188,7 +188,7 @@ impl Client {
             |error: serde_json::Error| SendError::Address(format!("the envelope cannot be filled in: {error}"));
         let Members(mut members) = serde_json::from_str(body).map_err(invalid)?;
         for (name, variables) in fields {
-            let shown = Value::from(address::shown_env(variables)).to_string();
+            let shown = Value::from(address::env_placeholder(variables)).to_string();
             let field = members.iter_mut().find(|(member, value)| member == name && value.get() == shown);
             let Some((_, value)) = field else { continue };
             match variables.iter().find_map(|name| self.variable(name)) {
