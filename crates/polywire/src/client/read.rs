@@ -6,7 +6,7 @@ use polywire_wire::{Block, Message, Response, Role, StopReason, Strategy, ToolRe
 use super::ask::Attempt;
 use super::ask_error::AskErrorKind;
 use crate::plan::Plan;
-use crate::restore::{Recovered, Wanted, recover};
+use crate::restore::{RecoverTarget, Recovered, recover};
 
 /// The correction message for a response without a value.
 const NO_VALUE: &str = "There is no JSON value in the answer. Answer with one JSON value that conforms to the schema, and with \
@@ -43,7 +43,7 @@ pub(super) fn read_value(response: &Response, plan: &Plan, schema: &Schema) -> R
     let text = response.text();
     let lens = plan.output.as_ref().and_then(|output| output.lens.as_ref());
     let sent = || plan.sent_output();
-    Ok(ReadOutcome::Value(recover(&text, &Wanted { lens, schema: Some(schema), sent: &sent })))
+    Ok(ReadOutcome::Value(recover(&text, &RecoverTarget { lens, schema: Some(schema), fitted_schema: &sent })))
 }
 
 /// The model's invalid response and a message with its faults, as the result of its tool call or as a user message.
