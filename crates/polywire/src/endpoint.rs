@@ -36,8 +36,8 @@ impl Endpoint {
     /// Adds the encoder's headers. Values of existing headers are joined with a comma.
     pub(crate) fn with_headers(mut self, more: Vec<(&'static str, String)>) -> Self {
         for (name, value) in more {
-            let said = self.headers.entry(name.to_owned()).or_default();
-            *said = if said.is_empty() { value } else { format!("{said},{value}") };
+            let joined = self.headers.entry(name.to_owned()).or_default();
+            *joined = if joined.is_empty() { value } else { format!("{joined},{value}") };
         }
         self
     }

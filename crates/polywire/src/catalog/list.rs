@@ -289,7 +289,7 @@ impl ListFormat {
             aliases: words(self.aliases),
             deprecated: at(self.deprecation)
                 .and_then(Value::as_str)
-                .map(|day| format!("the provider deprecation it on {day}")),
+                .map(|day| format!("the provider deprecates the model on {day}")),
             thinking: self.thinking(entry),
             efforts: self.efforts(entry),
             ..ModelPatch::new(&provider.id, id)

@@ -183,8 +183,8 @@ impl SecretForm {
             let (before, found) = rest.split_at_checked(at)?;
             let after = found.get(form.len()..).unwrap_or_default();
             out.extend_from_slice(before);
-            let goes_on = self.needs_boundary && after.first().is_some_and(u8::is_ascii_alphanumeric);
-            out.extend_from_slice(if goes_on { form } else { HIDDEN.as_bytes() });
+            let is_longer_word = self.needs_boundary && after.first().is_some_and(u8::is_ascii_alphanumeric);
+            out.extend_from_slice(if is_longer_word { form } else { HIDDEN.as_bytes() });
             rest = after;
         }
         if rest.len() == bytes.len() {

@@ -3,7 +3,7 @@
 //! | cache | network | source |
 //! |---|---|---|
 //! | no list endpoint | any | the catalog's rows |
-//! | fresh, complete, is_same_catalog fingerprint | never, when stale | the cached rows, without merging |
+//! | fresh, complete, same fingerprint | never, when stale | the cached rows, without merging |
 //! | fresh, complete, another fingerprint | never, when stale | the cached list, merged with the catalog again |
 //! | stale, incomplete, or from the future | never | the cached list, merged again |
 //! | stale, incomplete, or from the future | when stale | fetched from the provider |

@@ -139,18 +139,18 @@ impl Run {
         self
     }
 
-    /// The same with a limit of tokens, in and out, of all turns together. The turn that reaches it is the last.
+    /// Sets the limit for the input and output tokens of all turns together. The turn that reaches it is the last.
     pub fn max_total_tokens(self, tokens: u64) -> Self {
         lock(&self.record).max_total_tokens = Some(tokens);
         self
     }
 
-    /// What happens next, or why the run failed; none at the end.
+    /// The next event or the error of the run; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
         self.steps.next().await
     }
 
-    /// The conversation so far: what another run of the same request goes on with.
+    /// The conversation so far. Another run can continue with it.
     pub fn history(&self) -> Vec<Message> {
         lock(&self.record).history.clone()
     }
@@ -160,7 +160,7 @@ impl Run {
         lock(&self.record).turns.clone()
     }
 
-    /// How the run ended. Waits for the end.
+    /// Waits for the end and returns the outcome.
     pub async fn finish(mut self) -> Result<RunOutcome, RunError> {
         while let Some(step) = self.next().await {
             step?;
