@@ -359,7 +359,8 @@ fn translate_takes_a_model_there_and_back() {
     let answer = r#"{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "tool_use",
         "id": "t", "name": "set_labels", "input": {"a": "1"}}], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}}"#;
     let answer = Scratch::new("back.json", answer);
-    let back = ["translate", answer.path(), "--kind", "response", "--from", "anthropic-messages", "--to", "openai-chat"];
+    let back =
+        ["translate", answer.path(), "--kind", "response", "--from", "anthropic-messages", "--to", "openai-chat"];
     let back = [&back[..], &["--request", chat.path()], &model].concat();
     let body = parsed(&fine(&back));
     assert_eq!(body["choices"][0]["message"]["tool_calls"][0]["function"]["name"], json!("set.labels"));

@@ -1,18 +1,17 @@
-//! Addresses in provider rows: which texts may be a base URL or a path, and the variables within a base URL. A value from the
-//! environment is one DNS label or a part of one path segment, so it can neither name another host nor add a path. Pure: who
-//! knows the environment passes the values.
+//! Base URLs and paths in provider rows: validation, and the variables of a base URL. A value from the environment is one DNS label or a
+//! part of one path segment, so it can neither change the registered domain nor add a path. Does not read the environment itself.
 
 use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// The variables of a base URL: the environment variables that may hold each value, the first one set counting.
+/// The variables of a base URL, each with the environment variables for its value; the first one that is set is used.
 pub(crate) type Variables = BTreeMap<String, Vec<String>>;
 
-/// The longest DNS label.
+/// The maximum length of a DNS label.
 const LABEL: usize = 63;
 
-/// Checks a path that is added to a base URL: one that starts with `/` can never become part of the host.
+/// Checks a path that is appended to a base URL. It must start with `/`, so that it cannot become part of the host.
 pub(crate) fn check_path(path: &str) -> Result<(), String> {
     let refused = |why: &str| Err(format!("the path `{}` {why}", path.escape_debug()));
     if !path.starts_with('/') {
@@ -54,7 +53,7 @@ pub(crate) fn check_base_url(url: &str, variables: &Variables) -> Result<(), Str
     if authority.is_empty() || authority.starts_with(':') {
         return refused("has no host");
     }
-    // What a variable adds must stay left of the part of the name that somebody registered.
+    // The value of a variable must not change the registered domain.
     let tail = authority.rsplit_once('}').map(|(_, tail)| tail);
     if tail.is_some_and(|tail| tail.matches('.').count() < 2 || tail.contains(':')) {
         return refused("must end its host with two names of its own after a variable");
@@ -62,7 +61,7 @@ pub(crate) fn check_base_url(url: &str, variables: &Variables) -> Result<(), Str
     if path.is_empty() { Ok(()) } else { check_path(&parts(path).map(Part::blank).collect::<String>()) }
 }
 
-/// The base URL with the values of its variables, or which environment variables are missing or hold no value for it.
+/// Replaces the variables of a base URL. The error names the environment variables that are not set or invalid.
 pub(crate) fn fill(
     url: &str,
     variables: &Variables,
@@ -73,9 +72,9 @@ pub(crate) fn fill(
         let names = variables.get(name).map(Vec::as_slice).unwrap_or_default();
         let found = names.iter().find_map(|name| Some((name, lookup(name)?)));
         match found {
-            None => Err(format!("the environment variable {} is needed", names.join(" or "))),
+            None => Err(format!("the environment variable {} is not set", names.join(" or "))),
             Some((_, value)) if is_valid(&value) => Ok(value),
-            Some((name, _)) => Err(format!("the environment variable {name} holds no value for an address")),
+            Some((name, _)) => Err(format!("the value of the environment variable {name} is not allowed in a URL")),
         }
     };
     let filled = |text: &str, is_valid: fn(&str) -> bool| -> Result<String, String> {
@@ -90,28 +89,28 @@ pub(crate) fn fill(
     Ok(format!("{scheme}://{}{}", filled(authority, is_label)?, filled(path, is_segment)?))
 }
 
-/// The base URL with the names of environment variables, for people: `{env ONE or OTHER}`.
-pub(crate) fn shown(url: &str, variables: &Variables) -> String {
+/// Replaces the variables of a base URL with placeholders such as `{env ONE or OTHER}`.
+pub(crate) fn with_placeholders(url: &str, variables: &Variables) -> String {
     let show = |part: Part<'_>| match part {
         Part::Literal(text) => text.to_owned(),
         Part::Open => "{".to_owned(),
-        Part::Variable(name) => shown_env(variables.get(name).map(Vec::as_slice).unwrap_or_default()),
+        Part::Variable(name) => env_placeholder(variables.get(name).map(Vec::as_slice).unwrap_or_default()),
     };
     parts(url).map(show).collect()
 }
 
-/// How the value of an environment variable is shown where it is not known yet.
-pub(crate) fn shown_env(names: &[String]) -> String {
+/// The placeholder for the value of an environment variable.
+pub(crate) fn env_placeholder(names: &[String]) -> String {
     format!("{{env {}}}", names.join(" or "))
 }
 
-/// Host and path of an address.
+/// Splits a URL into authority and path.
 pub(crate) fn split(url: &str) -> Option<(&str, &str)> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     Some(rest.find('/').and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, "")))
 }
 
-/// Whether a segment of a path is `.` or `..`, escaped or not: those lead elsewhere when the address is read.
+/// Returns `true` if a path segment is `.` or `..`, percent-encoded or not: URL parsers resolve them to another path.
 pub(crate) fn has_dot_segment(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     path.split(['/', '\\']).any(|segment| {
@@ -125,23 +124,23 @@ fn is_label(text: &str) -> bool {
     (1..=LABEL).contains(&text.len()) && !text.starts_with('-') && text.bytes().all(is_inner)
 }
 
-/// A colon is fine after a slash, and projects of a domain have one (`example.com:project`).
+/// A colon is allowed, because ids of domain-scoped projects have one (`example.com:project`).
 fn is_segment(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     !text.is_empty() && !text.bytes().all(|byte| byte == b'.') && text.bytes().all(is_inner)
 }
 
-/// A part of a text with names in braces.
+/// A part of a text with variables in braces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part<'t> {
     Literal(&'t str),
     Variable(&'t str),
-    /// A brace without its other half.
+    /// An unmatched brace.
     Open,
 }
 
 impl<'t> Part<'t> {
-    /// What stands in for a part where only the rest is of interest.
+    /// A valid replacement for a variable, to check the rest of the text.
     fn blank(self) -> &'t str {
         match self {
             Self::Literal(text) => text,
@@ -172,14 +171,14 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// Reads a path of a row, so that a mistake has the line of the path.
+/// Deserializes and checks a path, so that the error has its line.
 pub(crate) fn read_path<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let path = String::deserialize(from)?;
     check_path(&path).map_err(Error::custom)?;
     Ok(path)
 }
 
-/// The same where there need not be one.
+/// Deserializes and checks an optional path.
 pub(crate) fn read_optional_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let path = Option::<String>::deserialize(from)?;
     path.as_deref().map(check_path).transpose().map_err(Error::custom)?;

@@ -88,7 +88,7 @@ fn values_stay_within_their_label_or_segment() {
     };
     assert_eq!(with("eu", "my.com:p_1").as_deref(), Ok("https://eu-ai.example.com/projects/my.com:p_1/x"));
     let error = with("", "p").unwrap_err();
-    assert_eq!(error, "the environment variable REGION is needed");
+    assert_eq!(error, "the environment variable REGION is not set");
     for region in ["a.b", "attacker.test/", "attacker.test#", "a@b", "a:1", "-a", "a b", "ä", &"a".repeat(64), "a\\b"]
     {
         let error = with(region, "p").unwrap_err();

@@ -1,49 +1,50 @@
-//! Where a request goes: method, address and headers. Secrets are named by the variable that holds them, never held.
+//! Endpoints: method, URL and headers of a request. Secrets are represented by the names of their environment variables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::{shown, shown_env};
+use crate::address::{env_placeholder, with_placeholders};
 use crate::catalog::Model;
 use crate::provider::{Auth, AuthStyle, Provider};
 
-/// Where a request goes. `{env VAR}` stands for the value of an environment variable.
+/// The endpoint of a request. `{env VAR}` is a placeholder for the value of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Endpoint {
     /// The HTTP method.
     pub method: String,
-    /// The address.
+    /// The URL.
     pub url: String,
     /// The headers, names in lower case.
     pub headers: BTreeMap<String, String>,
 }
 
 impl Endpoint {
-    /// The endpoint of a model, for whole answers or streams.
+    /// The endpoint of a model, for streaming or other requests.
     pub fn of(model: &Model, stream: bool) -> Self {
         let provider = model.provider();
-        let url = format!("{}{}", shown(&provider.base_url, &provider.base_url_variables), model.path(stream));
+        let url =
+            format!("{}{}", with_placeholders(&provider.base_url, &provider.base_url_variables), model.path(stream));
         let mut headers = provider.own_headers();
         headers.insert("content-type".to_owned(), "application/json".to_owned());
         Self { method: "POST".to_owned(), url, headers }
     }
 
-    /// The same with what an encoder says beside the body; a header that is there already says both.
+    /// Adds the encoder's headers. Values of existing headers are joined with a comma.
     pub(crate) fn with_headers(mut self, more: Vec<(&'static str, String)>) -> Self {
         for (name, value) in more {
-            let said = self.headers.entry(name.to_owned()).or_default();
-            *said = if said.is_empty() { value } else { format!("{said},{value}") };
+            let joined = self.headers.entry(name.to_owned()).or_default();
+            *joined = if joined.is_empty() { value } else { format!("{joined},{value}") };
         }
         self
     }
 }
 
 impl Model {
-    /// The path of requests, after the base address, for whole answers or streams.
+    /// The path of requests below the base URL.
     pub(crate) fn path(&self, stream: bool) -> String {
         let surface = self.surface();
         let path = surface.stream_path.as_ref().filter(|_| stream).unwrap_or(&surface.path);
@@ -52,26 +53,26 @@ impl Model {
 }
 
 impl Provider {
-    /// The headers of every request, names in lower case, with the secret named.
+    /// The headers of every request, names in lower case, with a placeholder for the key.
     pub(crate) fn own_headers(&self) -> BTreeMap<String, String> {
         let own = self.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone()));
-        own.chain(self.auth.header()).collect()
+        own.chain(self.auth.placeholder_header()).collect()
     }
 }
 
 impl Auth {
-    /// The header that says who sends, with the secret named.
-    fn header(&self) -> Option<(String, String)> {
+    /// The authentication header with a placeholder for the key.
+    fn placeholder_header(&self) -> Option<(String, String)> {
         let variable = self.env.get(..1).filter(|names| !names.is_empty())?;
         let (name, before) = self.key_header();
-        Some((name, format!("{before}{}", shown_env(variable))))
+        Some((name, format!("{before}{}", env_placeholder(variable))))
     }
 
-    /// The header that holds the key, its name in lower case, and what stands before the key in it.
+    /// The name of the key's header in lower case, and the prefix of its value.
     pub(crate) fn key_header(&self) -> (String, &'static str) {
         match self.style {
-            // A server that asks for no key may have been told to; without one in the environment the header is left out.
-            // A key for the service is a bearer; without one the request is signed when it is sent.
+            // `None`: a local server may be configured to require a key; without one the header is omitted.
+            // `AwsSigv4`: an API key is sent as a bearer token; without one the client signs the request.
             AuthStyle::None | AuthStyle::Bearer | AuthStyle::AwsSigv4 | AuthStyle::GoogleOauth => {
                 ("authorization".to_owned(), "Bearer ")
             }
@@ -80,26 +81,26 @@ impl Auth {
     }
 }
 
-/// This machine, for those who name all of its addresses or none.
-const HERE: &str = "127.0.0.1";
+/// Replaces an unspecified host.
+const LOOPBACK: &str = "127.0.0.1";
 
-/// An address with the scheme that it may leave out, as servers are often told theirs (`0.0.0.0`, `:8080`, `host:8080`): that of a
-/// usual address, plain HTTP on this machine. Without a scheme the port is the usual one too.
-pub(crate) fn spelled_out(address: &str, usual: &str) -> String {
+/// Completes an address without a scheme, as in server configurations (`0.0.0.0`, `:8080`, `host:8080`), with the scheme of the default
+/// URL, or plain HTTP for loopback hosts. Without a scheme the default port is added too.
+pub(crate) fn complete_url(address: &str, usual: &str) -> String {
     let (usual_scheme, usual_rest) = usual.split_once("://").unwrap_or(("https", usual));
     let (scheme, rest) = address.split_once("://").map_or((None, address), |(scheme, rest)| (Some(scheme), rest));
     let (authority, path) = rest.find('/').and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
     let (host, port) = host_and_port(authority);
-    let host = if ["", "0.0.0.0", "[::]"].contains(&host) { HERE } else { host };
-    let near = [HERE, "localhost", "[::1]"].contains(&host);
+    let host = if ["", "0.0.0.0", "[::]"].contains(&host) { LOOPBACK } else { host };
+    let is_loopback = [LOOPBACK, "localhost", "[::1]"].contains(&host);
     let usual_port = || host_and_port(usual_rest.split('/').next().unwrap_or_default()).1;
     let port = port.or_else(|| if scheme.is_none() { usual_port() } else { None });
-    let scheme = scheme.unwrap_or(if near { "http" } else { usual_scheme });
+    let scheme = scheme.unwrap_or(if is_loopback { "http" } else { usual_scheme });
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
     format!("{scheme}://{host}{port}{path}")
 }
 
-/// The two parts of `host:port`. An address of version 6 stands in brackets.
+/// Splits `host:port`. IPv6 addresses are in brackets.
 fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, Some(port)),
@@ -107,7 +108,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// An id as one piece of a path.
+/// Percent-encodes an id as one path segment.
 fn escaped(id: &str) -> String {
     let mut out = String::with_capacity(id.len());
     for byte in id.bytes() {
@@ -123,10 +124,10 @@ fn escaped(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::spelled_out;
+    use super::complete_url;
 
     #[test]
-    fn what_an_address_leaves_out_is_as_usual() {
+    fn omitted_parts_of_an_address_are_those_of_the_default_url() {
         let rows = [
             ("0.0.0.0", "http://127.0.0.1:11434"),
             ("0.0.0.0:8080", "http://127.0.0.1:8080"),
@@ -142,10 +143,10 @@ mod tests {
             ("https://me:word@llm.example", "https://me:word@llm.example"),
         ];
         for (given, meant) in rows {
-            assert_eq!(spelled_out(given, "http://localhost:11434/v1"), meant, "{given}");
+            assert_eq!(complete_url(given, "http://localhost:11434/v1"), meant, "{given}");
         }
         let public = "https://api.example/v1";
-        assert_eq!(spelled_out("proxy.example/v1", public), "https://proxy.example/v1");
-        assert_eq!(spelled_out("localhost:4000", public), "http://localhost:4000");
+        assert_eq!(complete_url("proxy.example/v1", public), "https://proxy.example/v1");
+        assert_eq!(complete_url("localhost:4000", public), "http://localhost:4000");
     }
 }

@@ -1,70 +1,70 @@
-//! Model rows: what one model can do and what it refuses. A row says what differs from its family; settling joins the two.
+//! Model rows: the features and limits of a model. A line of the catalog has the differences from its family; the catalog merges the two.
 
 use polywire_wire::{Budgets, Effort, Quirk, ThinkingMode};
 use serde::{Deserialize, Serialize};
 
 use crate::price::Price;
 
-/// What one model can do.
+/// The features and limits of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct ModelRow {
     /// The provider's id.
     pub provider: String,
-    /// The model's id, as it is sent.
+    /// The model id in requests.
     pub id: String,
     /// The family whose abilities it has.
     pub family: String,
-    /// Other names for it.
+    /// Aliases, which are replaced by the id in requests.
     pub aliases: Vec<String>,
-    /// Further ids of the same model that are sent as they are.
+    /// Other ids of the same model that are valid in requests.
     pub dated: Vec<String>,
-    /// The most tokens of a conversation, where known.
+    /// The context window in tokens, if known.
     pub context: Option<u64>,
-    /// The most tokens of an answer, where known.
+    /// The maximum number of output tokens, if known.
     pub output: Option<u64>,
-    /// What it reads.
+    /// The input modalities.
     pub input: Vec<Modality>,
-    /// What it can do.
+    /// The abilities.
     pub can: Vec<Ability>,
-    /// Whether a tool can be forced.
+    /// The support for a forced tool choice.
     pub forced: When,
-    /// Whether temperature and its kin are taken.
+    /// The support for sampling parameters such as `temperature`.
     pub sampling: When,
-    /// When to think: the modes that are taken.
+    /// The supported thinking modes.
     pub thinking: Vec<ThinkingMode>,
-    /// How hard to think: the efforts that are taken.
+    /// The supported efforts.
     pub efforts: Vec<Effort>,
-    /// The efforts that go with thinking switched off or kept between tools; empty is all.
+    /// The supported efforts while thinking is disabled or limited to tool calls; empty for all.
     pub efforts_without_thinking: Vec<Effort>,
-    /// The budgets of thinking that are taken; where nothing is said, what the protocol takes.
+    /// The supported thinking budgets; by default those of the protocol.
     pub budgets: Budgets,
-    /// What an effort that is not said means.
+    /// The provider's default effort.
     pub default_effort: Option<Effort>,
-    /// The surfaces on which it is served, the first by default; empty is all.
+    /// The surfaces on which it is served, the first by default; empty for all.
     pub surfaces: Vec<String>,
-    /// Surfaces on which tools only go with effort `none`.
+    /// The surfaces on which tools require effort `none`.
     pub tools_stop_thinking: Vec<String>,
-    /// How it departs from its provider's protocol.
+    /// The deviations from the protocol.
     pub quirks: Vec<Quirk>,
-    /// Why not to begin with it any more.
+    /// The reason or date of its deprecation.
     pub deprecated: Option<String>,
-    /// What it costs, where known.
+    /// The price, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// How sure the row is.
+    /// The confidence in the row.
     pub confidence: Confidence,
-    /// Who knows of the model.
+    /// The sources that list the model.
     pub known_from: Vec<Origin>,
 }
 
-/// Who knows of a model. Later ones have the last word, field by field.
+/// A source of model rows. Later variants override earlier ones, by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Origin {
-    /// The rows that come with the crate.
+    /// The built-in rows.
     Catalog,
     /// The provider's own list.
     Provider,
@@ -72,7 +72,7 @@ pub enum Origin {
     Config,
 }
 
-/// What a model reads.
+/// An input modality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -81,30 +81,30 @@ pub enum Modality {
     Text,
     /// Images.
     Image,
-    /// Recordings.
+    /// Audio.
     Audio,
-    /// Films.
+    /// Video.
     Video,
     /// PDF documents.
     Pdf,
 }
 
-/// What a model can do.
+/// An ability of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Ability {
     /// Call tools.
     Tools,
-    /// Be held to the schemas of tools and answers by the provider's strict flag.
+    /// Enforce the schemas of tools and structured output with the provider's strict flag.
     Strict,
-    /// Take a schema of the answer.
+    /// Native structured output.
     NativeOutput,
-    /// Answer in free JSON.
+    /// JSON mode: JSON without a schema.
     JsonMode,
     /// Call several tools in one turn.
     ParallelCalls,
-    /// Take tools and a schema of the answer in one request.
+    /// Tools and native structured output in the same request.
     ToolsWithOutput,
 }
 
@@ -113,7 +113,7 @@ impl Ability {
         [Self::Tools, Self::Strict, Self::NativeOutput, Self::JsonMode, Self::ParallelCalls, Self::ToolsWithOutput];
 }
 
-/// When something is taken.
+/// The support for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -126,33 +126,33 @@ pub enum When {
     Never,
 }
 
-/// How sure a row is.
+/// The confidence in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Confidence {
-    /// The provider says so.
+    /// The provider documents it.
     Documented,
-    /// Others saw it in practice.
+    /// It was observed in practice.
     Observed,
-    /// It follows from what is known of others.
+    /// It is inferred from other models.
     Inferred,
 }
 
 impl ModelRow {
-    /// A row of which nothing is known and everything is believed: the provider judges what its own callers ask for.
-    pub(crate) fn trusting(provider: &str, id: &str) -> Self {
+    /// A row with all features, for unknown models in the provider's own protocol: the provider rejects what it does not support.
+    pub(crate) fn permissive(provider: &str, id: &str) -> Self {
         Self {
             input: vec![Modality::Text, Modality::Image, Modality::Audio, Modality::Video, Modality::Pdf],
             can: Ability::ALL.to_vec(),
             forced: When::Always,
             sampling: When::Always,
-            ..Self::careful(provider, id)
+            ..Self::minimal(provider, id)
         }
     }
 
-    /// A row of which nothing is known: it reads text and can do nothing else.
-    pub(crate) fn careful(provider: &str, id: &str) -> Self {
+    /// A row with text input and no other features.
+    pub(crate) fn minimal(provider: &str, id: &str) -> Self {
         Self {
             provider: provider.to_owned(),
             id: id.to_owned(),
@@ -180,19 +180,19 @@ impl ModelRow {
         }
     }
 
-    /// Whether the model can do this.
+    /// Returns `true` if the model has the ability.
     pub fn can(&self, ability: Ability) -> bool {
         self.can.contains(&ability)
     }
 
-    /// Whether the model reads this.
+    /// Returns `true` if the model accepts the modality.
     pub fn reads(&self, modality: Modality) -> bool {
         self.input.contains(&modality)
     }
 }
 
-/// What somebody says of models; what is not said is somebody else's to say.
-macro_rules! said {
+/// Defines a type with optional fields of a row, and its application to a row.
+macro_rules! row_fields {
     ($(#[$doc:meta])* $vis:vis $name:ident { $($own:tt)* }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,62 +200,62 @@ macro_rules! said {
         #[non_exhaustive]
         pub struct $name {
             $($own)*
-            /// The most tokens of a conversation.
+            /// The context window in tokens.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub context: Option<u64>,
-            /// The most tokens of an answer.
+            /// The maximum number of output tokens.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub output: Option<u64>,
-            /// What it reads.
+            /// The input modalities.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub input: Option<Vec<Modality>>,
-            /// Whether a tool can be forced.
+            /// The support for a forced tool choice.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub forced: Option<When>,
-            /// Whether temperature and its kin are taken.
+            /// The support for sampling parameters such as `temperature`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub sampling: Option<When>,
-            /// The modes of thinking that are taken.
+            /// The supported thinking modes.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub thinking: Option<Vec<ThinkingMode>>,
-            /// The efforts that are taken.
+            /// The supported efforts.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub efforts: Option<Vec<Effort>>,
-            /// The efforts that go with thinking switched off or kept between tools.
+            /// The supported efforts while thinking is disabled or limited to tool calls.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub efforts_without_thinking: Option<Vec<Effort>>,
-            /// The budgets of thinking that are taken.
+            /// The supported thinking budgets.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub budgets: Option<Budgets>,
-            /// What an effort that is not said means.
+            /// The provider's default effort.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub default_effort: Option<Effort>,
             /// The surfaces on which it is served, the first by default.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub surfaces: Option<Vec<String>>,
-            /// Surfaces on which tools only go with effort `none`.
+            /// The surfaces on which tools require effort `none`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub tools_stop_thinking: Option<Vec<String>>,
-            /// How it departs from its provider's protocol.
+            /// The deviations from the protocol.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub quirks: Option<Vec<Quirk>>,
-            /// Why not to begin with it any more.
+            /// The reason or date of its deprecation.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub deprecated: Option<String>,
-            /// What it costs.
+            /// The price.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub price: Option<Price>,
-            /// How sure this is.
+            /// The confidence in these fields.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub confidence: Option<Confidence>,
         }
 
         impl $name {
-            /// Puts what is said here over a row.
-            fn say(&self, row: &mut ModelRow) {
-                said!(self row: input forced sampling thinking efforts efforts_without_thinking budgets surfaces
+            /// Overrides the fields of a row with those that are set here.
+            fn apply_fields(&self, row: &mut ModelRow) {
+                row_fields!(self row: input forced sampling thinking efforts efforts_without_thinking budgets surfaces
                     tools_stop_thinking quirks confidence);
-                said!(optional self row: context output default_effort deprecated price);
+                row_fields!(optional self row: context output default_effort deprecated price);
             }
         }
     };
@@ -267,18 +267,18 @@ macro_rules! said {
     };
 }
 
-said! {
-    /// What models have in common.
+row_fields! {
+    /// The common features of several models.
     pub Family {
-        /// Its id.
+        /// The family's id.
         pub id: String,
-        /// What its models can do.
+        /// The abilities of its models.
         pub can: Vec<Ability>,
     }
 }
 
-said! {
-    /// What one source says of one model: a line of the catalog, an entry of a provider's list, a table of a configuration.
+row_fields! {
+    /// A model in one source: a line of the catalog, an entry of a provider's list, a table of a configuration.
     pub ModelPatch {
         /// The provider's id.
         pub provider: String,
@@ -287,47 +287,47 @@ said! {
         /// The family whose abilities it has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub family: Option<String>,
-        /// Other names for it.
+        /// Aliases, which are replaced by the id in requests.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub aliases: Vec<String>,
-        /// Further ids of the same model that are sent as they are.
+        /// Other ids of the same model that are valid in requests.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub dated: Vec<String>,
-        /// What it can do.
+        /// Additional abilities.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub also: Vec<Ability>,
-        /// What it cannot do.
+        /// Abilities that it does not have.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub not: Vec<Ability>,
-        /// What it reads beside what others say.
+        /// Additional input modalities.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub also_reads: Vec<Modality>,
-        /// What it does not read.
+        /// Input modalities that it does not accept.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub not_reads: Vec<Modality>,
     }
 }
 
 impl Family {
-    /// The row of a model of which only the family is known: what it says, else the careful answer.
+    /// The row of a model of which only the family is known.
     pub(crate) fn row(&self, provider: &str, id: &str) -> ModelRow {
-        let mut row = ModelRow::careful(provider, id);
+        let mut row = ModelRow::minimal(provider, id);
         row.family.clone_from(&self.id);
         row.can.clone_from(&self.can);
-        self.say(&mut row);
+        self.apply_fields(&mut row);
         row
     }
 }
 
 impl ModelPatch {
-    /// A patch that says nothing yet.
+    /// Creates a patch without fields.
     pub fn new(provider: &str, id: &str) -> Self {
         Self { provider: provider.to_owned(), id: id.to_owned(), ..Self::default() }
     }
 
-    /// Puts what is said here over a row. The provider, the id and the family stay the row's.
-    pub(crate) fn over(&self, row: &mut ModelRow) {
-        self.say(row);
+    /// Applies the patch to a row, except for the provider, the id and the family.
+    pub(crate) fn apply_to(&self, row: &mut ModelRow) {
+        self.apply_fields(row);
         let taken = |row: &ModelRow, name: &String| {
             let mut names = row.aliases.iter().chain(&row.dated).chain([&row.id]);
             names.any(|taken| taken.eq_ignore_ascii_case(name))
@@ -336,13 +336,12 @@ impl ModelPatch {
         row.dated.extend(dated);
         let aliases: Vec<String> = self.aliases.iter().filter(|name| !taken(row, name)).cloned().collect();
         row.aliases.extend(aliases);
-        adjust(&mut row.can, &self.also, &self.not);
-        adjust(&mut row.input, &self.also_reads, &self.not_reads);
+        add_and_remove(&mut row.can, &self.also, &self.not);
+        add_and_remove(&mut row.input, &self.also_reads, &self.not_reads);
     }
 }
 
-/// Adds what is missing and takes away what is not there.
-fn adjust<T: Copy + PartialEq>(all: &mut Vec<T>, also: &[T], not: &[T]) {
+fn add_and_remove<T: Copy + PartialEq>(all: &mut Vec<T>, also: &[T], not: &[T]) {
     let more: Vec<T> = also.iter().filter(|one| !all.contains(one)).copied().collect();
     all.extend(more);
     all.retain(|one| !not.contains(one));

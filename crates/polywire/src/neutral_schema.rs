@@ -1,21 +1,21 @@
-//! The neutral form, described by JSON Schemas of its own.
+//! JSON Schemas of the neutral request, response and event.
 
 use polywire_wire::{Event, Request, Response};
 use serde_json::Value;
 
-/// A neutral form that has a JSON Schema.
+/// A neutral type with a JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NeutralForm {
-    /// What is asked.
+    /// A request.
     Request,
-    /// A whole answer.
+    /// A whole response.
     Response,
-    /// A piece of an answer that arrives as a stream.
+    /// An event of a streamed response.
     Event,
 }
 
-/// The JSON Schema of a neutral form.
+/// The JSON Schema of a neutral type.
 ///
 /// ```
 /// use polywire::{NeutralForm, neutral_schema};

@@ -1,4 +1,4 @@
-//! Provider rows: who hosts which protocol, where, and how they depart from it. Plain data; nothing here knows a name.
+//! Provider rows: protocols, URLs, authentication and deviations. Plain data; no code depends on the name of a provider.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,78 +9,78 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{self, check_base_url, check_path};
 use crate::catalog::CatalogError;
-use crate::endpoint::spelled_out;
+use crate::endpoint::complete_url;
 
-/// Someone who hosts one or several protocols.
+/// A host of one or several protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Provider {
-    /// Its id, the part before the slash in `provider/model`.
+    /// The id, which precedes the slash in `provider/model`.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub title: String,
-    /// Other ids for the same.
+    /// Other ids of the same provider.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Where the row is from.
+    /// The source of the row.
     pub source: String,
-    /// The day on which the row was checked.
+    /// The date on which the row was checked.
     pub checked_on: String,
-    /// The address that paths are added to; a name in braces is one of the variables.
+    /// The base URL, to which paths are appended. A name in braces is one of the variables.
     pub base_url: String,
-    /// The variables of the base address: the environment variables that may hold each value, the first one set counting. A value
-    /// is one label of the host or a part of one segment of the path.
+    /// The variables of the base URL, each with the environment variables for its value; the first one that is set is used. A value is
+    /// one label of the host or a part of one segment of the path.
     #[serde(default)]
     pub base_url_variables: BTreeMap<String, Vec<String>>,
-    /// Environment variables that hold another address.
+    /// The environment variables for another base URL.
     #[serde(default)]
     pub base_url_env: Vec<String>,
-    /// The path that such an address leaves out, as the provider's own clients have it.
+    /// The path that such a URL omits, as in the provider's own clients.
     #[serde(default)]
     pub base_url_env_path: String,
-    /// The path that such an address may end with although the paths of the surfaces begin with it; it is taken off.
+    /// The final path that is removed from such a URL because the paths of the surfaces start with it.
     #[serde(default)]
     pub base_url_env_suffix: String,
-    /// Environment variables that hold an address to which the path of the base address is added.
+    /// The environment variables for a URL to which the path of the base URL is appended.
     #[serde(default)]
     pub origin_env: Vec<String>,
-    /// Other paths of the address at which the same surfaces are served.
+    /// Other paths at which the same surfaces are served.
     #[serde(default)]
     pub also_at: Vec<String>,
-    /// How requests say who sends them.
+    /// The authentication of requests.
     pub auth: Auth,
-    /// Its name in telemetry (`gen_ai.provider.name`), where that is not its id.
+    /// The name in telemetry (`gen_ai.provider.name`), if it is not the id.
     #[serde(default)]
     pub telemetry: Option<String>,
-    /// Headers that every request has.
+    /// The headers of every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Where the provider lists its models.
+    /// The model list endpoint.
     #[serde(default)]
     pub list: Option<ListEndpoint>,
-    /// The family that an unknown model is taken for.
+    /// The family of unknown models.
     pub unknown: String,
-    /// What may stand before an id without making it another model.
+    /// Prefixes of an id that do not change the model.
     #[serde(default)]
     pub id_prefixes: Vec<String>,
-    /// What may stand after an id without making it another model.
+    /// Suffixes of an id that do not change the model.
     #[serde(default)]
     pub id_suffixes: Vec<String>,
-    /// What parts an id from a tag that does not make it another model.
+    /// The separator between an id and a tag that does not change the model.
     #[serde(default)]
     pub tag_separator: Option<String>,
-    /// Its surfaces; the first is the default.
+    /// The surfaces; the first is the default.
     #[serde(rename = "surface")]
     pub surfaces: Vec<SurfaceRow>,
 }
 
-/// What somebody says of a provider; what is not said is as it was, or as it is with the provider that it is like.
+/// A provider in a configuration. Missing fields are inherited from the existing row or the provider in `like`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct ProviderPatch {
     pub(crate) id: String,
-    /// A provider that it is like.
+    /// The provider whose fields are inherited.
     pub(crate) like: Option<String>,
     title: Option<String>,
     aliases: Option<Vec<String>>,
@@ -105,13 +105,12 @@ pub(crate) struct ProviderPatch {
 }
 
 impl ProviderPatch {
-    /// The row: what is said here, else what is said of the other. Neither the address nor the key of another is taken along to
-    /// a provider of another name.
-    pub(crate) fn over(&self, base: Option<&Provider>) -> Result<Provider, CatalogError> {
+    /// Builds the row. The URL and the key of a provider with another id are not inherited.
+    pub(crate) fn apply_to(&self, base: Option<&Provider>) -> Result<Provider, CatalogError> {
         let fault = |what: String| CatalogError(format!("provider `{}`: {what}", self.id));
-        let named = |name: &str| fault(format!("it needs `{name}`"));
+        let missing = |name: &str| fault(format!("`{name}` is missing"));
         if self.id.trim().is_empty() || self.id.contains(['/', ':']) {
-            return Err(fault("its `id` must be a word without `/` and `:`".to_owned()));
+            return Err(fault("`id` must not be empty or contain `/` or `:`".to_owned()));
         }
         let same = base.filter(|base| base.id == self.id);
         let mut surfaces = base.map(|base| base.surfaces.clone()).unwrap_or_default();
@@ -121,119 +120,119 @@ impl ProviderPatch {
                 None => surfaces.push(surface.clone()),
             }
         }
-        macro_rules! said {
+        macro_rules! inherited {
             ($from:expr, $field:ident) => {
                 self.$field.clone().or_else(|| $from.map(|base| base.$field.clone()))
             };
         }
         Ok(Provider {
             id: self.id.clone(),
-            title: said!(same, title).unwrap_or_else(|| self.id.clone()),
-            aliases: said!(same, aliases).unwrap_or_default(),
-            source: said!(base, source).unwrap_or_else(|| "configuration".to_owned()),
-            checked_on: said!(base, checked_on).unwrap_or_default(),
-            base_url: said!(same, base_url).ok_or_else(|| named("base-url"))?,
-            base_url_variables: said!(same, base_url_variables).unwrap_or_default(),
-            base_url_env: said!(same, base_url_env).unwrap_or_default(),
-            base_url_env_path: said!(same, base_url_env_path).unwrap_or_default(),
-            base_url_env_suffix: said!(same, base_url_env_suffix).unwrap_or_default(),
-            origin_env: said!(same, origin_env).unwrap_or_default(),
-            also_at: said!(same, also_at).unwrap_or_default(),
-            auth: said!(same, auth).ok_or_else(|| named("auth"))?,
+            title: inherited!(same, title).unwrap_or_else(|| self.id.clone()),
+            aliases: inherited!(same, aliases).unwrap_or_default(),
+            source: inherited!(base, source).unwrap_or_else(|| "configuration".to_owned()),
+            checked_on: inherited!(base, checked_on).unwrap_or_default(),
+            base_url: inherited!(same, base_url).ok_or_else(|| missing("base-url"))?,
+            base_url_variables: inherited!(same, base_url_variables).unwrap_or_default(),
+            base_url_env: inherited!(same, base_url_env).unwrap_or_default(),
+            base_url_env_path: inherited!(same, base_url_env_path).unwrap_or_default(),
+            base_url_env_suffix: inherited!(same, base_url_env_suffix).unwrap_or_default(),
+            origin_env: inherited!(same, origin_env).unwrap_or_default(),
+            also_at: inherited!(same, also_at).unwrap_or_default(),
+            auth: inherited!(same, auth).ok_or_else(|| missing("auth"))?,
             telemetry: self.telemetry.clone().or_else(|| same.and_then(|base| base.telemetry.clone())),
-            headers: said!(base, headers).unwrap_or_default(),
+            headers: inherited!(base, headers).unwrap_or_default(),
             list: self.list.clone().or_else(|| base.and_then(|base| base.list.clone())),
-            unknown: said!(base, unknown).ok_or_else(|| named("unknown"))?,
-            id_prefixes: said!(base, id_prefixes).unwrap_or_default(),
-            id_suffixes: said!(base, id_suffixes).unwrap_or_default(),
+            unknown: inherited!(base, unknown).ok_or_else(|| missing("unknown"))?,
+            id_prefixes: inherited!(base, id_prefixes).unwrap_or_default(),
+            id_suffixes: inherited!(base, id_suffixes).unwrap_or_default(),
             tag_separator: self.tag_separator.clone().or_else(|| base.and_then(|base| base.tag_separator.clone())),
             surfaces,
         })
     }
 }
 
-/// How requests say who sends them.
+/// The authentication of requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct Auth {
-    /// In which way.
+    /// The style.
     pub style: AuthStyle,
-    /// The header, where the style leaves that open.
+    /// The header, for [`AuthStyle::Header`].
     #[serde(default)]
     pub header: Option<String>,
-    /// The environment variables that hold what is needed, the first one found counting.
+    /// The environment variables for the credentials; the first one that is set is used.
     pub env: Vec<String>,
-    /// Variables that hold a token which goes as a bearer, whatever the style, where there is no key.
+    /// The environment variables for a bearer token, which is used without a key, regardless of the style.
     #[serde(default)]
     pub bearer_env: Vec<String>,
-    /// What a signature is made with and for, where the style is one.
+    /// The parameters of signatures, for [`AuthStyle::AwsSigv4`].
     #[serde(default)]
     pub signature: Option<SignatureRow>,
 }
 
-/// What a signature is made with and for.
+/// The parameters of signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct SignatureRow {
-    /// The service that it is for.
+    /// The service name in the signature.
     pub service: String,
-    /// The variable that holds the id of the key.
+    /// The environment variable for the access key id.
     pub id_env: String,
-    /// The variable that holds the key.
+    /// The environment variable for the secret access key.
     pub secret_env: String,
-    /// The variable that holds the token of a session, which need not be there.
+    /// The environment variable for the optional session token.
     pub session_env: String,
-    /// The variables that hold the region, the first one found counting.
+    /// The environment variables for the region; the first one that is set is used.
     pub region_env: Vec<String>,
 }
 
-/// A way to say who sends a request.
+/// A style of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum AuthStyle {
-    /// Nothing is needed; a key that is there goes as a bearer.
+    /// None is required; a key is sent as a bearer token.
     None,
     /// `Authorization: Bearer …`
     Bearer,
-    /// A header of its own.
+    /// The key in the header [`Auth::header`].
     Header,
-    /// A signature over the request, or a bearer where a key for the service is there.
+    /// AWS Signature Version 4, or a bearer token if an API key is set.
     AwsSigv4,
-    /// A short-lived token made from credentials.
+    /// A short-lived Google OAuth token.
     GoogleOauth,
 }
 
-/// Where a provider lists its models, and in which form.
+/// A model list endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct ListEndpoint {
-    /// The form of the list.
+    /// The format of the list.
     pub style: ListStyle,
-    /// The path, after the place.
+    /// The path.
     #[serde(deserialize_with = "address::read_path")]
     pub path: String,
-    /// What the path comes after.
+    /// The URL to which the path is appended.
     #[serde(default)]
     pub after: ListPlace,
 }
 
-/// What the path of a list comes after.
+/// The URL to which the path of a list is appended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ListPlace {
-    /// The base address, as the paths of surfaces do.
+    /// The base URL, as for the paths of surfaces.
     #[default]
     Base,
-    /// The base address without its path.
+    /// The base URL without its path.
     Host,
 }
 
-/// The form of a list of models.
+/// The format of a model list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -252,65 +251,65 @@ pub enum ListStyle {
     Openrouter,
 }
 
-/// One protocol as one provider serves it.
+/// A protocol as served by a provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct SurfaceRow {
-    /// Its id, unique in the provider.
+    /// The id, unique in the provider.
     pub id: String,
     /// The protocol.
     pub protocol: Protocol,
-    /// The path, after the base address; `{model}` stands for the model's id.
+    /// The path below the base URL. `{model}` is replaced by the model id.
     #[serde(deserialize_with = "address::read_path")]
     pub path: String,
-    /// The path of streams, where it is another.
+    /// The path of streaming requests, if it differs.
     #[serde(default, deserialize_with = "address::read_optional_path")]
     pub stream_path: Option<String>,
     /// The dialects of its slots.
     pub dialects: Dialects,
-    /// How it departs from the protocol.
+    /// The deviations from the protocol.
     #[serde(default)]
     pub wire: Surface,
-    /// Fields of the envelope whose values the environment holds: the variables of each, the first one set counting.
+    /// Envelope fields, each with the environment variables for its value; the first one that is set is used.
     #[serde(default)]
     pub envelope_env: BTreeMap<String, Vec<String>>,
-    /// Whether the answer's schema counts against what the tools may cost together.
+    /// The relation of the output schema to the limits of the tools.
     #[serde(default)]
     pub budget: Budget,
-    /// The family that an unknown model is taken for here, where it is not the provider's.
+    /// The family of unknown models on this surface, if it differs from the provider's.
     #[serde(default)]
     pub unknown: Option<String>,
 }
 
-/// The dialect of every slot for schemas. A slot without one does not exist.
+/// The dialect of every schema slot. A slot without a dialect is not supported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[non_exhaustive]
 pub struct Dialects {
-    /// Tools with the strict flag.
+    /// Strict tools.
     pub tool_strict: Option<String>,
-    /// Tools without it.
+    /// Tools without the strict flag.
     pub tool: Option<String>,
-    /// Answers that are held to their schema.
+    /// Strict structured output.
     pub output_strict: Option<String>,
-    /// Answers that should follow their schema, or on whose slot there is no flag.
+    /// Structured output without the strict flag, or on surfaces without that flag.
     pub output: Option<String>,
 }
 
-/// Whether the answer's schema counts against what the tools may cost together.
+/// The relation of the output schema to the limits of the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Budget {
-    /// It does not.
+    /// The output schema has limits of its own.
     #[default]
     Apart,
-    /// It does.
+    /// The output schema counts towards the limits of the tools.
     Shared,
 }
 
-/// The dialects of a surface, found.
+/// The loaded dialects of a surface.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slots {
     pub(crate) tool_strict: Option<Cow<'static, Dialect>>,
@@ -320,7 +319,7 @@ pub(crate) struct Slots {
 }
 
 impl Dialects {
-    /// Looks the dialects up, those of the caller's own first; an id that is none is an error in the row.
+    /// Loads the dialects. The caller's own have precedence; an unknown id is an error.
     pub(crate) fn find(&self, own: &[Dialect]) -> Result<Slots, String> {
         let find = |ids: &Option<String>| ids.as_deref().map(|ids| target_with(ids, own)).transpose();
         Ok(Slots {
@@ -332,7 +331,7 @@ impl Dialects {
     }
 }
 
-/// The dialect that a comma-separated list of ids names, where some are the caller's own.
+/// The dialect for a comma-separated list of ids, which may include the caller's own.
 pub(crate) fn target_with(ids: &str, own: &[Dialect]) -> Result<Cow<'static, Dialect>, String> {
     let ours = |id: &str| own.iter().find(|dialect| dialect.id() == id);
     if ids.split(',').all(|id| ours(id.trim()).is_none()) {
@@ -353,8 +352,7 @@ impl Provider {
         CatalogError(format!("provider `{}`: {what}", self.id))
     }
 
-    /// Whether the addresses and headers of the row are well formed. The paths of surfaces and lists were checked when they were
-    /// read.
+    /// Checks the URLs and headers of the row. The paths of surfaces and lists are checked when they are read.
     pub(crate) fn check_addresses(&self) -> Result<(), CatalogError> {
         let of_env = [&self.base_url_env_path, &self.base_url_env_suffix].into_iter().filter(|path| !path.is_empty());
         let paths = self.also_at.iter().chain(of_env).map(|path| check_path(path));
@@ -368,18 +366,18 @@ impl Provider {
         }
     }
 
-    /// Whether every dialect that the surfaces name exists.
+    /// Checks that all dialects of the surfaces exist.
     pub(crate) fn check_dialects(&self, own: &[Dialect]) -> Result<(), CatalogError> {
         let mut surfaces = self.surfaces.iter();
         surfaces.try_for_each(|row| row.dialects.find(own).map(drop).map_err(|error| self.fault(&error)))
     }
 
-    /// Whether this is an id or an alias of the provider, whatever its case.
+    /// Returns `true` if `name` is the id or an alias of the provider, ignoring case.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name) || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
     }
 
-    /// The address that one from the environment means: what it leaves out is as in the row.
+    /// Completes a base URL from the environment with the omitted parts of the row.
     ///
     /// ```
     /// let ollama = polywire::Catalog::built_in().provider("ollama").unwrap();
@@ -391,24 +389,24 @@ impl Provider {
     pub fn address_from_env(&self, address: &str) -> String {
         let address = address.trim().trim_end_matches('/');
         let address = address.strip_suffix(&self.base_url_env_suffix).unwrap_or(address);
-        let address = spelled_out(address, &self.base_url);
+        let address = complete_url(address, &self.base_url);
         let path = self.base_url_env_path.as_str();
         if address.ends_with(path) { address } else { format!("{address}{path}") }
     }
 
-    /// The address that one from the environment means which leaves out the path of the base address.
+    /// Completes an origin from the environment with the path of the base URL.
     #[cfg(feature = "client")]
     pub(crate) fn address_from_origin(&self, origin: &str) -> String {
-        let origin = spelled_out(origin.trim().trim_end_matches('/'), &self.base_url);
+        let origin = complete_url(origin.trim().trim_end_matches('/'), &self.base_url);
         format!("{origin}{}", self.base_path())
     }
 
-    /// The address of the list of models, where there is one, for what the base address is in truth.
+    /// The URL of the model list for a base URL, if the provider has a list.
     pub fn list_url(&self, base: &str) -> Option<String> {
         self.list_place(base).map(|(place, path)| format!("{place}{path}"))
     }
 
-    /// What the path of the list is added to, and the path.
+    /// The URL to which the path of the list is appended, and the path.
     pub(crate) fn list_place<'a>(&'a self, base: &'a str) -> Option<(&'a str, &'a str)> {
         let list = self.list.as_ref()?;
         let base = base.trim_end_matches('/');
@@ -419,12 +417,12 @@ impl Provider {
         Some((place, &list.path))
     }
 
-    /// The path of the base address.
+    /// The path of the base URL.
     fn base_path(&self) -> &str {
         address::split(&self.base_url).map(|(_, path)| path).unwrap_or_default()
     }
 
-    /// Every environment variable that requests to the provider may read: for keys, signatures, addresses and envelopes.
+    /// Every environment variable that is read for requests to the provider: for keys, signatures, URLs and envelopes.
     ///
     /// ```
     /// let vertex = polywire::Catalog::built_in().provider("vertex").unwrap();
@@ -442,7 +440,7 @@ impl Provider {
         keys.chain(signature).chain(addresses).chain(envelopes).map(String::as_str).collect()
     }
 
-    /// The surface of an id.
+    /// The surface with this id.
     pub fn surface(&self, id: &str) -> Option<&SurfaceRow> {
         self.surfaces.iter().find(|surface| surface.id.eq_ignore_ascii_case(id))
     }

@@ -1,5 +1,5 @@
-//! Bodies from one protocol to another. A request is planned for the target, so that its tools, names and history are the target's; an
-//! answer or a stream only changes its words, because the plan that it answers is not at hand.
+//! Converts a request, response or stream between protocols. A request is planned for the target, including its tools and history. A
+//! response or stream is only decoded and encoded, because the plan of its request is not known.
 
 use std::fmt;
 
@@ -13,39 +13,39 @@ use crate::change::{Change, of_wire};
 use crate::plan::LossError;
 use crate::translation::{TranslateOptions, Translation};
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BodyKind {
-    /// What is asked.
+    /// A request.
     Request,
-    /// A whole answer.
+    /// A whole response.
     Response,
-    /// An answer in pieces.
+    /// A streamed response.
     Stream,
 }
 
-/// A body in another protocol, and everything that had to give.
+/// A converted body, with every change and loss.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Translated {
     /// The body or stream.
     pub body: Vec<u8>,
-    /// What could not be said as it was given.
+    /// Every change and loss.
     pub changes: Vec<Change>,
 }
 
-/// Why a body could not be translated.
+/// The error of a body that cannot be converted.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TranslateError {
     /// The body is not JSON.
     Json(String),
-    /// The body is none of the protocol's.
+    /// The body is not valid in the source protocol.
     Decode(DecodeError),
-    /// The catalog has nobody who serves the target.
+    /// The catalog has no provider that serves the target protocol.
     Resolve(ResolveError),
-    /// A loss that the options do not allow.
+    /// The plan has losses that the options refuse.
     Loss(LossError),
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for TranslateError {
 impl std::error::Error for TranslateError {}
 
 impl Translated {
-    /// A body and what changed on the way to it.
+    /// Creates a converted body with its changes.
     pub fn new(body: Vec<u8>, changes: Vec<Change>) -> Self {
         Self { body, changes }
     }
@@ -75,7 +75,7 @@ impl From<DecodeError> for TranslateError {
     }
 }
 
-/// Says a body in another protocol.
+/// Converts a request, response or stream between protocols.
 ///
 /// ```
 /// use polywire::wire::Protocol;
@@ -111,19 +111,19 @@ fn request(body: &[u8], from: Protocol, to: Protocol) -> Result<Translated, Tran
     Ok(Translated::new(sent.body.get().as_bytes().to_vec(), sent.changes.to_vec()))
 }
 
-/// Reads a request.
+/// Decodes a request.
 pub fn decode_request(body: &[u8], from: Protocol) -> Result<Decoded<Request>, TranslateError> {
     Ok(from.decode_request(json(body)?)?)
 }
 
-/// Reads a whole answer.
+/// Decodes a whole response.
 pub fn decode(body: &[u8], from: Protocol) -> Result<Decoded<Response>, TranslateError> {
     Ok(from.decode_response(json(body)?)?)
 }
 
-/// Reads the events of a stream.
+/// Decodes the events of a stream.
 pub fn decode_events(body: &[u8], from: Protocol) -> Result<Vec<Event>, TranslateError> {
-    // A stream that was saved without frames of its own is one JSON list.
+    // A recorded stream without framing is a JSON array.
     let list = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
     let framing = if list { Framing::JsonArray } else { from.framing(&Surface::default()) };
     let mut decoder = from.stream_decoder(framing);
@@ -132,7 +132,7 @@ pub fn decode_events(body: &[u8], from: Protocol) -> Result<Vec<Event>, Translat
     Ok(events)
 }
 
-/// Reads a stream into the answer that it is the pieces of, or into what arrived of one that was cut.
+/// Decodes a stream and assembles the response; the inner error has the received part of an interrupted stream.
 pub fn decode_stream(body: &[u8], from: Protocol) -> Result<Result<Response, Box<IncompleteStream>>, TranslateError> {
     let mut assembler = Assembler::default();
     decode_events(body, from)?.into_iter().for_each(|event| assembler.push(event));

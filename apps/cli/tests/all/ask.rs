@@ -86,7 +86,7 @@ fn keys_of_the_environment_are_shown_nowhere() {
         command.output().expect("a process")
     };
     let shown = told(&run(&["ask", "Hi", "--model", "openai/gpt-5", "--explain", "--deadline", "1"]), 2);
-    assert!(shown.contains("the connection failed") || shown.contains("no answer within"), "{shown}");
+    assert!(shown.contains("the connection failed") || shown.contains("the deadline of"), "{shown}");
     assert!(!shown.contains("very-secret"), "{shown}");
     let scratch = Scratch::new("keys");
     let request = scratch
@@ -150,7 +150,7 @@ fn what_the_body_needs_of_the_environment_is_filled_in() {
     let error =
         polywire(&["ask", "Hi", "--model", "gemini-cli/gemini-2.5-pro"]).env("GOOGLE_CLOUD_ACCESS_TOKEN", "t").output();
     let error = told(&error.expect("a process"), 2);
-    assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is needed"), "{error}");
+    assert!(error.contains("the environment variable GOOGLE_CLOUD_PROJECT is not set"), "{error}");
     // The address as the Gemini CLI has it, and with the version.
     for suffix in ["", "/v1internal"] {
         let (address, heard) = listener();
@@ -180,7 +180,7 @@ fn the_deadline_covers_what_comes_before_sending() {
     let line = ["ask", "Hi", "--model", "openai/gpt-5.1", "--schema", "schema.json", "--deadline", "0"];
     let output = home.run(&line, &[("OPENAI_API_KEY", "sk-0123456789"), ("OPENAI_BASE_URL", &base)]);
     let error = told(&output, 2);
-    assert!(error.contains("no answer within 0"), "{error}");
+    assert!(error.contains("the deadline of 0"), "{error}");
     assert_eq!(server.heard(), "");
     assert!(began.elapsed().as_secs() < 60, "planning is not waited for");
 }

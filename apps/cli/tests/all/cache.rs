@@ -54,7 +54,7 @@ fn processes_that_refresh_at_once_do_not_disturb_each_other() {
         (vain.status.code(), how(&vain).as_str(), codes(&vain)),
         (Some(1), "kept", vec!["not-asked".to_owned()])
     );
-    assert!(errors(&vain).contains("gave no list"), "{}", errors(&vain));
+    assert!(errors(&vain).contains("could not be fetched"), "{}", errors(&vain));
 }
 
 /// A broken file is set aside by one of the processes that find it, and all of them go on.
@@ -178,5 +178,5 @@ fn a_disk_that_is_read_only_is_read() {
         told[1]["warnings"]
     );
     assert_eq!(told[2]["sources"][0]["how"], "fetched");
-    assert!(errors(&output).contains("forgotten at the end"), "{}", errors(&output));
+    assert!(errors(&output).contains("only kept in memory"), "{}", errors(&output));
 }

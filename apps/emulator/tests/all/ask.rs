@@ -138,5 +138,5 @@ async fn keys_are_not_shown_and_do_not_leave_in_the_clear() {
     let deepseek = super::model("deepseek/deepseek-chat");
     let near = Client::new().expect("a client").with_base_url("deepseek", "http://127.0.0.1:9");
     let error = near.complete(&request, &deepseek).await.expect_err("no key");
-    assert_eq!(error.to_string(), "there is no key for deepseek; set DEEPSEEK_API_KEY");
+    assert_eq!(error.to_string(), "no API key for deepseek; set DEEPSEEK_API_KEY");
 }

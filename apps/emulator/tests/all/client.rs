@@ -232,7 +232,7 @@ async fn credentials_are_fetched() {
     let error = client.complete(&hello(), &chat()).await.expect_err("signed out");
     assert_eq!(double.header(0, "authorization"), "Bearer token-one");
     assert!(double.header(1, "authorization").starts_with("AWS4-HMAC-SHA256 Credential=AKID/"));
-    assert_eq!(error.to_string(), "there are no credentials for openai: signed out");
+    assert_eq!(error.to_string(), "no credentials for openai: signed out");
 }
 
 /// Calls of tools are an outcome where they are asked for, and an error with the answer elsewhere.

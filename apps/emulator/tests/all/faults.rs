@@ -53,7 +53,7 @@ async fn a_stream_that_is_cut_keeps_what_came() {
     let error = ended.expect_err("it was cut");
     assert_eq!((text.as_str(), script.count()), ("Hel", 1));
     assert!(matches!(&error, SendError::Cut(partial) if partial.text() == "Hel"), "{error}");
-    assert_eq!(error.to_string(), "the answer ended before it was complete");
+    assert_eq!(error.to_string(), "the response ended before it was complete");
 }
 
 /// Nobody saw it: a stream that is put together may be asked for again.
@@ -229,7 +229,7 @@ async fn a_page_is_unreadable_and_says_what_it_is() {
         let client = script.client(soon());
         let error = client.complete(&Request { stream, ..hello() }, &chat()).await.expect_err("a page");
         let told = error.to_string();
-        assert!(told.starts_with("the answer (text/html; charset=utf-8) cannot be read"), "{told}");
+        assert!(told.starts_with("the response (text/html; charset=utf-8) cannot be decoded"), "{told}");
         assert!(!told.contains("very-secret"));
     }
 }

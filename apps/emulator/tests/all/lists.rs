@@ -212,7 +212,7 @@ async fn a_list_that_does_not_end_is_cut() {
     let provider = provider("anthropic");
     let endless: &'static [&'static str] = &[FIRST; 100];
     let listing = client(provider, &pages(endless).await).list_models(provider).await.expect("a part");
-    assert_eq!(listing.cut.as_deref(), Some("it does not end"));
+    assert_eq!(listing.cut.as_deref(), Some("it has too many pages or models"));
     assert!(listing.models.len() < 10);
 }
 

@@ -1,5 +1,5 @@
-//! The caller's own rows, from a `polywire.toml`: providers, families, models and dialects beside those that come with the crate or
-//! over them, and defaults. Every mistake is told, with its line. Pure: files that the text names are read by the caller.
+//! The caller's configuration, `polywire.toml`: providers, families, models and dialects that extend or override the built-in rows, and
+//! defaults. Every mistake is reported with its line. Does no IO: the caller reads the files that the configuration names.
 
 mod untrusted;
 
@@ -15,8 +15,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::merge::overlay;
-use super::stock::Stock;
-use super::{Catalog, CatalogError, Host};
+use super::model_table::ModelTable;
+use super::{Catalog, CatalogError, ProviderEntry};
 use crate::model::{Family, ModelPatch, ModelRow, Origin};
 use crate::provider::{ProviderPatch, target_with};
 
@@ -25,7 +25,7 @@ pub use untrusted::{Ignored, Untrusted};
 /// The tables of a configuration.
 const TABLES: [&str; 5] = ["defaults", "dialects", "provider", "family", "model"];
 
-/// What a caller says about providers, models and dialects.
+/// A configuration of providers, models and dialects.
 ///
 /// ```
 /// use polywire::{Catalog, Config};
@@ -43,15 +43,15 @@ const TABLES: [&str; 5] = ["defaults", "dialects", "provider", "family", "model"
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// What is meant where nothing is said.
+    /// The defaults.
     pub defaults: Defaults,
     dialects: Arc<[Dialect]>,
-    providers: Vec<Placed<ProviderPatch>>,
-    families: Vec<Placed<Family>>,
-    models: Vec<Placed<ModelPatch>>,
+    providers: Vec<Located<ProviderPatch>>,
+    families: Vec<Located<Family>>,
+    models: Vec<Located<ModelPatch>>,
 }
 
-/// What is meant where nothing is said.
+/// The defaults of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -59,10 +59,10 @@ pub struct Defaults {
     /// The model, as `provider/model`.
     #[serde(default)]
     pub model: Option<String>,
-    /// Whether providers are asked for their models only on demand.
+    /// `true` if model lists are only fetched on demand.
     #[serde(default)]
     pub offline: Option<bool>,
-    /// Hours for which a provider's list of models is fresh.
+    /// The time to live of a provider's model list, in hours.
     #[serde(default)]
     pub ttl_hours: Option<u64>,
 }
@@ -75,7 +75,7 @@ pub struct Mistake {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub what: String,
 }
 
@@ -85,20 +85,20 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// A row and where it stands.
+/// A row and its byte offset in the text.
 #[derive(Clone, Debug)]
-struct Placed<T> {
+struct Located<T> {
     row: T,
     at: usize,
 }
 
-/// Reads a file that a configuration names; what is wrong with it is a word for people.
+/// Reads a file that a configuration names. The error is a message for the user.
 pub type ReadFile<'f> = dyn Fn(&str) -> Result<String, String> + 'f;
 
 impl Config {
-    /// Reads a configuration, or tells every mistake in it, in the order of the lines.
+    /// Reads a configuration. The error has every mistake, in the order of the lines.
     pub fn read(text: &str, files: &ReadFile<'_>) -> Result<Self, Vec<Mistake>> {
-        let mut reader = Reader { text, mistakes: Vec::new() };
+        let mut reader = ConfigReader { text, mistakes: Vec::new() };
         let config = reader.config(files);
         if reader.mistakes.is_empty() {
             config.check(&mut reader);
@@ -108,8 +108,8 @@ impl Config {
         if reader.mistakes.is_empty() { Ok(config) } else { Err(reader.mistakes) }
     }
 
-    /// This configuration with another one over it: its defaults and models win, its families are added where the id is free, its
-    /// providers and dialects are left out. So a file that is not trusted takes nothing from the user's own.
+    /// Overrides defaults and models with those of another configuration and adds its families with new ids. Its providers and dialects
+    /// are ignored, so that an untrusted file cannot change the user's own.
     #[must_use]
     pub fn with_models_of(mut self, other: Self) -> Self {
         let Defaults { model, offline, ttl_hours } = other.defaults;
@@ -133,55 +133,55 @@ impl Config {
         &self.dialects
     }
 
-    /// The dialect that a comma-separated list of ids names, the caller's own first.
+    /// The dialect for a comma-separated list of ids. The caller's own dialects have precedence.
     pub fn target(&self, ids: &str) -> Result<std::borrow::Cow<'static, Dialect>, CatalogError> {
         target_with(ids, &self.dialects).map_err(CatalogError)
     }
 
-    /// The ids of the providers that it adds or changes, in its order.
+    /// The ids of the configured providers, in their order.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.providers.iter().map(|placed| placed.row.id.as_str())
+        self.providers.iter().map(|located| located.row.id.as_str())
     }
 
-    /// The models that it adds or changes, as provider and id, in its order.
+    /// The configured models as provider and id, in their order.
     pub fn models(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.models.iter().map(|placed| (placed.row.provider.as_str(), placed.row.id.as_str()))
+        self.models.iter().map(|located| (located.row.provider.as_str(), located.row.id.as_str()))
     }
 
-    /// How many rows there are: providers, families, models.
+    /// The numbers of providers, families and models.
     pub fn counts(&self) -> (usize, usize, usize) {
         (self.providers.len(), self.families.len(), self.models.len())
     }
 
-    /// The catalog with the caller's providers and families, and no models of the caller's yet: what lists are merged with.
+    /// Returns the catalog with the configured providers and families, but not the models. Model lists are merged with this catalog.
     pub fn base(&self, catalog: &Catalog) -> Catalog {
-        // Every mistake was told when the configuration was read.
-        self.based(catalog, &mut |_, _| {})
+        // Mistakes were reported when the configuration was read.
+        self.with_providers(catalog, &mut |_, _| {})
     }
 
-    /// Puts the caller's models over a catalog: they have the last word.
+    /// Applies the configured models to a catalog. They override all other sources.
     pub fn over(&self, catalog: &mut Catalog) {
-        self.laid_over(catalog, &mut |_, _| {});
+        self.apply_models(catalog, &mut |_, _| {});
     }
 
-    fn based(&self, catalog: &Catalog, fault: &mut dyn FnMut(usize, String)) -> Catalog {
+    fn with_providers(&self, catalog: &Catalog, fault: &mut dyn FnMut(usize, String)) -> Catalog {
         let mut catalog = catalog.clone();
-        for Placed { row, at } in &self.families {
+        for Located { row, at } in &self.families {
             if Arc::make_mut(&mut catalog.families).insert(row.id.clone(), row.clone()).is_some() {
-                fault(*at, format!("there is a family `{}` already", row.id));
+                fault(*at, format!("the family `{}` already exists", row.id));
             }
         }
         let mut seen = BTreeSet::new();
-        for Placed { row: patch, at } in &self.providers {
+        for Located { row: patch, at } in &self.providers {
             if !seen.insert(&patch.id) {
-                fault(*at, format!("the provider `{}` stands here twice", patch.id));
+                fault(*at, format!("the provider `{}` is defined twice", patch.id));
             }
-            let number = catalog.number(&patch.id);
+            let number = catalog.position_of(&patch.id);
             let base = patch.like.as_ref().or(number.map(|_| &patch.id)).map(|like| (like, catalog.provider(like)));
             let row = match base {
-                Some((like, None)) => Err(CatalogError(format!("there is no provider `{like}` to be like"))),
-                Some((_, like)) => patch.over(like),
-                None => patch.over(None),
+                Some((like, None)) => Err(CatalogError(format!("`like` names the unknown provider `{like}`"))),
+                Some((_, like)) => patch.apply_to(like),
+                None => patch.apply_to(None),
             };
             let row = row.and_then(|row| {
                 catalog.check_provider(&row)?;
@@ -191,10 +191,12 @@ impl Config {
             match (row, number) {
                 (Err(error), _) => fault(*at, error.to_string()),
                 (Ok(row), Some(number)) => {
-                    if let (Some(host), Some(stock)) = (catalog.hosts.get_mut(number), catalog.stocks.get_mut(number)) {
-                        *host = Arc::new(Host::new(row, Arc::clone(&self.dialects)));
-                        // Another provider's row is another fingerprint.
-                        *stock = Arc::new(Stock::lenient(stock.shared().to_vec()));
+                    if let (Some(entry), Some(table)) =
+                        (catalog.entries.get_mut(number), catalog.tables.get_mut(number))
+                    {
+                        *entry = Arc::new(ProviderEntry::new(row, Arc::clone(&self.dialects)));
+                        // The provider's row is part of the fingerprint, so the cached one is dropped.
+                        *table = Arc::new(ModelTable::with_first_names(table.shared().to_vec()));
                     }
                 }
                 (Ok(row), None) => {
@@ -207,23 +209,23 @@ impl Config {
         catalog
     }
 
-    fn laid_over(&self, catalog: &mut Catalog, fault: &mut dyn FnMut(usize, String)) {
-        let mut by_provider: BTreeMap<usize, Vec<&Placed<ModelPatch>>> = BTreeMap::new();
-        for placed in &self.models {
-            match catalog.number(&placed.row.provider) {
-                Some(number) => by_provider.entry(number).or_default().push(placed),
-                None => fault(placed.at, format!("there is no provider `{}`", placed.row.provider)),
+    fn apply_models(&self, catalog: &mut Catalog, fault: &mut dyn FnMut(usize, String)) {
+        let mut by_provider: BTreeMap<usize, Vec<&Located<ModelPatch>>> = BTreeMap::new();
+        for located in &self.models {
+            match catalog.position_of(&located.row.provider) {
+                Some(number) => by_provider.entry(number).or_default().push(located),
+                None => fault(located.at, format!("there is no provider `{}`", located.row.provider)),
             }
         }
         for (number, patches) in by_provider {
-            let Some((host, stock)) = catalog.hosts.get(number).zip(catalog.stocks.get(number)) else { continue };
-            let mut rows = stock.shared().to_vec();
+            let Some((entry, table)) = catalog.entries.get(number).zip(catalog.tables.get(number)) else { continue };
+            let mut rows = table.shared().to_vec();
             let mut seen = BTreeSet::new();
-            for Placed { row: patch, at } in patches {
+            for Located { row: patch, at } in patches {
                 if !seen.insert(patch.id.to_lowercase()) {
-                    fault(*at, format!("the model `{}/{}` stands here twice", patch.provider, patch.id));
+                    fault(*at, format!("the model `{}/{}` is defined twice", patch.provider, patch.id));
                 }
-                match catalog.own_row(host, stock, patch) {
+                match catalog.configured_row(entry, table, patch) {
                     Err(error) => fault(*at, error.to_string()),
                     Ok((place, row)) => match place.and_then(|place| rows.get_mut(place)) {
                         Some(old) => *old = Arc::new(row),
@@ -231,41 +233,41 @@ impl Config {
                     },
                 }
             }
-            if let Some(stock) = catalog.stocks.get_mut(number) {
-                *stock = Arc::new(Stock::lenient(rows));
+            if let Some(table) = catalog.tables.get_mut(number) {
+                *table = Arc::new(ModelTable::with_first_names(rows));
             }
         }
     }
 
-    /// Tells what is wrong between the rows.
-    fn check(&self, reader: &mut Reader<'_>) {
+    /// Reports inconsistencies between rows.
+    fn check(&self, reader: &mut ConfigReader<'_>) {
         let mut faults = Vec::new();
-        let mut catalog = self.based(Catalog::built_in(), &mut |at, what| faults.push((at, what)));
-        self.laid_over(&mut catalog, &mut |at, what| faults.push((at, what)));
+        let mut catalog = self.with_providers(Catalog::built_in(), &mut |at, what| faults.push((at, what)));
+        self.apply_models(&mut catalog, &mut |at, what| faults.push((at, what)));
         for (at, what) in faults {
-            reader.record(at..at, what);
+            reader.record_mistake(at..at, what);
         }
     }
 }
 
 impl Catalog {
-    /// The row of a model with what its caller says over it, and the place of the row that it replaces.
-    fn own_row(
+    /// Applies a configured model to its row. Returns the index of the row that it replaces, if any, and the new row.
+    fn configured_row(
         &self,
-        host: &Host,
-        stock: &Stock,
+        entry: &ProviderEntry,
+        table: &ModelTable,
         patch: &ModelPatch,
     ) -> Result<(Option<usize>, ModelRow), CatalogError> {
-        let provider = &host.row;
+        let provider = &entry.row;
         let fault = |what: &str| CatalogError(format!("model `{}/{}`: {what}", patch.provider, patch.id));
-        let place = stock.exactly(&patch.id);
-        let old = place.and_then(|place| stock.shared().get(place));
+        let place = table.position_of(&patch.id);
+        let old = place.and_then(|place| table.shared().get(place));
         for name in patch.aliases.iter().chain(&patch.dated) {
-            if stock.exactly(name).is_some_and(|taken| Some(taken) != place) {
+            if table.position_of(name).is_some_and(|taken| Some(taken) != place) {
                 return Err(fault(&format!("`{name}` is taken by another model")));
             }
         }
-        let like = || stock.find(provider, &patch.id).map(|(row, _)| row);
+        let like = || table.find(provider, &patch.id).map(|(row, _)| row);
         let mut row = match (&patch.family, old.cloned().or_else(like)) {
             (None, Some(row)) => ModelRow::clone(&row),
             (family, old) => {
@@ -286,28 +288,27 @@ impl Catalog {
     }
 }
 
-/// Reads a text and remembers what is wrong with it.
-struct Reader<'t> {
+/// Reads a configuration and collects its mistakes.
+struct ConfigReader<'t> {
     text: &'t str,
     mistakes: Vec<Mistake>,
 }
 
-impl<'t> Reader<'t> {
-    /// The text before a place.
+impl<'t> ConfigReader<'t> {
+    /// The text before an offset.
     fn before(&self, at: usize) -> &str {
         self.text.get(..at.min(self.text.len())).unwrap_or(self.text)
     }
 
-    /// The line of a place, from 1.
+    /// The line of an offset, from 1.
     fn line(&self, at: usize) -> usize {
         self.before(at).matches('\n').count() + 1
     }
 
-    fn record(&mut self, at: Range<usize>, what: impl Into<String>) {
+    fn record_mistake(&mut self, at: Range<usize>, what: impl Into<String>) {
         let before = self.before(at.start);
         let line = self.line(at.start);
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        // The first line of a message says what is wrong; the rest may show the text again.
         let what = what.into().trim().to_owned();
         self.mistakes.push(Mistake { line, column, what });
     }
@@ -324,18 +325,18 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The tables of the text, unless it is no TOML: what such a text seems to say is not worth a word.
+    /// The tables of the text; `None` if it is not TOML, because mistakes found after a syntax error are misleading.
     fn document(&mut self) -> Option<DeTable<'t>> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
-            self.record(error.span().unwrap_or_default(), error.message());
+            self.record_mistake(error.span().unwrap_or_default(), error.message());
         }
         if !self.mistakes.is_empty() {
             return None;
         }
         let document = document.into_inner();
         for (key, _) in document.iter().filter(|(key, _)| !TABLES.contains(&key.get_ref().as_ref())) {
-            self.record(
+            self.record_mistake(
                 key.span(),
                 format!("unknown key `{}`, expected one of `{}`", key.get_ref(), TABLES.join("`, `")),
             );
@@ -346,16 +347,16 @@ impl<'t> Reader<'t> {
     fn dialects(&mut self, value: Option<&Spanned<DeValue<'_>>>, files: &ReadFile<'_>) -> Vec<Dialect> {
         let Some(value) = value else { return Vec::new() };
         let Some(paths) = value.get_ref().as_array() else {
-            self.record(value.span(), "`dialects` is a list of paths of dialect files");
+            self.record_mistake(value.span(), "`dialects` must be a list of paths of dialect files");
             return Vec::new();
         };
         let mut dialects: Vec<Dialect> = Vec::new();
         for path in paths {
-            let read = path.get_ref().as_str().ok_or_else(|| "this is no path".to_owned()).and_then(files);
+            let read = path.get_ref().as_str().ok_or_else(|| "the path is not a string".to_owned()).and_then(files);
             match read.and_then(|text| Dialect::from_toml(&text).map_err(|error| error.to_string())) {
-                Err(error) => self.record(path.span(), error),
+                Err(error) => self.record_mistake(path.span(), error),
                 Ok(dialect) if dialects.iter().any(|other| other.id() == dialect.id()) => {
-                    self.record(path.span(), format!("there are two dialects `{}`", dialect.id()));
+                    self.record_mistake(path.span(), format!("the dialect `{}` is defined twice", dialect.id()));
                 }
                 Ok(dialect) => dialects.push(dialect),
             }
@@ -363,44 +364,47 @@ impl<'t> Reader<'t> {
         dialects
     }
 
-    fn rows<T: DeserializeOwned>(&mut self, value: Option<&Spanned<DeValue<'_>>>) -> Vec<Placed<T>> {
+    fn rows<T: DeserializeOwned>(&mut self, value: Option<&Spanned<DeValue<'_>>>) -> Vec<Located<T>> {
         let Some(value) = value else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
-            self.record(value.span(), "this is a list of tables: write it with two brackets, as in `[[model]]`");
+            self.record_mistake(
+                value.span(),
+                "expected a list of tables: write it with two brackets, as in `[[model]]`",
+            );
             return Vec::new();
         };
         let mut rows = Vec::new();
         for entry in entries {
-            rows.extend(self.row(entry.clone()).map(|row| Placed { row, at: entry.span().start }));
+            rows.extend(self.row(entry.clone()).map(|row| Located { row, at: entry.span().start }));
         }
         rows
     }
 
-    /// Reads a row. A key that is wrong is told and left out, until the rest can be read.
+    /// Reads a row. Invalid keys are reported and removed one by one, so that all of them are found.
     fn row<T: DeserializeOwned>(&mut self, mut value: Spanned<DeValue<'_>>) -> Option<T> {
-        let mut wrong: Vec<String> = Vec::new();
+        let mut removed: Vec<String> = Vec::new();
         loop {
             let error = match T::deserialize(ValueDeserializer::from(value.clone())) {
-                Ok(row) => return wrong.is_empty().then_some(row),
+                Ok(row) => return removed.is_empty().then_some(row),
                 Err(error) => error,
             };
             let span = error.span().unwrap_or_else(|| value.span());
             let whole = value.span();
             let DeValue::Table(table) = value.get_mut() else {
-                self.record(span, error.message());
+                self.record_mistake(span, error.message());
                 return None;
             };
             let here = |part: Range<usize>| part.start <= span.start && span.end <= part.end && part != whole;
             let key = table.iter().find(|(key, member)| here(key.span()) || here(member.span()));
             let key = key.map(|(key, _)| key.get_ref().to_string());
-            // What is missing because it was left out was told already.
-            let told = |name: &String| key.is_none() && error.message().contains(&format!("`{name}`"));
-            if !wrong.iter().any(told) {
-                self.record(span, error.message());
+            // The removed key may now be reported as missing.
+            let is_removed = |name: &String| key.is_none() && error.message().contains(&format!("`{name}`"));
+            if !removed.iter().any(is_removed) {
+                self.record_mistake(span, error.message());
             }
             let key = key?;
             table.remove(key.as_str());
-            wrong.push(key);
+            removed.push(key);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What providers say of their own models: the bodies of list endpoints, read without IO. One table a form says where in an entry
-//! which fact stands; a fact that an entry does not state is not stated here either.
+//! Reads the responses of model list endpoints. Does no IO. Each format has a table with the JSON Pointers of its facts; a fact that is
+//! missing from an entry is unknown, not false.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use serde_json::Value;
 use crate::model::{Ability, Modality, ModelPatch, When};
 use crate::provider::{ListStyle, Provider};
 
-/// The longest id that is taken for one.
-const LONGEST_ID: usize = 512;
+/// Entries with a longer id are skipped.
+const MAX_ID_BYTES: usize = 512;
 
-/// One page of a list.
+/// One page of a model list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListPage {
-    /// What is said of the models that answer requests.
+    /// The chat models of the page.
     pub models: Vec<ModelPatch>,
-    /// The name and the value of the parameter that asks for the next page.
+    /// The name and value of the query parameter for the next page.
     pub next: Option<(&'static str, String)>,
-    /// How many entries are no models that answer: embeddings, images, entries without an id.
+    /// The number of skipped entries: embedding and image models, entries without an id.
     pub passed_over: usize,
 }
 
-/// Why a body is no list.
+/// The error of a response that is not a model list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError(String);
 
@@ -36,85 +36,87 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// Where in the entries of a list which fact stands. Places are JSON Pointers, the first that is there counts.
-struct Form {
+/// The format of a model list. Fields are JSON Pointers; the first that exists is used.
+struct ListFormat {
     entries: &'static [&'static str],
     id: &'static [&'static str],
-    /// What stands before every id.
+    /// The prefix of every id, which is removed.
     prefix: &'static str,
     context: &'static [&'static str],
     output: &'static [&'static str],
     aliases: &'static str,
-    /// A day or a word that says that the model is on its way out.
-    ends: &'static [&'static str],
-    /// What an entry may not deny if it is to be a model that answers.
-    answers: &'static [(&'static str, Test)],
-    facts: &'static [(&'static str, Test, Fact)],
-    /// Objects with a member a mode or an effort, each with `supported`.
+    /// The date of the model's deprecation.
+    deprecation: &'static [&'static str],
+    /// Tests that are false for entries that are not chat models.
+    is_chat_model: &'static [(&'static str, FieldTest)],
+    facts: &'static [(&'static str, FieldTest, ListedFact)],
+    /// Objects with a member for each mode or effort, each with `supported`.
     thinking: &'static str,
     efforts: &'static str,
-    /// The parameter for the size of a page.
+    /// The query parameter for the page size.
     size: Option<(&'static str, &'static str)>,
-    next: Option<Next>,
+    next: Option<Pagination>,
 }
 
-/// How a place answers yes or no. A place of another kind answers nothing.
+/// A test of a field. It has no result for a value of another type.
 #[derive(Clone, Copy)]
-enum Test {
-    /// It is `true`.
-    Yes,
-    /// It is a list that has this word.
-    Has(&'static str),
-    /// It is one of these words.
-    Is(&'static [&'static str]),
+enum FieldTest {
+    /// The field is `true`.
+    IsTrue,
+    /// The field is a list that contains this string.
+    Contains(&'static str),
+    /// The field is one of these strings.
+    IsOneOf(&'static [&'static str]),
 }
 
-/// What a yes or a no means.
+/// The meaning of a test's result.
 #[derive(Clone, Copy)]
-enum Fact {
-    /// Yes: these it can do. No: these and what needs them it cannot.
+enum ListedFact {
+    /// The first list is added if the test is true; the second, with dependent abilities, is removed if it is false.
     Can(&'static [Ability], &'static [Ability]),
     Reads(Modality),
-    /// No: a tool cannot be forced. A yes is too coarse to be one.
+    /// False: tools cannot be forced. The flag is too coarse to grant it.
     Forced,
-    /// No: temperature and its kin are not taken. A yes is too coarse to be one.
+    /// False: sampling parameters are not accepted. The flag is too coarse to grant them.
     Sampling,
 }
 
-/// How the next page is asked for.
-struct Next {
-    /// Only if this is `true`, where it is named.
+/// The pagination of a list.
+struct Pagination {
+    /// A field that must be `true` if there is a next page.
     more: Option<&'static str>,
     token: &'static str,
     parameter: &'static str,
 }
 
-const TOOLS: Fact = Fact::Can(&[Ability::Tools], &[Ability::Tools, Ability::ParallelCalls, Ability::ToolsWithOutput]);
-const OUTPUT: Fact = Fact::Can(&[Ability::NativeOutput], &[Ability::NativeOutput, Ability::ToolsWithOutput]);
-const IMAGES: Fact = Fact::Reads(Modality::Image);
+const TOOLS: ListedFact =
+    ListedFact::Can(&[Ability::Tools], &[Ability::Tools, Ability::ParallelCalls, Ability::ToolsWithOutput]);
+const OUTPUT: ListedFact =
+    ListedFact::Can(&[Ability::NativeOutput], &[Ability::NativeOutput, Ability::ToolsWithOutput]);
+const IMAGES: ListedFact = ListedFact::Reads(Modality::Image);
 
-/// `{data: [{id}]}`, with the additions of those who speak the same protocol. Some leave out the envelope.
-const OPENAI: Form = Form {
+/// `{data: [{id}]}`, with the extensions of compatible providers. Some omit the envelope.
+const OPENAI: ListFormat = ListFormat {
     entries: &["/data", "/models", ""],
     id: &["/id"],
     prefix: "",
     context: &["/context_window", "/context_length", "/max_model_len", "/max_context_length", "/meta/n_ctx_train"],
     output: &["/max_completion_tokens", "/max_output_tokens"],
     aliases: "/aliases",
-    ends: &["/deprecation"],
-    answers: &[
-        ("/active", Test::Yes),
-        ("/capabilities/completion_chat", Test::Yes),
-        ("/supports_chat", Test::Yes),
-        ("/type", Test::Is(&["base", "chat", "code", "language", "llm", "model"])),
+    deprecation: &["/deprecation"],
+    is_chat_model: &[
+        ("/active", FieldTest::IsTrue),
+        ("/capabilities/completion_chat", FieldTest::IsTrue),
+        ("/supports_chat", FieldTest::IsTrue),
+        ("/type", FieldTest::IsOneOf(&["base", "chat", "code", "language", "llm", "model"])),
     ],
     facts: &[
-        ("/capabilities/function_calling", Test::Yes, TOOLS),
-        ("/capabilities/vision", Test::Yes, IMAGES),
-        ("/capabilities/audio", Test::Yes, Fact::Reads(Modality::Audio)),
-        ("/supports_tools", Test::Yes, TOOLS),
-        ("/supports_image_input", Test::Yes, IMAGES),
-        ("/supports_image_in", Test::Yes, IMAGES),
+        ("/capabilities/function_calling", FieldTest::IsTrue, TOOLS),
+        ("/capabilities/vision", FieldTest::IsTrue, IMAGES),
+        ("/capabilities/audio", FieldTest::IsTrue, ListedFact::Reads(Modality::Audio)),
+        ("/supports_tools", FieldTest::IsTrue, TOOLS),
+        ("/supports_image_input", FieldTest::IsTrue, IMAGES),
+        ("/supports_image_in", FieldTest::IsTrue, IMAGES),
     ],
     thinking: "",
     efforts: "",
@@ -122,99 +124,106 @@ const OPENAI: Form = Form {
     next: None,
 };
 
-const ANTHROPIC: Form = Form {
+const ANTHROPIC: ListFormat = ListFormat {
     entries: &["/data"],
     id: &["/id"],
     context: &["/max_input_tokens"],
     output: &["/max_tokens"],
     aliases: "",
-    ends: &[],
-    answers: &[("/type", Test::Is(&["model"]))],
+    deprecation: &[],
+    is_chat_model: &[("/type", FieldTest::IsOneOf(&["model"]))],
     facts: &[
         (
             "/capabilities/structured_outputs/supported",
-            Test::Yes,
-            Fact::Can(&[Ability::Strict, Ability::NativeOutput], &[Ability::Strict, Ability::NativeOutput]),
+            FieldTest::IsTrue,
+            ListedFact::Can(&[Ability::Strict, Ability::NativeOutput], &[Ability::Strict, Ability::NativeOutput]),
         ),
-        ("/capabilities/image_input/supported", Test::Yes, IMAGES),
-        ("/capabilities/pdf_input/supported", Test::Yes, Fact::Reads(Modality::Pdf)),
+        ("/capabilities/image_input/supported", FieldTest::IsTrue, IMAGES),
+        ("/capabilities/pdf_input/supported", FieldTest::IsTrue, ListedFact::Reads(Modality::Pdf)),
     ],
     thinking: "/capabilities/thinking/types",
     efforts: "/capabilities/effort",
     size: Some(("limit", "1000")),
-    next: Some(Next { more: Some("/has_more"), token: "/last_id", parameter: "after_id" }),
+    next: Some(Pagination { more: Some("/has_more"), token: "/last_id", parameter: "after_id" }),
     ..OPENAI
 };
 
-const GEMINI: Form = Form {
+const GEMINI: ListFormat = ListFormat {
     entries: &["/models"],
     id: &["/name"],
     prefix: "models/",
     context: &["/inputTokenLimit"],
     output: &["/outputTokenLimit"],
     aliases: "",
-    ends: &[],
-    answers: &[("/supportedGenerationMethods", Test::Has("generateContent"))],
+    deprecation: &[],
+    is_chat_model: &[("/supportedGenerationMethods", FieldTest::Contains("generateContent"))],
     facts: &[],
     size: Some(("pageSize", "1000")),
-    next: Some(Next { more: None, token: "/nextPageToken", parameter: "pageToken" }),
+    next: Some(Pagination { more: None, token: "/nextPageToken", parameter: "pageToken" }),
     ..OPENAI
 };
 
-const OLLAMA: Form = Form {
+const OLLAMA: ListFormat = ListFormat {
     entries: &["/models"],
     id: &["/model", "/name"],
     context: &["/details/context_length", "/context_length"],
     output: &[],
     aliases: "",
-    ends: &[],
-    answers: &[("/capabilities", Test::Has("completion"))],
-    facts: &[("/capabilities", Test::Has("tools"), TOOLS), ("/capabilities", Test::Has("vision"), IMAGES)],
+    deprecation: &[],
+    is_chat_model: &[("/capabilities", FieldTest::Contains("completion"))],
+    facts: &[
+        ("/capabilities", FieldTest::Contains("tools"), TOOLS),
+        ("/capabilities", FieldTest::Contains("vision"), IMAGES),
+    ],
     ..OPENAI
 };
 
-/// The older form with `data` and `id`, and the newer one with `models` and `key`.
-const LMSTUDIO: Form = Form {
+/// The older format with `data` and `id`, and the newer one with `models` and `key`.
+const LMSTUDIO: ListFormat = ListFormat {
     entries: &["/data", "/models"],
     id: &["/id", "/key"],
     context: &["/loaded_context_length", "/max_context_length"],
     output: &[],
     aliases: "",
-    ends: &[],
-    answers: &[("/type", Test::Is(&["llm", "vlm"]))],
+    deprecation: &[],
+    is_chat_model: &[("/type", FieldTest::IsOneOf(&["llm", "vlm"]))],
     facts: &[
-        ("/type", Test::Is(&["vlm"]), IMAGES),
-        ("/capabilities", Test::Has("tool_use"), TOOLS),
-        ("/capabilities/trained_for_tool_use", Test::Yes, TOOLS),
-        ("/capabilities/vision", Test::Yes, IMAGES),
+        ("/type", FieldTest::IsOneOf(&["vlm"]), IMAGES),
+        ("/capabilities", FieldTest::Contains("tool_use"), TOOLS),
+        ("/capabilities/trained_for_tool_use", FieldTest::IsTrue, TOOLS),
+        ("/capabilities/vision", FieldTest::IsTrue, IMAGES),
     ],
     ..OPENAI
 };
 
-const OPENROUTER: Form = Form {
+const OPENROUTER: ListFormat = ListFormat {
     entries: &["/data"],
     id: &["/id"],
     context: &["/context_length"],
     output: &["/top_provider/max_completion_tokens"],
     aliases: "",
-    ends: &["/expiration_date"],
-    answers: &[("/architecture/output_modalities", Test::Has("text"))],
+    deprecation: &["/expiration_date"],
+    is_chat_model: &[("/architecture/output_modalities", FieldTest::Contains("text"))],
     facts: &[
-        ("/architecture/input_modalities", Test::Has("image"), IMAGES),
-        ("/architecture/input_modalities", Test::Has("audio"), Fact::Reads(Modality::Audio)),
-        ("/architecture/input_modalities", Test::Has("video"), Fact::Reads(Modality::Video)),
-        ("/architecture/input_modalities", Test::Has("file"), Fact::Reads(Modality::Pdf)),
-        ("/supported_parameters", Test::Has("tools"), TOOLS),
-        ("/supported_parameters", Test::Has("structured_outputs"), OUTPUT),
-        ("/supported_parameters", Test::Has("response_format"), Fact::Can(&[Ability::JsonMode], &[Ability::JsonMode])),
-        ("/supported_parameters", Test::Has("tool_choice"), Fact::Forced),
-        ("/supported_parameters", Test::Has("temperature"), Fact::Sampling),
+        ("/architecture/input_modalities", FieldTest::Contains("image"), IMAGES),
+        ("/architecture/input_modalities", FieldTest::Contains("audio"), ListedFact::Reads(Modality::Audio)),
+        ("/architecture/input_modalities", FieldTest::Contains("video"), ListedFact::Reads(Modality::Video)),
+        ("/architecture/input_modalities", FieldTest::Contains("file"), ListedFact::Reads(Modality::Pdf)),
+        ("/supported_parameters", FieldTest::Contains("tools"), TOOLS),
+        ("/supported_parameters", FieldTest::Contains("structured_outputs"), OUTPUT),
+        (
+            "/supported_parameters",
+            FieldTest::Contains("response_format"),
+            ListedFact::Can(&[Ability::JsonMode], &[Ability::JsonMode]),
+        ),
+        ("/supported_parameters", FieldTest::Contains("tool_choice"), ListedFact::Forced),
+        ("/supported_parameters", FieldTest::Contains("temperature"), ListedFact::Sampling),
     ],
     ..OPENAI
 };
 
 impl ListStyle {
-    fn form(self) -> &'static Form {
+    fn format(self) -> &'static ListFormat {
         match self {
             Self::Openai => &OPENAI,
             Self::Anthropic => &ANTHROPIC,
@@ -225,13 +234,13 @@ impl ListStyle {
         }
     }
 
-    /// The parameter that asks for large pages.
+    /// The query parameter for the largest page size.
     pub fn page_size(self) -> Option<(&'static str, &'static str)> {
-        self.form().size
+        self.format().size
     }
 }
 
-/// Reads a page of a provider's list.
+/// Reads a page of a provider's model list.
 ///
 /// ```
 /// use polywire::{Catalog, ListStyle, read_list};
@@ -242,17 +251,18 @@ impl ListStyle {
 /// assert_eq!((page.models.len(), page.passed_over), (1, 1));
 /// ```
 pub fn read_list(provider: &Provider, style: ListStyle, body: &[u8]) -> Result<ListPage, ListError> {
-    let body: Value = serde_json::from_slice(body).map_err(|error| ListError(format!("it is no JSON: {error}")))?;
-    let form = style.form();
-    let entries = form.entries.iter().find_map(|at| body.pointer(at).and_then(Value::as_array));
-    let none = || ListError(format!("there is no list of models at `{}`", form.entries.join("` or `")));
+    let body: Value =
+        serde_json::from_slice(body).map_err(|error| ListError(format!("the response is not JSON: {error}")))?;
+    let format = style.format();
+    let entries = format.entries.iter().find_map(|at| body.pointer(at).and_then(Value::as_array));
+    let none = || ListError(format!("there is no list of models at `{}`", format.entries.join("` or `")));
     let entries = entries.ok_or_else(none)?;
-    let models: Vec<ModelPatch> = entries.iter().filter_map(|entry| form.read(provider, entry)).collect();
+    let models: Vec<ModelPatch> = entries.iter().filter_map(|entry| format.read(provider, entry)).collect();
     let passed_over = entries.len() - models.len();
-    Ok(ListPage { next: form.next(&body), models, passed_over })
+    Ok(ListPage { next: format.next(&body), models, passed_over })
 }
 
-impl Form {
+impl ListFormat {
     fn next(&self, body: &Value) -> Option<(&'static str, String)> {
         let next = self.next.as_ref()?;
         let more = next.more.is_none_or(|more| body.pointer(more).and_then(Value::as_bool) == Some(true));
@@ -264,8 +274,8 @@ impl Form {
         let at = |places: &[&str]| places.iter().find_map(|at| entry.pointer(at).filter(|value| !value.is_null()));
         let id = at(self.id)?.as_str()?;
         let id = id.strip_prefix(self.prefix).unwrap_or(id).trim();
-        let sound = !id.is_empty() && id.len() <= LONGEST_ID && !id.chars().any(char::is_control);
-        if !sound || self.answers.iter().any(|(at, test)| test.of(entry.pointer(at)) == Some(false)) {
+        let is_valid = !id.is_empty() && id.len() <= MAX_ID_BYTES && !id.chars().any(char::is_control);
+        if !is_valid || self.is_chat_model.iter().any(|(at, test)| test.evaluate(entry.pointer(at)) == Some(false)) {
             return None;
         }
         let number = |places| at(places).and_then(Value::as_u64).filter(|number| *number > 0);
@@ -277,20 +287,22 @@ impl Form {
             context: number(self.context),
             output: number(self.output),
             aliases: words(self.aliases),
-            deprecated: at(self.ends).and_then(Value::as_str).map(|day| format!("the provider ends it on {day}")),
+            deprecated: at(self.deprecation)
+                .and_then(Value::as_str)
+                .map(|day| format!("the provider deprecates the model on {day}")),
             thinking: self.thinking(entry),
             efforts: self.efforts(entry),
             ..ModelPatch::new(&provider.id, id)
         };
         for (at, test, fact) in self.facts {
-            if let Some(yes) = test.of(entry.pointer(at)) {
-                fact.record(yes, &mut patch);
+            if let Some(is_true) = test.evaluate(entry.pointer(at)) {
+                fact.apply(is_true, &mut patch);
             }
         }
         Some(patch)
     }
 
-    /// The modes of thinking, where the entry speaks of all that it could be asked about.
+    /// The thinking modes, if the entry lists all of the protocol's modes.
     fn thinking(&self, entry: &Value) -> Option<Vec<ThinkingMode>> {
         let modes = supported(entry, self.thinking)?;
         let known = [ThinkingMode::Adaptive, ThinkingMode::Enabled, ThinkingMode::Disabled];
@@ -309,26 +321,26 @@ impl Form {
     }
 }
 
-/// The members of an object that say whether they are supported.
+/// The members of an object with their `supported` flags.
 fn supported<'e>(entry: &'e Value, at: &str) -> Option<Vec<(&'e str, bool)>> {
     let members = entry.pointer(at).filter(|_| !at.is_empty())?.as_object()?;
-    let said = members.iter().filter_map(|(name, member)| Some((name.as_str(), member.get("supported")?.as_bool()?)));
-    Some(said.collect())
+    let flags = members.iter().filter_map(|(name, member)| Some((name.as_str(), member.get("supported")?.as_bool()?)));
+    Some(flags.collect())
 }
 
-impl Test {
-    fn of(self, place: Option<&Value>) -> Option<bool> {
+impl FieldTest {
+    fn evaluate(self, place: Option<&Value>) -> Option<bool> {
         match self {
-            Self::Yes => place?.as_bool(),
-            Self::Has(word) => Some(place?.as_array()?.iter().any(|value| value.as_str() == Some(word))),
-            Self::Is(words) => place?.as_str().map(|value| words.contains(&value)),
+            Self::IsTrue => place?.as_bool(),
+            Self::Contains(word) => Some(place?.as_array()?.iter().any(|value| value.as_str() == Some(word))),
+            Self::IsOneOf(words) => place?.as_str().map(|value| words.contains(&value)),
         }
     }
 }
 
-impl Fact {
-    fn record(self, yes: bool, patch: &mut ModelPatch) {
-        match (self, yes) {
+impl ListedFact {
+    fn apply(self, is_true: bool, patch: &mut ModelPatch) {
+        match (self, is_true) {
             (Self::Can(given, _), true) => patch.also.extend(given),
             (Self::Can(_, taken), false) => patch.not.extend(taken),
             (Self::Reads(modality), true) => patch.also_reads.push(modality),

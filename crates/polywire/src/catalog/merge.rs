@@ -1,83 +1,81 @@
-//! What several sources say of the models of one provider, made one. Precedence, field by field: the caller's configuration, then
-//! the provider's own list, then the rows that come with the crate. What a source does not say is the next one's to say; an
-//! absent answer is never a no.
+//! Merges several sources of a provider's models. Precedence by field: the caller's configuration, then the provider's own list, then
+//! the built-in rows. A field that is missing from a source is taken from the next one; it is unknown, not false.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::stock::Stock;
-use super::{Catalog, Host};
+use super::model_table::ModelTable;
+use super::{Catalog, ProviderEntry};
 use crate::model::{Confidence, ModelPatch, ModelRow, Origin};
 
-/// The way of merging. What was merged in another way is merged again.
-const MERGE: u8 = 1;
+/// The version of the merge algorithm. Rows that another version merged are merged again.
+const MERGE_VERSION: u8 = 1;
 
 impl Catalog {
-    /// The models of a provider with what its own list says put over them. A name that a row has changes that row; a name that
-    /// differs from one in a tag, a date or the like becomes a row of its own with what that row says; of any other model
-    /// only what the provider's models have in common is known beside the list. Rows that the list does not name stay. With an
-    /// empty list the rows are those of the catalog, untouched.
+    /// Merges a provider's own list into its rows. A listed name of a row patches that row. A name that differs from one by a tag or a
+    /// date becomes a copy of that row, patched. Any other model gets the features that all models of the provider support, patched.
+    /// Rows that the list does not name are kept; with an empty list the rows are those of the catalog.
     pub fn merge(&self, provider: &str, listed: &[ModelPatch]) -> Vec<Arc<ModelRow>> {
-        let Some((host, stock)) = self.place(provider) else { return Vec::new() };
-        let mut rows = stock.shared().to_vec();
-        let mut told = BTreeSet::new();
+        let Some((entry, table)) = self.entry_of(provider) else { return Vec::new() };
+        let mut rows = table.shared().to_vec();
+        let mut patched = BTreeSet::new();
         let mut new = BTreeSet::new();
         let is_id = |patch: &&ModelPatch| {
-            let row = stock.exactly(&patch.id).and_then(|at| stock.shared().get(at));
+            let row = table.position_of(&patch.id).and_then(|at| table.shared().get(at));
             row.is_some_and(|row| row.id.eq_ignore_ascii_case(&patch.id))
         };
-        // Where several names of a model are listed, its id speaks for it, else the first one.
+        // If several names of a model are listed, its id has precedence, then the first one.
         let (ids, names): (Vec<&ModelPatch>, Vec<&ModelPatch>) = listed.iter().partition(is_id);
         for patch in ids.into_iter().chain(names) {
-            if let Some((at, row)) = stock.exactly(&patch.id).and_then(|at| Some((at, rows.get_mut(at)?))) {
-                if told.insert(at) {
+            if let Some((at, row)) = table.position_of(&patch.id).and_then(|at| Some((at, rows.get_mut(at)?))) {
+                if patched.insert(at) {
                     overlay(Arc::make_mut(row), patch, Origin::Provider);
                 }
             } else if new.insert(patch.id.to_lowercase()) {
-                rows.push(Arc::new(self.listed_row(host, stock, patch)));
+                rows.push(Arc::new(self.listed_row(entry, table, patch)));
             }
         }
         rows
     }
 
-    fn place(&self, provider: &str) -> Option<(&Host, &Stock)> {
-        let number = self.number(provider)?;
-        Some((self.hosts.get(number)?, self.stocks.get(number)?))
+    fn entry_of(&self, provider: &str) -> Option<(&ProviderEntry, &ModelTable)> {
+        let number = self.position_of(provider)?;
+        Some((self.entries.get(number)?, self.tables.get(number)?))
     }
 
-    /// The row of a model that only the provider's list names.
-    fn listed_row(&self, host: &Host, stock: &Stock, patch: &ModelPatch) -> ModelRow {
-        let provider = &host.row;
-        let mut row = if let Some((like, _)) = stock.find(provider, &patch.id) {
+    /// The row of a model that only the provider's list has.
+    fn listed_row(&self, entry: &ProviderEntry, table: &ModelTable, patch: &ModelPatch) -> ModelRow {
+        let provider = &entry.row;
+        let mut row = if let Some((like, _)) = table.find(provider, &patch.id) {
             ModelRow { id: patch.id.clone(), aliases: Vec::new(), dated: Vec::new(), ..ModelRow::clone(&like) }
         } else {
             let family = self.families.get(&provider.unknown).map(|family| family.row(&provider.id, &patch.id));
-            let row = family.unwrap_or_else(|| ModelRow::careful(&provider.id, &patch.id));
+            let row = family.unwrap_or_else(|| ModelRow::minimal(&provider.id, &patch.id));
             ModelRow { confidence: Confidence::Inferred, ..row }
         };
         overlay(&mut row, patch, Origin::Provider);
         row
     }
 
-    /// Puts these rows in the place of a provider's.
+    /// Replaces the rows of a provider.
     pub fn put(&mut self, provider: &str, rows: Vec<Arc<ModelRow>>) {
-        let stock = self.number(provider).and_then(|number| self.stocks.get_mut(number));
-        if let Some(stock) = stock {
-            *stock = Arc::new(Stock::lenient(rows));
+        let table = self.position_of(provider).and_then(|number| self.tables.get_mut(number));
+        if let Some(table) = table {
+            *table = Arc::new(ModelTable::with_first_names(rows));
         }
     }
 
-    /// The fingerprint of what this catalog says of a provider's models: with another one, what was merged is to be merged
-    /// again. It is made once. Empty where there is no such provider.
+    /// The fingerprint of a provider's rows. If it changes, model lists have to be merged again. It is computed once; empty for an
+    /// unknown provider.
     pub fn fingerprint(&self, provider: &str) -> &str {
-        let Some((Host { row, .. }, stock)) = self.place(provider) else { return "" };
-        stock.fingerprint.get_or_init(|| {
+        let Some((ProviderEntry { row, .. }, table)) = self.entry_of(provider) else { return "" };
+        table.fingerprint.get_or_init(|| {
             let unknown = self.families.get(&row.unknown).map(|family| family.row(&row.id, ""));
             let names = (&row.id_prefixes, &row.id_suffixes, &row.tag_separator);
-            let rows: Vec<&ModelRow> = stock.rows().collect();
-            // Without a text there is no fingerprint, and that never matches.
-            let text = serde_json::to_vec(&(MERGE, &row.id, names, unknown, rows)).unwrap_or_default();
+            let rows: Vec<&ModelRow> = table.rows().collect();
+            // An empty fingerprint never matches.
+            let text = serde_json::to_vec(&(MERGE_VERSION, &row.id, names, unknown, rows)).unwrap_or_default();
             let mut out = String::new();
             if !text.is_empty() {
                 // Writing into a string cannot fail.
@@ -88,16 +86,16 @@ impl Catalog {
     }
 }
 
-/// Puts a patch over a row, with a word on where it is from.
+/// Applies a patch to a row and records its origin.
 pub(super) fn overlay(row: &mut ModelRow, patch: &ModelPatch, origin: Origin) {
-    patch.over(row);
+    patch.apply_to(row);
     if !row.known_from.contains(&origin) {
         row.known_from.push(origin);
     }
 }
 
-/// FNV-1a from one of several beginnings, the same on every machine.
-fn hash(bytes: &[u8], beginning: u64) -> u64 {
-    let start = 0xcbf2_9ce4_8422_2325 ^ beginning.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// FNV-1a with a seed, the same on every platform.
+fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -28,7 +28,7 @@ struct PriceLine {
 
 impl PriceList {
     /// Puts the prices into rows.
-    pub(super) fn over(&self, rows: &mut [Vec<ModelRow>]) -> Result<(), CatalogError> {
+    pub(super) fn apply(&self, rows: &mut [Vec<ModelRow>]) -> Result<(), CatalogError> {
         for line in &self.model {
             let is_it = |row: &&mut ModelRow| row.provider == line.provider && row.id == line.id && row.price.is_none();
             let Some(row) = rows.iter_mut().flatten().find(is_it) else {

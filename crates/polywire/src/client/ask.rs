@@ -1,4 +1,4 @@
-//! Values asked for by a schema: read, restored, validated, and asked for again with what is wrong.
+//! Structured output: values are read, restored and validated; the model is asked to correct invalid ones.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,15 +18,15 @@ use serde_json::Value;
 use super::Client;
 use super::ask_error::{AskError, AskErrorKind};
 use super::asked::{AskOutcome, Asked, Attempt, ToolCalls};
+use super::blocking::BlockingTask;
 use super::error::{Failed, SendError};
-use super::partial::{Arriving, Partial};
-use super::read::{Read, again, read};
+use super::partial::{Partial, PartialReader};
+use super::read::{ReadOutcome, correction_messages, read_value};
 use super::reader::Received;
-use super::send::{Replay, Sending, Step};
+use super::send::{Replay, SendStep, Sending};
 use super::steps::{Stepper, Steps};
-use super::stream::fallen_over;
-use super::tries::after;
-use super::work::Work;
+use super::stream::fallback_changes;
+use super::tries::instant_after;
 use crate::catalog::Model;
 use crate::plan::Plan;
 use crate::price::Cost;
@@ -40,7 +40,7 @@ impl Client {
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<T>, AskError> {
         let format = format_of(&schemars::schema_for!(T).to_value());
-        self.asking(request, format, models.as_ref()).value().await
+        self.ask_state(request, format, models.as_ref()).value().await
     }
 
     /// Asks for a value that a schema accepts.
@@ -50,30 +50,30 @@ impl Client {
         schema: &Value,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<Value>, AskError> {
-        self.asking(request, format_of(schema), models.as_ref()).value().await
+        self.ask_state(request, format_of(schema), models.as_ref()).value().await
     }
 
-    /// Asks for a value of an output format, by the channel that it names.
+    /// Asks for a value of an output format, with its strategy.
     pub async fn ask_format(
         &self,
         request: Request,
         format: OutputFormat,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Asked<Value>, AskError> {
-        self.asking(request, Ok(format), models.as_ref()).value().await
+        self.ask_state(request, Ok(format), models.as_ref()).value().await
     }
 
-    /// Asks for a value of an output format, and takes calls of the request's tools for an answer too.
+    /// Asks for a value of an output format. Calls of the request's tools are an accepted outcome too.
     pub async fn ask_or_call(
         &self,
         request: Request,
         format: OutputFormat,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<AskOutcome<Value>, AskError> {
-        self.asking(request, Ok(format), models.as_ref()).outcome().await
+        self.ask_state(request, Ok(format), models.as_ref()).outcome().await
     }
 
-    /// Asks for a value of a type that is shown while it arrives.
+    /// Asks for a value of a type and streams partial values.
     ///
     /// ```no_run
     /// # async fn run(client: polywire::Client, request: polywire::wire::Request, model: polywire::Model) -> Result<(), polywire::AskError> {
@@ -97,40 +97,40 @@ impl Client {
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> AskStream<T> {
         let format = format_of(&schemars::schema_for!(T).to_value());
-        AskStream::new(self.asking(Request { stream: true, ..request }, format, models.as_ref()))
+        AskStream::new(self.ask_state(Request { stream: true, ..request }, format, models.as_ref()))
     }
 
-    /// Asks for a value of an output format that is shown while it arrives.
+    /// Asks for a value of an output format and streams partial values.
     pub fn ask_format_stream(
         &self,
         request: Request,
         format: OutputFormat,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> AskStream<Value> {
-        AskStream::new(self.asking(Request { stream: true, ..request }, Ok(format), models.as_ref()))
+        AskStream::new(self.ask_state(Request { stream: true, ..request }, Ok(format), models.as_ref()))
     }
 
-    fn asking(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> Asking {
+    fn ask_state(&self, mut request: Request, format: Result<OutputFormat, String>, models: &[Model]) -> AskState {
         self.call.apply(&mut request);
         let failure = format.as_ref().err().map(|why| AskErrorKind::Schema(why.clone()));
         request.output = format.ok().map(Output::Schema);
-        Asking {
+        AskState {
             client: self.clone(),
             compiling: None,
             schema: None,
-            turns: request.messages.len(),
+            caller_messages: request.messages.len(),
             request,
             models: models.iter().cloned().collect(),
-            until: after(self.deadline()),
+            until: instant_after(self.deadline()),
             planning: None,
             sending: None,
             reading: None,
-            arriving: None,
-            tries: 0,
+            partial: None,
+            model_attempts: 0,
             attempts: Vec::new(),
             failed: Vec::new(),
-            outcome: failure.map(|why| Err(why.after(Vec::new(), Vec::new()))),
-            is_over: false,
+            outcome: failure.map(|why| Err(why.with_attempts(Vec::new(), Vec::new()))),
+            has_yielded_error: false,
         }
     }
 }
@@ -142,46 +142,45 @@ fn format_of(schema: &Value) -> Result<OutputFormat, String> {
     OutputFormat::strict(name, schema.clone()).map_err(|error| error.to_string())
 }
 
-/// A value that is being asked for: a [`Stream`] of what of it has arrived, which ends after the first error. Dropping it ends the
-/// exchange.
-#[must_use = "nothing is sent before something is asked of it"]
+/// A streamed value: a [`Stream`] of partial values that ends after the first error. Dropping it cancels the request.
+#[must_use = "nothing is sent before the stream is polled or finished"]
 pub struct AskStream<T = Value> {
-    steps: Stepper<Asking>,
+    steps: Stepper<AskState>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T> AskStream<T> {
-    fn new(asking: Asking) -> Self {
-        Self { steps: Stepper::new(asking), of: PhantomData }
+    fn new(state: AskState) -> Self {
+        Self { steps: Stepper::new(state), of: PhantomData }
     }
 
-    /// The value as far as it has arrived, when there is more of it, or why there is none; none at the end.
+    /// The next partial value or the error; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Partial, AskError>> {
         self.steps.next().await
     }
 }
 
 impl<T: DeserializeOwned> AskStream<T> {
-    /// The whole value, valid, or why there is none. Waits for the end.
+    /// Waits for the end and returns the valid value.
     pub async fn finish(self) -> Result<Asked<T>, AskError> {
         match self.steps.into_state().await {
-            Some(asking) => asking.value().await,
-            None => Err(lost()),
+            Some(state) => state.value().await,
+            None => Err(state_lost()),
         }
     }
 
-    /// The same, with calls of tools as an answer.
+    /// Waits for the end and returns the valid value or tool calls.
     pub async fn outcome(self) -> Result<AskOutcome<T>, AskError> {
         match self.steps.into_state().await {
-            Some(asking) => asking.outcome().await,
-            None => Err(lost()),
+            Some(state) => state.outcome().await,
+            None => Err(state_lost()),
         }
     }
 }
 
-/// The error of a state that a panic took.
-fn lost() -> AskError {
-    AskErrorKind::Send(SendError::AllModelsFailed(Vec::new())).after(Vec::new(), Vec::new())
+/// The error after a step that panicked and took the state with it.
+fn state_lost() -> AskError {
+    AskErrorKind::Send(SendError::AllModelsFailed(Vec::new())).with_attempts(Vec::new(), Vec::new())
 }
 
 impl<T> Stream for AskStream<T> {
@@ -198,60 +197,59 @@ impl<T> fmt::Debug for AskStream<T> {
     }
 }
 
-/// The state of asking.
+/// The state of a request for a value.
 #[derive(Debug)]
-struct Asking {
+struct AskState {
     client: Client,
-    compiling: Option<Work<Result<Arc<Schema>, String>>>,
+    compiling: Option<BlockingTask<Result<Arc<Schema>, String>>>,
     schema: Option<Arc<Schema>>,
-    /// The conversation, with the attempts of the model that is asked.
+    /// The conversation, with the attempts of the current model.
     request: Request,
-    /// How many turns of it are the caller's.
-    turns: usize,
+    /// The number of the caller's messages.
+    caller_messages: usize,
     models: VecDeque<Model>,
     until: Instant,
-    planning: Option<Work<Result<Plan, SendError>>>,
+    planning: Option<BlockingTask<Result<Plan, SendError>>>,
     sending: Option<Sending>,
-    reading: Option<Work<Judged>>,
-    arriving: Option<Arriving>,
-    /// How often the model that is asked was asked.
-    tries: usize,
+    reading: Option<BlockingTask<ReadAttempt>>,
+    partial: Option<PartialReader>,
+    /// The number of attempts of the current model.
+    model_attempts: usize,
     attempts: Vec<Attempt>,
     failed: Vec<Failed>,
     outcome: Option<Result<AskOutcome<Value>, AskError>>,
-    /// Whether the error was given out as the last item.
-    is_over: bool,
+    has_yielded_error: bool,
 }
 
-impl Steps for Asking {
+impl Steps for AskState {
     type Item = Result<Partial, AskError>;
 
     async fn next(&mut self) -> Option<Self::Item> {
         loop {
             match &self.outcome {
-                None => self.advance(Watch::Partials).await,
-                Some(Err(error)) if !self.is_over => {
-                    self.is_over = true;
+                None => self.advance(PartialValues::Read).await,
+                Some(Err(error)) if !self.has_yielded_error => {
+                    self.has_yielded_error = true;
                     return Some(Err(error.clone()));
                 }
                 Some(_) => return None,
             }
             let attempt = self.attempts.len() + 1;
-            if let Some(value) = self.arriving.as_mut().and_then(Arriving::value) {
+            if let Some(value) = self.partial.as_mut().and_then(PartialReader::value) {
                 return Some(Ok(Partial { value, attempt }));
             }
         }
     }
 }
 
-impl Asking {
-    /// The value alone: calls of tools are unexpected.
+impl AskState {
+    /// Waits for the value. Tool calls are an error.
     async fn value<T: DeserializeOwned>(self) -> Result<Asked<T>, AskError> {
         match self.outcome().await? {
             AskOutcome::Value(asked) => Ok(asked),
             AskOutcome::ToolCalls(calls) => {
                 let ToolCalls { response, attempts, .. } = *calls;
-                Err(AskErrorKind::UnexpectedToolCalls(Box::new(response)).after(attempts, Vec::new()))
+                Err(AskErrorKind::UnexpectedToolCalls(Box::new(response)).with_attempts(attempts, Vec::new()))
             }
         }
     }
@@ -260,7 +258,7 @@ impl Asking {
         let outcome = loop {
             match self.outcome.take() {
                 Some(outcome) => break outcome?,
-                None => self.advance(Watch::End).await,
+                None => self.advance(PartialValues::Skip).await,
             }
         };
         let Asked { value, strategy, attempts, changes } = match outcome {
@@ -269,33 +267,33 @@ impl Asking {
         };
         match serde_json::from_value(value) {
             Ok(value) => Ok(AskOutcome::Value(Asked { value, strategy, attempts, changes })),
-            Err(error) => Err(AskErrorKind::Typed(Arc::new(error)).after(attempts, self.failed)),
+            Err(error) => Err(AskErrorKind::Typed(Arc::new(error)).with_attempts(attempts, self.failed)),
         }
     }
 
-    async fn advance(&mut self, watch: Watch) {
+    async fn advance(&mut self, partials: PartialValues) {
         if let Some(reading) = &mut self.reading {
-            let read = reading.done().await;
+            let read = reading.join().await;
             self.reading = None;
             return match read {
-                Ok(read) => self.judge(read),
+                Ok(read) => self.finish_attempt(read),
                 Err(error) => self.fail(AskErrorKind::Send(error)),
             };
         }
         let Some(schema) = self.schema.clone() else { return self.compile().await };
-        let Some(sending) = &mut self.sending else { return self.begin(watch).await };
+        let Some(sending) = &mut self.sending else { return self.start(partials).await };
         match sending.next().await {
-            Ok(Step::Events(events)) => self.watch(&events),
-            Ok(Step::Restart) => {
+            Ok(SendStep::Events(events)) => self.push_events(&events),
+            Ok(SendStep::Restart) => {
                 let plan = &sending.plan;
-                self.arriving = self.arriving.is_some().then(|| Arriving::new(plan));
+                self.partial = self.partial.is_some().then(|| PartialReader::new(plan));
             }
-            Ok(Step::End(_, received)) => self.read(*received, schema),
+            Ok(SendStep::End(_, received)) => self.read(*received, schema),
             Err(error) => self.fail(AskErrorKind::Send(error)),
         }
     }
 
-    /// Makes the schema ready to judge values.
+    /// Compiles the schema for validation.
     async fn compile(&mut self) {
         let schema = match &self.request.output {
             Some(Output::Schema(format)) => format.schema(),
@@ -304,9 +302,9 @@ impl Asking {
         let begin = || {
             let schema = schema.clone();
             let compile = move || Schema::cached(&schema).map_err(|error| error.to_string());
-            Work::begin(self.until, self.client.deadline(), compile)
+            BlockingTask::spawn(self.until, self.client.deadline(), compile)
         };
-        let compiled = self.compiling.get_or_insert_with(begin).done().await;
+        let compiled = self.compiling.get_or_insert_with(begin).join().await;
         self.compiling = None;
         let failure = match compiled {
             Ok(Ok(schema)) => {
@@ -316,53 +314,53 @@ impl Asking {
             Ok(Err(why)) => Some(AskErrorKind::Schema(why)),
             Err(error) => Some(AskErrorKind::Send(error)),
         };
-        self.outcome = failure.map(|why| Err(why.after(Vec::new(), Vec::new())));
+        self.outcome = failure.map(|why| Err(why.with_attempts(Vec::new(), Vec::new())));
     }
 
-    /// Asks the model whose turn it is.
-    async fn begin(&mut self, watch: Watch) {
+    /// Plans the request for the current model and prepares to send it.
+    async fn start(&mut self, partials: PartialValues) {
         let Some(model) = self.models.front() else { return self.fail(AskErrorKind::Invalid) };
-        let begin = || self.client.planning(&self.request, model, self.until);
-        let planned = self.planning.get_or_insert_with(begin).done().await;
+        let begin = || self.client.spawn_planning(&self.request, model, self.until);
+        let planned = self.planning.get_or_insert_with(begin).join().await;
         self.planning = None;
         let sending = match planned.and_then(|planned| planned) {
-            Ok(plan) => self.client.sending(plan, &self.request, model, self.until, Replay::Allowed).await,
+            Ok(plan) => self.client.prepare_sending(plan, &self.request, model, self.until, Replay::Allowed).await,
             Err(error) => Err(error),
         };
         match sending {
             Ok(sending) => {
-                self.arriving = (watch == Watch::Partials).then(|| Arriving::new(&sending.plan));
+                self.partial = (partials == PartialValues::Read).then(|| PartialReader::new(&sending.plan));
                 self.sending = Some(sending);
             }
             Err(error) => self.fail(AskErrorKind::Send(error)),
         }
     }
 
-    /// Begins to read a whole answer.
+    /// Starts to read and validate a whole response.
     fn read(&mut self, received: Received, schema: Arc<Schema>) {
-        self.arriving = None;
+        self.partial = None;
         let Some(sending) = self.sending.take() else { return };
         let plan = sending.plan;
         let read = move || {
-            let reading = read(&received.response, &plan, &schema);
-            Judged { plan, received, reading }
+            let reading = read_value(&received.response, &plan, &schema);
+            ReadAttempt { plan, received, reading }
         };
-        self.reading = Some(Work::begin(self.until, self.client.deadline(), read));
+        self.reading = Some(BlockingTask::spawn(self.until, self.client.deadline(), read));
     }
 
-    fn watch(&mut self, events: &[Event]) {
-        let Some(arriving) = &mut self.arriving else { return };
+    fn push_events(&mut self, events: &[Event]) {
+        let Some(partial) = &mut self.partial else { return };
         for event in events {
-            arriving.push(event);
+            partial.push(event);
         }
     }
 
-    /// Takes an answer that was read: the value, or another attempt, or the end.
-    fn judge(&mut self, read: Judged) {
-        let Judged { plan, received, reading } = read;
+    /// Sets the outcome, or adds a correction to the conversation for the next attempt.
+    fn finish_attempt(&mut self, read: ReadAttempt) {
+        let ReadAttempt { plan, received, reading } = read;
         let Received { response, raw, changes, retries } = received;
         let strategy = plan.output.as_ref().map(|output| output.strategy).unwrap_or_default();
-        let changes = plan.changes().iter().cloned().chain(fallen_over(&self.failed)).chain(changes).collect();
+        let changes = plan.changes().iter().cloned().chain(fallback_changes(&self.failed)).chain(changes).collect();
         let price = self.models.front().and_then(|model| model.row().price.as_ref());
         let cost = Cost::of(price, response.usage.as_ref());
         let (repairs, faults) = (Vec::new(), Vec::new());
@@ -377,14 +375,14 @@ impl Asking {
             cost,
             retries,
         };
-        self.tries += 1;
+        self.model_attempts += 1;
         let answer = match reading {
-            Ok(Read::Value(Recovered { answer, not_decoded, wire_faults })) => {
+            Ok(ReadOutcome::Value(Recovered { answer, not_decoded, wire_faults })) => {
                 attempt.not_restored = not_decoded;
                 attempt.wire_faults = wire_faults;
                 answer
             }
-            Ok(Read::ToolCalls(response)) => {
+            Ok(ReadOutcome::ToolCalls(response)) => {
                 let response = restore(*response, Contract::new(&self.request, &attempt.plan)).response;
                 self.attempts.push(attempt);
                 let attempts = std::mem::take(&mut self.attempts);
@@ -397,63 +395,66 @@ impl Asking {
                 return self.fail(why);
             }
         };
-        let cut = answer.is_truncated();
+        let is_truncated = answer.is_truncated();
         attempt.repairs = answer.repairs;
         match (answer.verdict, answer.value) {
-            (Verdict::Valid, Some(value)) if !cut => {
+            (Verdict::Valid, Some(value)) if !is_truncated => {
                 self.attempts.push(attempt);
                 let attempts = std::mem::take(&mut self.attempts);
                 self.outcome = Some(Ok(AskOutcome::Value(Asked { value, strategy, attempts, changes })));
                 return;
             }
             (Verdict::TooCostly, _) => {
-                // Nothing is known to be wrong with the value, so there is nothing to correct.
+                // Validation did not finish, so there are no faults to report to the model.
                 self.attempts.push(attempt);
                 return self.fail(AskErrorKind::TooCostly);
             }
             (verdict, _) => attempt.faults = verdict.into_faults(),
         }
-        self.request.messages.extend(again(&attempt, cut));
+        self.request.messages.extend(correction_messages(&attempt, is_truncated));
         self.attempts.push(attempt);
-        if self.tries >= self.client.options().attempts {
+        if self.model_attempts >= self.client.options().attempts {
             self.fail(AskErrorKind::Invalid);
         }
     }
 
-    /// Turns to the next model, if there is one and it may do better.
+    /// Falls back to the next model, or sets the error as the outcome.
     fn fail(&mut self, why: AskErrorKind) {
         self.sending = None;
-        self.arriving = None;
+        self.partial = None;
         let model = self.models.pop_front();
         let next = model.filter(|_| why.should_fall_back() && !self.models.is_empty());
         let Some(model) = next else {
             let (attempts, failed) = (std::mem::take(&mut self.attempts), std::mem::take(&mut self.failed));
-            self.outcome = Some(Err(why.after(attempts, failed)));
+            self.outcome = Some(Err(why.with_attempts(attempts, failed)));
             return;
         };
-        tracing::warn!(model = model.name(), "the next model is asked");
+        tracing::warn!(model = model.name(), "falling back to the next model");
         self.failed.push(if let AskErrorKind::Send(error) = why {
-            Failed::of(&model, error)
+            Failed::from_error(&model, error)
         } else {
-            Failed { model: model.name(), why: why.after(self.attempts.clone(), Vec::new()).to_string(), error: None }
+            Failed {
+                model: model.name(),
+                why: why.with_attempts(self.attempts.clone(), Vec::new()).to_string(),
+                error: None,
+            }
         });
-        // What one model said in its own shapes is nothing that another one said.
-        self.request.messages.truncate(self.turns);
-        self.tries = 0;
+        // The attempts use the failed model's fitted schemas, so the next model does not get them.
+        self.request.messages.truncate(self.caller_messages);
+        self.model_attempts = 0;
     }
 }
 
-/// A whole answer, and what was read in it.
+/// A whole response and the value that was read from it.
 #[derive(Debug)]
-struct Judged {
+struct ReadAttempt {
     plan: Plan,
     received: Received,
-    reading: Result<Read, AskErrorKind>,
+    reading: Result<ReadOutcome, AskErrorKind>,
 }
 
-/// Whether values are shown while they arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Watch {
-    Partials,
-    End,
+enum PartialValues {
+    Read,
+    Skip,
 }

@@ -1,4 +1,4 @@
-//! Why a value that was asked for did not come.
+//! The errors of requests for a value.
 
 use std::error::Error;
 use std::fmt;
@@ -9,46 +9,46 @@ use polywire_wire::Response;
 use super::asked::Attempt;
 use super::error::{Failed, SendError};
 
-/// Why there is no value, and every attempt.
+/// The error of a request for a value, with every attempt.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AskError {
-    /// Why.
+    /// The kind of error.
     pub kind: AskErrorKind,
-    /// Every attempt that was answered, of all models.
+    /// Every attempt with a response, of all models.
     pub attempts: Vec<Attempt>,
-    /// The models that were asked before the last one.
+    /// The models that failed before the last one.
     pub failed: Vec<Failed>,
 }
 
-/// Why there is no value.
+/// The kind of an [`AskError`].
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskErrorKind {
-    /// The schema cannot be used.
+    /// The schema is invalid or not supported.
     #[error("the schema cannot be used: {0}")]
     Schema(String),
-    /// There is no answer.
+    /// The request failed.
     #[error(transparent)]
     Send(SendError),
-    /// The model or a filter refused; the words are those of the refusal.
+    /// The model or a content filter refused, with the text of the refusal.
     #[error("the model refused: {0}")]
     Refused(String),
-    /// The answer ended at a limit before the value did.
-    #[error("the answer was cut off at the limit of tokens")]
+    /// The response was truncated at a token limit.
+    #[error("the response was truncated at the token limit")]
     Truncated,
-    /// The model called tools where only a value was asked for: [`AskStream::outcome`](super::AskStream::outcome) and
-    /// [`Client::run`](super::Client::run) take calls.
-    #[error("the model calls tools before it answers")]
+    /// The model called tools. [`AskStream::outcome`](super::AskStream::outcome) and [`Client::run`](super::Client::run) accept
+    /// calls.
+    #[error("the model called tools instead of returning a value")]
     UnexpectedToolCalls(Box<Response>),
-    /// Whether the schema accepts the value takes more steps than an answer may cost.
-    #[error("the answer is too costly to judge by the schema; simplify the schema")]
+    /// Validation exceeded its step limit.
+    #[error("validating the value is too expensive; simplify the schema")]
     TooCostly,
-    /// No attempt had a value that the schema accepts.
-    #[error("no value that fits the schema")]
+    /// No attempt returned a valid value.
+    #[error("no valid value")]
     Invalid,
-    /// The schema accepts the value, but the type does not.
-    #[error("the value is valid, but not one of the type: {0}")]
+    /// The schema accepts the value, but it cannot be deserialized.
+    #[error("the value is valid but cannot be deserialized: {0}")]
     Typed(#[source] Arc<serde_json::Error>),
 }
 
@@ -75,12 +75,12 @@ impl Error for AskError {
 }
 
 impl AskErrorKind {
-    pub(super) fn after(self, attempts: Vec<Attempt>, failed: Vec<Failed>) -> AskError {
+    pub(super) fn with_attempts(self, attempts: Vec<Attempt>, failed: Vec<Failed>) -> AskError {
         AskError { kind: self, attempts, failed }
     }
 
-    /// Whether another model may do better: see [`SendError::should_fall_back`]. An answer that is never valid counts; one that was
-    /// refused, cut off at a limit, or calls for tools does not.
+    /// Returns `true` if the next model should be tried: after invalid values and the errors of [`SendError::should_fall_back`], not
+    /// after refusals, truncated responses or tool calls.
     pub fn should_fall_back(&self) -> bool {
         match self {
             Self::Send(error) => error.should_fall_back(),

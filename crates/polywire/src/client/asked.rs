@@ -7,68 +7,68 @@ use crate::change::Change;
 use crate::plan::Plan;
 use crate::price::Cost;
 
-/// A value that was asked for, and how it came.
+/// A valid value and the attempts that led to it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Asked<T> {
     /// The value.
     pub value: T,
-    /// The channel by which it was asked for.
+    /// The strategy by which it was requested.
     pub strategy: Strategy,
-    /// Every attempt, the last one with the value.
+    /// Every attempt; the last one has the value.
     pub attempts: Vec<Attempt>,
-    /// Every change and loss of the last plan and of its answer.
+    /// Every change and loss of the last attempt.
     pub changes: Vec<Change>,
 }
 
-/// What came of asking for a value with tools at hand.
+/// The outcome of a request for a value with tools.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskOutcome<T> {
     /// The value.
     Value(Asked<T>),
-    /// The model wants tools called first.
+    /// The model calls tools before it returns the value.
     ToolCalls(Box<ToolCalls>),
 }
 
-/// Calls of tools in the place of a value.
+/// Tool calls instead of a value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolCalls {
-    /// The answer with the calls, in the caller's names and shapes.
+    /// The response with the calls, in the caller's tool names and schemas.
     pub response: Response,
-    /// Every attempt, the last one with the calls.
+    /// Every attempt; the last one has the calls.
     pub attempts: Vec<Attempt>,
-    /// Every change and loss of the last plan and of its answer.
+    /// Every change and loss of the last attempt.
     pub changes: Vec<Change>,
 }
 
-/// One time that a value was asked for.
+/// One request for a value and its response.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Attempt {
     /// The plan that was sent.
     pub plan: Plan,
-    /// The answer's bytes, as far as they are text, where [`RawBytes::Keep`](super::RawBytes::Keep) asks for them.
+    /// The response body as text, with [`RawBytes::Keep`](super::RawBytes::Keep).
     pub raw: Option<String>,
-    /// The answer as the provider gave it.
+    /// The provider's response, before it is restored.
     pub response: Response,
-    /// Liberties that were taken in reading it.
+    /// The repairs of the value.
     pub repairs: Vec<Repair>,
-    /// What is wrong with its value; empty for a valid one, and where there is no value.
+    /// The violations of the caller's schema; empty for a valid value and without a value.
     pub faults: Vec<Fault>,
-    /// Why its value could not be brought back into the caller's shape; the faults are then those of the value as it came.
+    /// The reason why the value could not be converted to the caller's schema; `faults` then refers to the unconverted value.
     pub not_restored: Option<String>,
-    /// What is wrong with the value in the shape that the model was asked for.
+    /// The violations of the fitted schema.
     pub wire_faults: Vec<Fault>,
-    /// What it cost, by the list price of the model.
+    /// The cost at the model's list price.
     pub cost: Cost,
-    /// How often it was sent again because the provider could not take it.
+    /// The number of retries.
     pub retries: usize,
 }
 
 impl<T> Asked<T> {
-    /// Liberties that were taken in reading the value.
+    /// The repairs of the value.
     pub fn repairs(&self) -> &[Repair] {
         self.attempts.last().map(|attempt| attempt.repairs.as_slice()).unwrap_or_default()
     }
@@ -79,7 +79,7 @@ impl<T> Asked<T> {
         spent.fold(Usage::default(), Usage::plus)
     }
 
-    /// What all attempts cost together.
+    /// The cost of all attempts together.
     pub fn cost(&self) -> Cost {
         self.attempts.iter().map(|attempt| attempt.cost.clone()).sum()
     }

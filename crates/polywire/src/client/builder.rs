@@ -1,4 +1,4 @@
-//! How a client is made.
+//! The builder of a client.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use super::call::{CallOptions, Headers};
 use super::credentials::{Credential, Credentials, Sources};
 use super::error::SendError;
-use super::pace::Pace;
-use super::transport::{Http, Transport};
+use super::limits::ProviderLimits;
+use super::transport::{ReqwestTransport, Transport};
 use super::{Client, ClientOptions, Environment, Secret, Shared, SigningKey};
 use crate::plan::Planner;
 
-/// What a client knows of its caller. Clones of a client share it until one of them changes it.
+/// The caller's settings. Clones of a client share them until one of them changes a setting.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) options: ClientOptions,
     /// By provider.
     pub(super) keys: BTreeMap<String, Credential>,
     pub(super) credentials: Sources,
-    /// Base URLs by provider; one may hold a password.
+    /// Base URLs by provider. They may contain a password.
     pub(super) base_urls: BTreeMap<String, Secret>,
     pub(super) headers: Headers,
     pub(super) environment: Environment,
@@ -39,7 +39,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Makes a [`Client`].
+/// Builds a [`Client`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -73,103 +73,103 @@ impl fmt::Debug for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// All options at once.
+    /// Sets all options.
     pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Sends over this HTTP client. It should not follow redirects: a provider's key may go with them.
+    /// Uses this HTTP client. It should not follow redirects, which could send a provider's key to another host.
     pub fn http(self, client: reqwest::Client) -> Self {
-        self.transport(Http::of(client))
+        self.transport(ReqwestTransport::from_client(client))
     }
 
-    /// Sends over this transport.
+    /// Uses this transport.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// A key for a provider, in the place of one from the environment.
+    /// Sets the key for a provider. It overrides the environment.
     pub fn key(mut self, provider: &str, key: impl Into<Secret>) -> Self {
         self.keys.insert(provider.to_owned(), Credential::Key(key.into()));
         self
     }
 
-    /// A key that signs requests to a provider, in the place of one from the environment.
+    /// Sets the key that signs requests to a provider. It overrides the environment.
     pub fn signing_key(mut self, provider: &str, key: SigningKey) -> Self {
         self.keys.insert(provider.to_owned(), Credential::Signing(key));
         self
     }
 
-    /// Credentials that are fetched before every request to a provider.
+    /// Sets a source of credentials, which is called before every request to a provider.
     pub fn credentials(mut self, provider: &str, credentials: impl Credentials + 'static) -> Self {
         self.credentials.insert(provider.to_owned(), Arc::new(credentials));
         self
     }
 
-    /// Another base URL for a provider: what stands before the paths of its surfaces.
+    /// Sets the base URL of a provider. The paths of its surfaces are appended to it.
     pub fn base_url(mut self, provider: &str, url: &str) -> Self {
         self.base_urls.insert(provider.to_owned(), Secret::new(url.trim_end_matches('/')));
         self
     }
 
-    /// One more header on every request.
+    /// Adds a header to every request.
     pub fn header(mut self, name: &str, value: impl Into<Secret>) -> Self {
         self.headers.insert((None, name.to_ascii_lowercase()), value.into());
         self
     }
 
-    /// One more header on every request to a provider.
+    /// Adds a header to every request to a provider.
     pub fn header_for(mut self, provider: &str, name: &str, value: impl Into<Secret>) -> Self {
         self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), value.into());
         self
     }
 
-    /// The environment to look keys, base URLs and regions up in. Without one, that of the process is read once, by `build`.
+    /// Sets the environment for keys, base URLs and regions. By default `build` reads that of the process.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// The time to reach a host, where no HTTP stack is given.
+    /// Sets the connect timeout. It does not apply to the caller's own HTTP client or transport.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.options.connect_timeout = timeout;
         self
     }
 
-    /// The time until an answer begins.
+    /// Sets the timeout until a response starts.
     pub fn first_byte_timeout(mut self, timeout: Duration) -> Self {
         self.options.first_byte_timeout = timeout;
         self
     }
 
-    /// The longest silence within an answer.
+    /// Sets the timeout between two chunks of a response.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.options.idle_timeout = timeout;
         self
     }
 
-    /// The time for everything.
+    /// Sets the deadline of a whole call.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = deadline;
         self
     }
 
-    /// How many exchanges go on at a time with one provider.
+    /// Sets the maximum number of concurrent requests to a provider.
     pub fn max_concurrency(mut self, provider: &str, exchanges: usize) -> Self {
         self.options.provider_concurrency.insert(provider.to_owned(), exchanges);
         self
     }
 
-    /// The client.
+    /// Builds the client.
     pub fn build(self) -> Result<Client, SendError> {
         let transport = match self.transport {
             Some(transport) => transport,
-            None => Arc::new(Http::new(self.options.connect_timeout)?),
+            None => Arc::new(ReqwestTransport::new(self.options.connect_timeout)?),
         };
         let planner = Arc::new(Planner::new(self.options.plan.clone()));
-        let shared = Shared { planner, transport, pace: Pace::new(&self.options) };
+        let shared = Shared { planner, transport, limits: ProviderLimits::new(&self.options) };
         let settings = Settings {
             options: self.options,
             keys: self.keys,
@@ -183,7 +183,7 @@ impl ClientBuilder {
 }
 
 impl Client {
-    /// Begins to make a client.
+    /// Creates a builder.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -192,35 +192,35 @@ impl Client {
         Arc::make_mut(&mut self.settings)
     }
 
-    /// A client with a key for a provider. It shares connections and limits with this one, as all `with_…` do.
+    /// Returns a client with a key for a provider. Like all `with_…` methods, it shares connections and limits with this one.
     #[must_use]
     pub fn with_key(mut self, provider: &str, key: impl Into<Secret>) -> Self {
         self.settings_mut().keys.insert(provider.to_owned(), Credential::Key(key.into()));
         self
     }
 
-    /// A client with a key that signs requests to a provider.
+    /// Returns a client with a key that signs requests to a provider.
     #[must_use]
     pub fn with_signing_key(mut self, provider: &str, key: SigningKey) -> Self {
         self.settings_mut().keys.insert(provider.to_owned(), Credential::Signing(key));
         self
     }
 
-    /// A client with another base URL for a provider.
+    /// Returns a client with another base URL for a provider.
     #[must_use]
     pub fn with_base_url(mut self, provider: &str, url: &str) -> Self {
         self.settings_mut().base_urls.insert(provider.to_owned(), Secret::new(url.trim_end_matches('/')));
         self
     }
 
-    /// A client with one more header on every request.
+    /// Returns a client with an additional header on every request.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.settings_mut().headers.insert((None, name.to_ascii_lowercase()), Secret::new(value));
         self
     }
 
-    /// A client with one more header on every request to a provider.
+    /// Returns a client with an additional header on every request to a provider.
     #[must_use]
     pub fn with_header_for(mut self, provider: &str, name: &str, value: &str) -> Self {
         self.settings_mut().headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), Secret::new(value));

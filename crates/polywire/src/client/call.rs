@@ -1,4 +1,4 @@
-//! What a caller may choose for one call.
+//! Options of one call.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::credentials::Credential;
 use super::error::SendError;
 use super::{Client, Secret, SigningKey};
 
-/// Choices for one call; what is not set is the client's or the request's.
+/// Options of one call. They override those of the client and the request.
 ///
 /// ```no_run
 /// # async fn run(client: polywire::Client, request: polywire::wire::Request, model: polywire::Model) -> Result<(), polywire::SendError> {
@@ -29,7 +29,7 @@ use super::{Client, Secret, SigningKey};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CallOptions {
-    /// By provider. A key never goes to a provider that it was not set for, whatever models the call falls back to.
+    /// By provider. A key is never sent to another provider, even if the call falls back to its models.
     pub(super) credentials: BTreeMap<String, Credential>,
     pub(super) headers: Headers,
     pub(super) deadline: Option<Duration>,
@@ -38,65 +38,65 @@ pub struct CallOptions {
     pub(super) max_tokens: Option<u64>,
 }
 
-/// Headers by provider, or for all, and by name.
+/// Headers by provider (`None` for all) and name.
 pub(super) type Headers = BTreeMap<(Option<String>, String), Secret>;
 
 impl CallOptions {
-    /// No choices.
+    /// Creates options that override nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with a key for a provider.
+    /// Sets the key for a provider.
     #[must_use]
     pub fn with_key(mut self, provider: &str, key: impl Into<Secret>) -> Self {
         self.credentials.insert(provider.to_owned(), Credential::Key(key.into()));
         self
     }
 
-    /// The same with a key that signs requests to a provider.
+    /// Sets the key that signs requests to a provider.
     #[must_use]
     pub fn with_signing_key(mut self, provider: &str, key: SigningKey) -> Self {
         self.credentials.insert(provider.to_owned(), Credential::Signing(key));
         self
     }
 
-    /// The same with one more header, whichever provider is asked.
+    /// Adds a header to requests to all providers.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: impl Into<Secret>) -> Self {
         self.headers.insert((None, name.to_ascii_lowercase()), value.into());
         self
     }
 
-    /// The same with one more header where this provider is asked.
+    /// Adds a header to requests to a provider.
     #[must_use]
     pub fn with_header_for(mut self, provider: &str, name: &str, value: impl Into<Secret>) -> Self {
         self.headers.insert((Some(provider.to_owned()), name.to_ascii_lowercase()), value.into());
         self
     }
 
-    /// The same with a time for everything.
+    /// Sets the deadline of the whole call.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// The same within a trace: the value of a W3C `traceparent` header, which is sent and recorded in spans.
+    /// Sets the W3C `traceparent` header, which is sent and recorded in spans.
     #[must_use]
     pub fn with_trace_parent(mut self, trace_parent: impl Into<String>) -> Self {
         self.trace_parent = Some(trace_parent.into());
         self
     }
 
-    /// The same with a temperature in the place of the request's.
+    /// Overrides the temperature of the request.
     #[must_use]
     pub fn with_temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// The same with a limit of output tokens in the place of the request's.
+    /// Overrides the output token limit of the request.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: u64) -> Self {
         self.max_tokens = Some(max_tokens);
@@ -108,7 +108,7 @@ impl CallOptions {
         request.max_tokens = self.max_tokens.or(request.max_tokens);
     }
 
-    /// The trace parent, if it is one: a text that is none would end the trace at the provider without a word.
+    /// Validates the trace parent. Providers ignore an invalid one silently, which would end the trace.
     pub(super) fn checked_trace_parent(&self) -> Result<Option<&str>, SendError> {
         let Some(text) = self.trace_parent.as_deref() else { return Ok(None) };
         let is_hex = |part: &str, length| {
@@ -124,13 +124,12 @@ impl CallOptions {
 }
 
 impl Client {
-    /// A client for one call: it shares everything with this one but what the options choose.
+    /// Returns a client with options for one call. It shares connections, limits and settings with this one.
     #[must_use]
     pub fn call(&self, options: CallOptions) -> Self {
         Self { call: std::sync::Arc::new(options), ..self.clone() }
     }
 
-    /// The time for everything.
     pub(super) fn deadline(&self) -> Duration {
         self.call.deadline.unwrap_or(self.settings.options.deadline)
     }

@@ -1,4 +1,4 @@
-//! Credentials that are fetched when they are needed: temporary keys, tokens that expire.
+//! Credentials that are fetched on demand: temporary keys and expiring tokens.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,24 +8,24 @@ use std::sync::Arc;
 use super::error::SendError;
 use super::{Client, Secret, SigningKey, TransportError};
 
-/// What a provider is shown.
+/// A credential for a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
-    /// A key, in the header that the provider's row names.
+    /// An API key, sent in the header of the provider's row.
     Key(Secret),
-    /// A token, as `authorization: Bearer`.
+    /// A token, sent as `authorization: Bearer`.
     Bearer(Secret),
-    /// A key that signs requests.
+    /// A key for signed requests.
     Signing(SigningKey),
 }
 
-/// A credential, or why there is none.
+/// The future of a credential.
 pub type CredentialFuture = Pin<Box<dyn Future<Output = Result<Credential, TransportError>> + Send>>;
 
-/// Fetches credentials. It is asked before every request, so it should keep what is still valid.
+/// A source of credentials. It is called before every request, so it should cache valid credentials.
 pub trait Credentials: Send + Sync {
-    /// The credential of now.
+    /// Fetches a credential that is valid now.
     fn credential(&self) -> CredentialFuture;
 }
 
@@ -33,7 +33,7 @@ pub trait Credentials: Send + Sync {
 pub(super) type Sources = BTreeMap<String, Arc<dyn Credentials>>;
 
 impl Client {
-    /// The client with a credential from the provider's source, where it has one and the call does not bring its own.
+    /// Returns a client with a fetched credential, unless the provider has no source or the call has its own credential.
     pub(super) async fn with_fetched_credential(&self, provider: &str) -> Result<Self, SendError> {
         let source = self.settings.credentials.get(provider);
         let Some(source) = source.filter(|_| !self.call.credentials.contains_key(provider)) else {

@@ -20,19 +20,19 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// No variables: everything comes from the builder and the call.
+    /// An environment without variables.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// The variables of this process as they are now. Those that are not UTF-8 are left out.
+    /// A copy of this process's variables. Those that are not UTF-8 are left out.
     pub fn process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// A variable without the space around it, unless it is empty.
+    /// The trimmed value of a variable; `None` if it is empty.
     pub(super) fn get(&self, name: &str) -> Option<String> {
         let value = self.variables.get(name)?.expose().trim();
         (!value.is_empty()).then(|| value.to_owned())
@@ -53,7 +53,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// One variable of this process.
+/// The trimmed value of a variable of this process; `None` if it is empty.
 pub(super) fn process_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

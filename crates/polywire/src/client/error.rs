@@ -1,4 +1,4 @@
-//! Why a request has no answer.
+//! The errors of sending a request.
 
 use std::time::Duration;
 
@@ -7,88 +7,88 @@ use polywire_wire::{FaultKind, Response, WireError};
 use super::transport::TransportError;
 use crate::plan::LossError;
 
-/// Why a request has no answer.
+/// The error of a request without a response.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// A loss that the options do not allow.
+    /// The plan has losses that the options refuse.
     #[error(transparent)]
     Loss(LossError),
-    /// There is no key.
-    #[error("there is no key for {provider}; set {}", variables.join(" or "))]
+    /// No API key is set.
+    #[error("no API key for {provider}; set {}", variables.join(" or "))]
     MissingKey {
         /// The provider.
         provider: String,
-        /// The environment variables that may hold one.
+        /// The environment variables that are read for a key.
         variables: Vec<String>,
     },
-    /// A source of credentials gave none.
-    #[error("there are no credentials for {provider}: {source}")]
+    /// A [`Credentials`](super::Credentials) source failed.
+    #[error("no credentials for {provider}: {source}")]
     Credentials {
         /// The provider.
         provider: String,
-        /// Why there are none.
+        /// The error of the source.
         source: TransportError,
     },
-    /// The address, or something else of the request's head, is not one to send.
+    /// The URL, a header or the envelope of the request is invalid or not allowed.
     #[error("{0}")]
     Address(String),
-    /// The host could not be reached, or the connection failed.
+    /// The connection failed.
     #[error("the connection failed: {0}")]
     Connection(#[source] TransportError),
-    /// No answer began within the time for it.
-    #[error("no answer began within {0:?}")]
+    /// No response started within [`ClientOptions::first_byte_timeout`](super::ClientOptions::first_byte_timeout).
+    #[error("no response started within {0:?}")]
     FirstByteTimeout(Duration),
-    /// The answer began and then fell silent.
-    #[error("nothing more of the answer came within {0:?}")]
+    /// The response stalled for [`ClientOptions::idle_timeout`](super::ClientOptions::idle_timeout).
+    #[error("the response stalled for {0:?}")]
     IdleTimeout(Duration),
-    /// Everything together took too long.
-    #[error("no answer within {0:?} in all")]
+    /// The call exceeded its deadline.
+    #[error("the deadline of {0:?} was exceeded")]
     Deadline(Duration),
-    /// The answer has more bytes than this.
-    #[error("the answer has more than {0} bytes")]
+    /// The response is larger than this number of bytes.
+    #[error("the response is larger than {0} bytes")]
     TooLarge(usize),
-    /// The answer ended before it was complete. What arrived is here.
-    #[error("the answer ended before it was complete")]
+    /// The response was interrupted. It holds the received part.
+    #[error("the response ended before it was complete")]
     Cut(Box<Response>),
-    /// The answer is none of the protocol's.
-    #[error("the answer ({content_type}) cannot be read: {why}")]
+    /// The response is not valid in the protocol.
+    #[error("the response ({content_type}) cannot be decoded: {why}")]
     Unreadable {
-        /// What it says it is.
+        /// Its `content-type`.
         content_type: String,
-        /// What is wrong with it.
+        /// The decoding error.
         why: String,
     },
-    /// The provider answered with an error.
+    /// The provider returned an error.
     #[error(transparent)]
     Provider(Box<WireError>),
-    /// None of several models answered.
-    #[error("none of {} models answered{}", .0.len(), Listed(.0))]
+    /// All models of a list failed.
+    #[error("all {} models failed{}", .0.len(), FailedList(.0))]
     AllModelsFailed(Vec<Failed>),
 }
 
-struct Listed<'a>(&'a [Failed]);
+struct FailedList<'a>(&'a [Failed]);
 
-impl std::fmt::Display for Listed<'_> {
+impl std::fmt::Display for FailedList<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|failed| write!(f, "; {}: {}", failed.model, failed.why))
     }
 }
 
-/// A model that gave no answer, and why.
+/// A model that failed, and its error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Failed {
     /// The model, as `provider/model`.
     pub model: String,
-    /// Why it gave no answer.
+    /// The error message.
     pub why: String,
-    /// The error, where there is one beside the words: an answer that is not valid is none.
+    /// The error; `None` if the model responded but its value was invalid.
     pub error: Option<SendError>,
 }
 
 impl SendError {
-    /// Whether the same request may succeed later.
+    /// Returns `true` if the same request may succeed later.
     pub fn retryable(&self) -> bool {
         match self {
             Self::Connection(_)
@@ -107,8 +107,8 @@ impl SendError {
         }
     }
 
-    /// Whether another model may answer the same request: everything that is the fault of this one, of its provider, or of the
-    /// way there. Not what is wrong with the request itself, what a filter refused, or a time that is over for all.
+    /// Returns `true` if the next model should be tried: after errors of this model, its provider or the connection, not after
+    /// invalid requests, content filters or an exceeded deadline.
     pub fn should_fall_back(&self) -> bool {
         match self {
             Self::Loss(_)
@@ -139,8 +139,8 @@ impl SendError {
         }
     }
 
-    /// One word for telemetry: `error.type`.
-    pub(super) fn word(&self) -> String {
+    /// The `error.type` attribute of spans.
+    pub(super) fn error_type(&self) -> String {
         let word = match self {
             Self::Loss(_) => "loss",
             Self::MissingKey { .. } => "missing_key",

@@ -1,4 +1,4 @@
-//! One exchange over HTTP: a plan out, the bytes of its answer in, whole or as events, up to a limit.
+//! One HTTP exchange: sends a plan and reads the response body, whole or as events, up to a size limit.
 
 use std::future::poll_fn;
 use std::time::{Duration, SystemTime};
@@ -11,34 +11,34 @@ use polywire_wire::{Event, Headers, Protocol};
 use super::address::Destination;
 use super::error::SendError;
 use super::options::RawBytes;
-use super::reader::{Reader, Received};
+use super::reader::{Received, ResponseReader};
 use super::transport::{ByteStream, Transport, TransportError};
 use crate::plan::Plan;
 
-/// How an answer is read.
+/// The settings for reading a response.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct ReadSettings {
     pub(super) stream: bool,
     pub(super) max_response_bytes: usize,
     pub(super) raw_bytes: RawBytes,
 }
 
-/// An answer whose head has come.
-pub(super) struct Answer {
+/// An HTTP response whose body has not been read.
+pub(super) struct HttpResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     body: ByteStream,
 }
 
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for HttpResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+        f.debug_struct("HttpResponse").field("status", &self.status).finish_non_exhaustive()
     }
 }
 
-impl Answer {
-    /// Sends a request and waits for the head of its answer.
-    pub(super) async fn of(transport: &dyn Transport, to: &Destination, max_bytes: usize) -> Result<Self, SendError> {
+impl HttpResponse {
+    /// Sends a request and waits for the response head.
+    pub(super) async fn send(transport: &dyn Transport, to: &Destination, max_bytes: usize) -> Result<Self, SendError> {
         let mut request = http::Request::new(Bytes::from(to.body.clone()));
         let uri = to.url.as_str().parse().map_err(|_| SendError::Address("the address is not a URI".to_owned()))?;
         (*request.method_mut(), *request.uri_mut()) = (to.method.clone(), uri);
@@ -51,18 +51,18 @@ impl Answer {
         Ok(Self { status: head.status, headers: head.headers, body })
     }
 
-    /// More of the body; none at its end.
+    /// The next chunk of the body; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Option<Result<Bytes, TransportError>> {
         poll_fn(|cx| self.body.as_mut().poll_next(cx)).await
     }
 
-    /// What the answer says it is.
+    /// The `content-type` header.
     pub(super) fn content_type(&self) -> &str {
         let kind = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         kind.unwrap_or("no content type")
     }
 
-    /// The error of an answer, by its status, headers and body.
+    /// Decodes an error response.
     pub(super) fn error(&self, protocol: Protocol, body: &[u8]) -> SendError {
         let pairs = self.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let pairs: Vec<(&str, &str)> = pairs.collect();
@@ -73,64 +73,64 @@ impl Answer {
     }
 }
 
-/// A plan that was sent, and its answer as it arrives.
+/// A plan that was sent, and its response.
 #[derive(Debug)]
 pub(super) struct Exchange {
     protocol: Protocol,
-    answer: Answer,
-    reader: Reader,
+    response: HttpResponse,
+    reader: ResponseReader,
 }
 
-/// What comes next of an answer.
+/// The result of reading a chunk.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum ResponseChunk {
     Events(Vec<Event>),
-    /// The end, with the events that came with it.
+    /// The end of the response, with the last events.
     End(Vec<Event>, Box<Received>),
 }
 
 impl Exchange {
-    /// Sends a plan and waits for the head of its answer.
+    /// Sends a plan and waits for the response head.
     pub(super) async fn open(
         transport: &dyn Transport,
         plan: &Plan,
         to: &Destination,
-        bounds: Bounds,
+        settings: ReadSettings,
     ) -> Result<Self, SendError> {
         debug_assert_eq!(to.method, Method::POST, "plans are posted");
-        let answer = Answer::of(transport, to, bounds.max_response_bytes).await;
-        let answer = answer.map_err(|error| to.mask.error(error))?;
-        let bounds = Bounds { stream: bounds.stream && answer.status.is_success(), ..bounds };
-        Ok(Self { protocol: plan.protocol, reader: Reader::new(plan, bounds, &to.mask), answer })
+        let response = HttpResponse::send(transport, to, settings.max_response_bytes).await;
+        let response = response.map_err(|error| to.mask.error(error))?;
+        let settings = ReadSettings { stream: settings.stream && response.status.is_success(), ..settings };
+        Ok(Self { protocol: plan.protocol, reader: ResponseReader::new(plan, settings, &to.mask), response })
     }
 
     pub(super) fn status(&self) -> u16 {
-        self.answer.status.as_u16()
+        self.response.status.as_u16()
     }
 
-    /// What the next bytes come to, which may be no event yet.
-    pub(super) async fn next(&mut self) -> Result<Piece, SendError> {
-        let read = match self.answer.chunk().await {
-            Some(Ok(bytes)) => self.reader.push(&bytes).map(Piece::Events),
-            None => self.end().map(|(events, received)| Piece::End(events, Box::new(received))),
+    /// Reads the next chunk, which may complete no event.
+    pub(super) async fn next(&mut self) -> Result<ResponseChunk, SendError> {
+        let read = match self.response.chunk().await {
+            Some(Ok(bytes)) => self.reader.push(&bytes).map(ResponseChunk::Events),
+            None => self.end().map(|(events, received)| ResponseChunk::End(events, Box::new(received))),
             Some(Err(error)) => {
-                tracing::debug!(error = %error.masked(self.reader.mask()), "the body broke off");
+                tracing::debug!(error = %error.masked(self.reader.mask()), "the response body was interrupted");
                 Err(SendError::Cut(Box::new(self.reader.partial())))
             }
         };
-        read.map_err(|error| self.reader.mask().error(error.of_content(self.answer.content_type())))
+        read.map_err(|error| self.reader.mask().error(error.with_content_type(self.response.content_type())))
     }
 
     fn end(&mut self) -> Result<(Vec<Event>, Received), SendError> {
-        if self.answer.status.is_success() {
+        if self.response.status.is_success() {
             return self.reader.finish(self.protocol);
         }
-        // Before it is read, because a long text may be shortened in the middle of a key.
-        Err(self.answer.error(self.protocol, &self.reader.body()))
+        // Keys are masked before decoding, which may shorten a long text in the middle of a key.
+        Err(self.response.error(self.protocol, &self.reader.body()))
     }
 }
 
-/// The milliseconds from now to an HTTP date; none for one that is past.
+/// The milliseconds from now to an HTTP date; 0 for a past date.
 fn until_date(text: &str, now: SystemTime) -> Option<u64> {
     let date = httpdate::parse_http_date(text.trim()).ok()?;
     let wait = date.duration_since(now).unwrap_or(Duration::ZERO);
@@ -138,8 +138,8 @@ fn until_date(text: &str, now: SystemTime) -> Option<u64> {
 }
 
 impl SendError {
-    /// The error with what the answer said that it was.
-    fn of_content(mut self, kind: &str) -> Self {
+    /// Sets the content type of an undecodable response.
+    fn with_content_type(mut self, kind: &str) -> Self {
         if let Self::Unreadable { content_type, .. } = &mut self {
             kind.clone_into(content_type);
         }
@@ -154,7 +154,7 @@ mod tests {
     use super::until_date;
 
     #[test]
-    fn a_wait_may_be_a_date() {
+    fn retry_after_may_be_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         assert_eq!(until_date("Sun, 06 Nov 1994 08:49:47 GMT", now), Some(10_000));
         assert_eq!(until_date("Sunday, 06-Nov-94 08:49:47 GMT", now), Some(10_000));

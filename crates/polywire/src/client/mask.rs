@@ -1,5 +1,5 @@
-//! Keys hidden in what comes back: a server may repeat what it was sent, in an error, an answer or a stream. Everything that a
-//! provider says passes through here before it is read by anybody, as it is or in the usual encodings.
+//! Masks keys in responses: a server may echo them in an error, a response or a stream, literally or in a common encoding. Every
+//! response is masked before it is decoded or logged.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,24 +13,24 @@ use serde_json::Value;
 
 use super::error::SendError;
 
-/// What stands in the place of a key. It is the same inside and outside of JSON.
+/// The replacement for a key. It needs no escaping in JSON.
 pub(super) const HIDDEN: &str = "[hidden]";
 
-/// A shorter key may be an everyday word; it is hidden only where it stands in its header.
+/// A shorter key may be an ordinary word, so it is only masked after the name or prefix of its header.
 const SHORT: usize = 8;
 
-/// The forms of the keys that were sent.
+/// The keys of a request, in all encodings.
 #[derive(Clone, Default)]
 pub(super) struct Mask {
-    /// The longest first, so that no form hides a part of another.
-    forms: Vec<Form>,
+    /// Sorted by descending length, so that a form is not masked in part by a shorter one.
+    forms: Vec<SecretForm>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Form {
+struct SecretForm {
     text: String,
-    /// Whether it counts only where no letter or digit follows.
-    whole: bool,
+    /// Matches only if no letter or digit follows.
+    needs_boundary: bool,
 }
 
 impl fmt::Debug for Mask {
@@ -40,19 +40,19 @@ impl fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// Hides a secret from now on, and what a header of this name says before it.
-    pub(super) fn hide(&mut self, secret: &str, header: &str, before: &str) {
+    /// Adds a secret, with the name of its header and the prefix in its value.
+    pub(super) fn add_secret(&mut self, secret: &str, header: &str, before: &str) {
         let secret = secret.trim();
         if secret.is_empty() {
             return;
         }
-        let forms: Vec<Form> = if secret.len() < SHORT {
+        let forms: Vec<SecretForm> = if secret.len() < SHORT {
             let leads =
                 [format!("{header}: {before}"), format!("{header}\":\"{before}"), format!("{header}\": \"{before}")];
             let leads = leads.into_iter().chain([before.to_owned()]).filter(|lead| lead.len() > 4);
-            leads.map(|lead| Form { text: format!("{lead}{secret}"), whole: true }).collect()
+            leads.map(|lead| SecretForm { text: format!("{lead}{secret}"), needs_boundary: true }).collect()
         } else {
-            encodings(secret).into_iter().map(|text| Form { text, whole: false }).collect()
+            encodings(secret).into_iter().map(|text| SecretForm { text, needs_boundary: false }).collect()
         };
         for form in forms {
             if !self.forms.contains(&form) {
@@ -62,21 +62,21 @@ impl Mask {
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
     }
 
-    /// A text without the keys.
+    /// Masks the keys in a text.
     pub(super) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.replaced(text.as_bytes()) {
-            // Forms are text, so what is left between them is.
+            // The forms are UTF-8, so the bytes between them are too.
             Some(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
             None => Cow::Borrowed(text),
         }
     }
 
-    /// Whether a text holds a key.
+    /// Returns `true` if a text contains a key.
     pub(super) fn is_in(&self, text: &str) -> bool {
         matches!(self.text(text), Cow::Owned(_))
     }
 
-    /// Bytes without the keys.
+    /// Masks the keys in bytes.
     pub(super) fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         self.replaced(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned)
     }
@@ -90,40 +90,41 @@ impl Mask {
         out
     }
 
-    /// A value without the keys in any of its texts, and whether there were some; none where what is left is no such value.
-    pub(super) fn value<T: Serialize + DeserializeOwned>(&self, value: T) -> Option<(T, Found)> {
+    /// Masks the keys in all strings of a value. Returns `None` if the masked value cannot be deserialized.
+    pub(super) fn value<T: Serialize + DeserializeOwned>(&self, value: T) -> Option<(T, MaskResult)> {
         if self.forms.is_empty() {
-            return Some((value, Found::Nothing));
+            return Some((value, MaskResult::Unchanged));
         }
         let mut json = serde_json::to_value(&value).ok()?;
-        if self.walk(&mut json) == Found::Nothing {
-            return Some((value, Found::Nothing));
+        if self.walk(&mut json) == MaskResult::Unchanged {
+            return Some((value, MaskResult::Unchanged));
         }
-        serde_json::from_value(json).ok().map(|value| (value, Found::Keys))
+        serde_json::from_value(json).ok().map(|value| (value, MaskResult::Masked))
     }
 
-    fn walk(&self, value: &mut Value) -> Found {
+    fn walk(&self, value: &mut Value) -> MaskResult {
         match value {
             Value::String(text) => {
-                let Cow::Owned(hidden) = self.text(text) else { return Found::Nothing };
+                let Cow::Owned(hidden) = self.text(text) else { return MaskResult::Unchanged };
                 *text = hidden;
-                Found::Keys
+                MaskResult::Masked
             }
-            Value::Array(items) => items.iter_mut().map(|item| self.walk(item)).max().unwrap_or(Found::Nothing),
+            Value::Array(items) => items.iter_mut().map(|item| self.walk(item)).max().unwrap_or(MaskResult::Unchanged),
             Value::Object(members) => {
-                let mut found = members.values_mut().map(|member| self.walk(member)).max().unwrap_or(Found::Nothing);
+                let mut found =
+                    members.values_mut().map(|member| self.walk(member)).max().unwrap_or(MaskResult::Unchanged);
                 if members.keys().any(|key| matches!(self.text(key), Cow::Owned(_))) {
                     let old = std::mem::take(members);
                     members.extend(old.into_iter().map(|(key, member)| (self.text(&key).into_owned(), member)));
-                    found = Found::Keys;
+                    found = MaskResult::Masked;
                 }
                 found
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => Found::Nothing,
+            Value::Null | Value::Bool(_) | Value::Number(_) => MaskResult::Unchanged,
         }
     }
 
-    /// An error without the keys.
+    /// Masks the keys in an error.
     pub(super) fn error(&self, error: SendError) -> SendError {
         let unreadable = || SendError::Unreadable {
             content_type: "not shown".to_owned(),
@@ -155,7 +156,7 @@ impl Mask {
         }
     }
 
-    /// Where the end of a text begins that may be the beginning of a key.
+    /// The start of the longest suffix that may be the beginning of a key; the length of the text if there is none.
     pub(super) fn open_end(&self, text: &str) -> usize {
         let is_begun =
             |end: &str| self.forms.iter().any(|form| form.text.len() > end.len() && form.text.starts_with(end));
@@ -165,15 +166,15 @@ impl Mask {
     }
 }
 
-/// Whether there were keys in something.
+/// The result of masking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Found {
+pub(super) enum MaskResult {
     #[default]
-    Nothing,
-    Keys,
+    Unchanged,
+    Masked,
 }
 
-impl Form {
+impl SecretForm {
     fn replaced(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let form = self.text.as_bytes();
         let mut out = Vec::new();
@@ -182,8 +183,8 @@ impl Form {
             let (before, found) = rest.split_at_checked(at)?;
             let after = found.get(form.len()..).unwrap_or_default();
             out.extend_from_slice(before);
-            let goes_on = self.whole && after.first().is_some_and(u8::is_ascii_alphanumeric);
-            out.extend_from_slice(if goes_on { form } else { HIDDEN.as_bytes() });
+            let is_longer_word = self.needs_boundary && after.first().is_some_and(u8::is_ascii_alphanumeric);
+            out.extend_from_slice(if is_longer_word { form } else { HIDDEN.as_bytes() });
             rest = after;
         }
         if rest.len() == bytes.len() {
@@ -206,7 +207,7 @@ fn find(bytes: &[u8], form: &[u8]) -> Option<usize> {
     }
 }
 
-/// A secret as it is, and as it stands in JSON, in an address and in base64.
+/// A secret in plain text, JSON, percent-encoding and base64.
 fn encodings(secret: &str) -> Vec<String> {
     let json = Value::from(secret).to_string();
     let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
@@ -223,13 +224,13 @@ fn encodings(secret: &str) -> Vec<String> {
     forms
 }
 
-/// A byte as it stands in an address, with capitals.
+/// A byte in percent-encoding, with capital digits.
 fn escaped(byte: u8) -> String {
     let is_plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     if is_plain { char::from(byte).to_string() } else { percent_encode_byte(byte).to_owned() }
 }
 
-/// The base64 of a secret with some bytes ahead of it, without the characters that other bytes have a share in.
+/// The base64 of a secret at an offset, without the characters that also depend on neighbouring bytes.
 fn base64_within(secret: &str, ahead: usize) -> String {
     let bytes: Vec<u8> = std::iter::repeat_n(0, ahead).chain(secret.bytes()).collect();
     let data = STANDARD_NO_PAD.encode(&bytes);

@@ -1,22 +1,22 @@
-//! Keys hidden in streams: the text of a block is held back while its end may be the beginning of a key, so that a key cut between
+//! Masks keys in streams: the end of a text is held back while it may be the beginning of a key, so that a key that is split between
 //! two events is found too.
 
 use polywire_wire::{Block, Delta, Event};
 
-use super::mask::{Found, Mask};
+use super::mask::{Mask, MaskResult};
 
-/// The text that is held back, of which kind and block.
-type Held = (Slot, String);
+/// Text that is held back, with the field that it belongs to.
+type Held = (TextField, String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum TextField {
     Text(usize),
     Thinking(usize),
     Arguments(usize),
     Refusal,
 }
 
-impl Slot {
+impl TextField {
     fn event(self, text: String) -> Event {
         match self {
             Self::Text(index) => Event::Delta { index, delta: Delta::Text(text) },
@@ -26,7 +26,7 @@ impl Slot {
         }
     }
 
-    fn is_of(self, block: usize) -> bool {
+    fn belongs_to(self, block: usize) -> bool {
         match self {
             Self::Text(index) | Self::Thinking(index) | Self::Arguments(index) => index == block,
             Self::Refusal => false,
@@ -34,15 +34,15 @@ impl Slot {
     }
 }
 
-/// Hides keys in the events of one stream.
+/// Masks keys in the events of one stream.
 #[derive(Debug, Default)]
 pub(super) struct EventMask {
     pub(super) mask: Mask,
     held: Vec<Held>,
-    /// Whether keys were found in events.
-    pub(super) found: Found,
-    /// Whether keys were found that were cut between events, so that the bytes hold their parts.
-    pub(super) cut: Found,
+    /// The keys in all events.
+    pub(super) found: MaskResult,
+    /// The keys that were split between events; masking the raw bytes does not find them.
+    pub(super) cut: MaskResult,
 }
 
 impl EventMask {
@@ -50,45 +50,50 @@ impl EventMask {
         Self { mask, ..Self::default() }
     }
 
-    /// The events without the keys, as far as they can be given out.
+    /// Masks events and returns those that need not be held back.
     pub(super) fn push(&mut self, events: Vec<Event>) -> Vec<Event> {
         let mut out = Vec::with_capacity(events.len());
         for event in events {
-            self.event(event, &mut out);
+            self.mask_event(event, &mut out);
         }
         out
     }
 
-    /// What is still held back, at the end.
+    /// The text that is still held back, at the end of the stream.
     pub(super) fn finish(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.held).into_iter().map(|(slot, text)| slot.event(text)).collect()
+        std::mem::take(&mut self.held).into_iter().map(|(field, text)| field.event(text)).collect()
     }
 
-    fn event(&mut self, event: Event, out: &mut Vec<Event>) {
+    fn mask_event(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
-            Event::Delta { index, delta: Delta::Text(text) } => self.text(Slot::Text(index), text, out),
-            Event::Delta { index, delta: Delta::Thinking(text) } => self.text(Slot::Thinking(index), text, out),
-            Event::Delta { index, delta: Delta::Arguments(text) } => self.text(Slot::Arguments(index), text, out),
-            Event::Refusal { text } => self.text(Slot::Refusal, text, out),
-            Event::Open { index, block: Block::Text(mut block) } if self.is_open(&block.text) => {
-                let text = std::mem::take(&mut block.text);
-                self.other(Event::Open { index, block: Block::Text(block) }, out);
-                self.text(Slot::Text(index), text, out);
+            Event::Delta { index, delta: Delta::Text(text) } => self.mask_text(TextField::Text(index), text, out),
+            Event::Delta { index, delta: Delta::Thinking(text) } => {
+                self.mask_text(TextField::Thinking(index), text, out)
             }
-            Event::Open { index, block: Block::ToolCall(mut call) } if self.is_open(&call.arguments) => {
+            Event::Delta { index, delta: Delta::Arguments(text) } => {
+                self.mask_text(TextField::Arguments(index), text, out)
+            }
+            Event::Refusal { text } => self.mask_text(TextField::Refusal, text, out),
+            Event::Open { index, block: Block::Text(mut block) } if self.may_continue_as_key(&block.text) => {
+                let text = std::mem::take(&mut block.text);
+                self.mask_whole_event(Event::Open { index, block: Block::Text(block) }, out);
+                self.mask_text(TextField::Text(index), text, out);
+            }
+            Event::Open { index, block: Block::ToolCall(mut call) } if self.may_continue_as_key(&call.arguments) => {
                 let text = std::mem::take(&mut call.arguments);
-                self.other(Event::Open { index, block: Block::ToolCall(call) }, out);
-                self.text(Slot::Arguments(index), text, out);
+                self.mask_whole_event(Event::Open { index, block: Block::ToolCall(call) }, out);
+                self.mask_text(TextField::Arguments(index), text, out);
             }
             Event::Close { index } => {
-                let (ended, held) = std::mem::take(&mut self.held).into_iter().partition(|(slot, _)| slot.is_of(index));
+                let (ended, held) =
+                    std::mem::take(&mut self.held).into_iter().partition(|(field, _)| field.belongs_to(index));
                 self.held = held;
-                out.extend(Vec::into_iter(ended).map(|(slot, text): Held| slot.event(text)));
+                out.extend(Vec::into_iter(ended).map(|(field, text): Held| field.event(text)));
                 out.push(event);
             }
             Event::Stop { .. } | Event::End | Event::Error(_) => {
                 out.extend(self.finish());
-                self.other(event, out);
+                self.mask_whole_event(event, out);
             }
             Event::Start { .. }
             | Event::Open { .. }
@@ -96,26 +101,25 @@ impl EventMask {
             | Event::Fields { .. }
             | Event::Usage(_)
             | Event::Other { .. }
-            | _ => self.other(event, out),
+            | _ => self.mask_whole_event(event, out),
         }
     }
 
-    /// Whether a text ends as a key begins.
-    fn is_open(&self, text: &str) -> bool {
+    /// Returns `true` if a text ends with the beginning of a key.
+    fn may_continue_as_key(&self, text: &str) -> bool {
         self.mask.open_end(text) < text.len()
     }
 
-    /// An event whose texts are whole.
-    fn other(&mut self, event: Event, out: &mut Vec<Event>) {
-        // An event that is none without a key is not given out.
+    fn mask_whole_event(&mut self, event: Event, out: &mut Vec<Event>) {
+        // An event that cannot be deserialized after masking is dropped.
         if let Some((event, found)) = self.mask.value(event) {
             self.found = self.found.max(found);
             out.push(event);
         }
     }
 
-    fn text(&mut self, slot: Slot, text: String, out: &mut Vec<Event>) {
-        let held = self.held.iter().position(|(of, _)| *of == slot).map(|at| self.held.swap_remove(at).1);
+    fn mask_text(&mut self, field: TextField, text: String, out: &mut Vec<Event>) {
+        let held = self.held.iter().position(|(of, _)| *of == field).map(|at| self.held.swap_remove(at).1);
         let was_held = held.is_some();
         let text = match held {
             Some(held) => held + &text,
@@ -123,15 +127,15 @@ impl EventMask {
         };
         let hidden = self.mask.text(&text);
         if matches!(hidden, std::borrow::Cow::Owned(_)) {
-            self.found = Found::Keys;
-            self.cut = self.cut.max(if was_held { Found::Keys } else { Found::Nothing });
+            self.found = MaskResult::Masked;
+            self.cut = self.cut.max(if was_held { MaskResult::Masked } else { MaskResult::Unchanged });
         }
         let (ready, rest) = hidden.split_at_checked(self.mask.open_end(&hidden)).unwrap_or((&hidden, ""));
         if !ready.is_empty() || text.is_empty() {
-            out.push(slot.event(ready.to_owned()));
+            out.push(field.event(ready.to_owned()));
         }
         if !rest.is_empty() {
-            self.held.push((slot, rest.to_owned()));
+            self.held.push((field, rest.to_owned()));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use polywire_wire::{Delta, Event, FaultKind, Response, Source, WireError};
 
-use super::{Found, HIDDEN, Mask};
+use super::{HIDDEN, Mask, MaskResult};
 use crate::client::mask_events::EventMask;
 use crate::client::{SendError, TransportError};
 
@@ -10,8 +10,8 @@ const KEY: &str = "sk-very/secret+0123456789\"";
 
 fn mask(key: &str) -> Mask {
     let mut mask = Mask::default();
-    mask.hide(key, "x-api-key", "");
-    mask.hide(key, "authorization", "Bearer ");
+    mask.add_secret(key, "x-api-key", "");
+    mask.add_secret(key, "authorization", "Bearer ");
     mask
 }
 
@@ -73,7 +73,7 @@ fn keys_are_hidden_in_values_and_errors() {
         assert!(hidden.contains(HIDDEN) && !hidden.contains("secret"), "{hidden}");
     }
     let (value, found) = mask.value(vec![1, 2]).expect("a value");
-    assert_eq!((value, found), (vec![1, 2], Found::Nothing));
+    assert_eq!((value, found), (vec![1, 2], MaskResult::Unchanged));
 }
 
 fn text(index: usize, text: &str) -> Event {
@@ -99,7 +99,7 @@ fn keys_cut_between_events_are_hidden() {
         let mut out = events.push(vec![text(0, one)]);
         out.extend(events.push(vec![text(1, "sk-very"), text(0, two)]));
         out.extend(events.push(vec![text(0, three), Event::Close { index: 0 }]));
-        assert_eq!(events.found, Found::Keys, "{cut}");
+        assert_eq!(events.found, MaskResult::Masked, "{cut}");
         assert!(matches!(out.last(), Some(Event::Close { .. })));
         out.retain(|event| !matches!(event, Event::Delta { index: 1, .. }));
         assert_eq!(joined(&out), "A [hidden] and s and sk- the end s", "{cut}");
@@ -112,5 +112,5 @@ fn events_without_keys_are_as_they_were() {
     let events = vec![text(0, ""), text(0, "Hello"), Event::Close { index: 0 }, Event::End];
     let mut masked = EventMask::new(mask(KEY));
     assert_eq!(masked.push(events.clone()), events);
-    assert_eq!((masked.found, masked.finish()), (Found::Nothing, vec![]));
+    assert_eq!((masked.found, masked.finish()), (MaskResult::Unchanged, vec![]));
 }

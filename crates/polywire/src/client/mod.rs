@@ -1,9 +1,9 @@
-//! The client: sends plans, reads, restores and validates answers, and asks again with what was wrong.
+//! The client: sends plans, decodes, restores and validates responses, and asks the model to correct invalid values.
 //!
 //! | to do this | call |
 //! |---|---|
-//! | get an answer | [`Client::complete`] |
-//! | get an answer as it arrives | [`Client::stream`] |
+//! | get a response | [`Client::complete`] |
+//! | stream a response | [`Client::stream`] |
 //! | get a value of a type or schema | [`Client::ask`], [`Client::ask_value`], [`Client::ask_stream`] |
 //! | let the model call functions | [`Client::run`] |
 //! | choose a key, deadline or temperature for one call | [`Client::call`] |
@@ -14,17 +14,18 @@ mod address;
 mod ask;
 mod ask_error;
 mod asked;
+mod blocking;
 mod builder;
 mod call;
 mod credentials;
 mod environment;
 mod error;
 mod exchange;
+mod limits;
 mod list;
 mod mask;
 mod mask_events;
 mod options;
-mod pace;
 mod partial;
 mod read;
 mod reader;
@@ -37,7 +38,6 @@ mod trace;
 mod transport;
 mod tries;
 mod url;
-mod work;
 
 use std::fmt;
 use std::sync::Arc;
@@ -66,13 +66,13 @@ use crate::plan::{Plan, Planner};
 use crate::price::Cost;
 
 use send::Replay;
-use stream::Completing;
+use stream::CompletionState;
 
 /// Sends requests to models. Cheap to clone: clones share connections, limits and keys.
 ///
-/// Where a model is asked for, a list of models may be given: the first that answers is taken. Which errors lead to the next one is
-/// [`SendError::should_fall_back`]; every model gets the caller's request in its own shapes, history included. Futures and streams of a
-/// client may be dropped at any time, which ends the exchange.
+/// Methods with a `models` parameter accept one model or a list. The models of a list are tried in order until one responds;
+/// [`SendError::should_fall_back`] defines the errors that lead to the next one. The request, including its history, is planned for each
+/// model. Futures and streams of a client may be dropped at any time, which cancels the request.
 ///
 /// ```no_run
 /// use polywire::wire::{Message, Request};
@@ -99,44 +99,44 @@ pub struct Client {
     call: Arc<CallOptions>,
 }
 
-/// What all clones of a client have in common.
+/// The state that all clones of a client share.
 struct Shared {
     planner: Arc<Planner>,
     transport: Arc<dyn Transport>,
-    pace: pace::Pace,
+    limits: limits::ProviderLimits,
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("pace", &self.pace).finish_non_exhaustive()
+        f.debug_struct("Shared").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
-/// An answer in the caller's names and shapes, and how it came.
+/// A response in the caller's tool names and schemas, with its plan and cost.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Completion {
-    /// The answer.
+    /// The restored response.
     pub response: Response,
-    /// The plan that it answers.
+    /// The plan of the request.
     pub plan: Plan,
-    /// Every change and loss, on the way there and back.
+    /// Every change and loss in the request and the response.
     pub changes: Vec<Change>,
-    /// The bytes of the answer, as far as they are text, where [`RawBytes::Keep`] asks for them.
+    /// The response body as text, with [`RawBytes::Keep`].
     pub raw: Option<String>,
-    /// What it cost, by the list price of the model.
+    /// The cost at the model's list price.
     pub cost: Cost,
-    /// How often the request was sent again because the provider could not take it.
+    /// The number of retries.
     pub retries: usize,
 }
 
 impl Client {
-    /// A client with the default options and the keys of the environment.
+    /// Creates a client with the default options and the keys of the environment.
     pub fn new() -> Result<Self, SendError> {
         Self::builder().build()
     }
 
-    /// A client with these options and the keys of the environment.
+    /// Creates a client with these options and the keys of the environment.
     pub fn with_options(options: ClientOptions) -> Result<Self, SendError> {
         Self::builder().options(options).build()
     }
@@ -145,17 +145,17 @@ impl Client {
         &self.settings.options
     }
 
-    /// Sends a request and gives the answer in the caller's names and shapes. A request that asks for a stream is answered by
-    /// one, which is put together.
+    /// Sends a request and returns the response in the caller's tool names and schemas. With `stream: true` the response is
+    /// streamed and assembled.
     pub async fn complete(
         &self,
         request: &Request,
         models: &(impl AsRef<[Model]> + ?Sized),
     ) -> Result<Completion, SendError> {
-        Completing::new(self, request.clone(), models.as_ref(), Replay::Allowed).finish().await
+        CompletionState::new(self, request.clone(), models.as_ref(), Replay::Allowed).finish().await
     }
 
-    /// Sends a request for an answer that comes in pieces.
+    /// Sends a request and streams the response.
     ///
     /// ```no_run
     /// # async fn run(client: polywire::Client, request: polywire::wire::Request, model: polywire::Model) -> Result<(), polywire::SendError> {

@@ -1,4 +1,4 @@
-//! What a caller may choose about sending.
+//! Options of the client.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::plan::PlanOptions;
 
 macro_rules! options {
     ($($(#[$about:meta])* $name:ident / $with:ident: $type:ty = $default:expr;)*) => {
-        /// What a caller may choose about sending.
+        /// Options of the client.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub struct ClientOptions {
@@ -22,7 +22,7 @@ macro_rules! options {
 
         impl ClientOptions {
             $(
-                #[doc = concat!("The same with another `", stringify!($name), "`.")]
+                #[doc = concat!("Sets `", stringify!($name), "`.")]
                 #[must_use]
                 pub fn $with(mut self, $name: $type) -> Self {
                     self.$name = $name;
@@ -34,75 +34,75 @@ macro_rules! options {
 }
 
 options! {
-    /// How requests are planned.
+    /// The options of planning.
     plan / with_plan: PlanOptions = PlanOptions::default();
-    /// How often a value is asked for before what is wrong with it is an error.
+    /// The maximum number of attempts per model for a valid value.
     attempts / with_attempts: usize = 3;
-    /// How often a request is sent again because the provider could not take it.
+    /// The maximum number of retries of a failed request.
     retries / with_retries: usize = 4;
-    /// The wait before the first retry, where the provider does not name one; it doubles.
+    /// The wait before the first retry without `retry-after`. It doubles with every retry.
     backoff / with_backoff: Duration = Duration::from_millis(500);
-    /// The longest wait that a provider may ask for.
+    /// The longest accepted `retry-after`. A longer one is an error.
     max_retry_after / with_max_retry_after: Duration = Duration::from_mins(1);
-    /// How many exchanges go on at a time with one provider, in all clones of a client together.
+    /// The maximum number of concurrent requests per provider, for all clones of a client together.
     max_concurrency / with_max_concurrency: usize = 64;
-    /// The same for single providers, by their ids.
+    /// The maximum number of concurrent requests of single providers, by their ids.
     provider_concurrency / with_provider_concurrency: BTreeMap<String, usize> = BTreeMap::new();
-    /// The time to reach a host. An HTTP stack of the caller's own has its own.
+    /// The connect timeout. It does not apply to the caller's own HTTP client or transport.
     connect_timeout / with_connect_timeout: Duration = Duration::from_secs(10);
-    /// The time until an answer begins. An answer that is no stream begins when the model has written all of it.
+    /// The timeout until a response starts. A response that is not streamed starts after the model has generated all of it.
     first_byte_timeout / with_first_byte_timeout: Duration = Duration::from_mins(5);
-    /// The longest silence within an answer. A stream that goes on is not cut, however long it is.
+    /// The timeout between two chunks of a response. It does not limit the total duration of a stream.
     idle_timeout / with_idle_timeout: Duration = Duration::from_mins(5);
-    /// The time for everything: planning, all attempts, exchanges and waits, and validation.
+    /// The deadline of a whole call: planning, all attempts, requests, waits and validation.
     deadline / with_deadline: Duration = Duration::from_hours(1);
-    /// The most bytes of an answer.
+    /// The maximum size of a response.
     max_response_bytes / with_max_response_bytes: usize = 64 << 20;
-    /// Whether the bytes of answers are kept beside what was read in them.
+    /// The handling of raw response bodies.
     raw_bytes / with_raw_bytes: RawBytes = RawBytes::Discard;
-    /// Where requests, keys among them, may go without encryption.
+    /// The hosts to which requests, including keys, may be sent without TLS.
     plain_http / with_plain_http: PlainHttp = PlainHttp::LoopbackOnly;
-    /// What spans record beside names and figures.
+    /// The content of spans.
     record / with_record: SpanContent = SpanContent::Metadata;
 }
 
 impl ClientOptions {
-    /// The same with one time for the first byte of an answer and for every silence within it.
+    /// Sets `first_byte_timeout` and `idle_timeout`.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         self.with_first_byte_timeout(timeout).with_idle_timeout(timeout)
     }
 }
 
-/// Whether the bytes of answers are kept.
+/// The handling of raw response bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RawBytes {
-    /// They are forgotten once they are read.
+    /// They are dropped after decoding.
     #[default]
     Discard,
-    /// [`Completion::raw`](super::Completion::raw) and [`Attempt::raw`](super::Attempt::raw) have them.
+    /// They are in [`Completion::raw`](super::Completion::raw) and [`Attempt::raw`](super::Attempt::raw).
     Keep,
 }
 
-/// What spans record of an exchange.
+/// The content of spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpanContent {
-    /// Names and figures: models, tokens, how it ended.
+    /// Models, parameters, token counts, finish reasons and error types.
     #[default]
     Metadata,
-    /// What was said and answered too.
+    /// Messages and responses too.
     Full,
 }
 
-/// Where plain HTTP may go.
+/// The hosts to which plain HTTP requests may be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlainHttp {
-    /// To this machine alone.
+    /// Only loopback addresses.
     #[default]
     LoopbackOnly,
-    /// Anywhere: whoever is on the way reads what is sent.
+    /// Any host. Requests and keys can be read on the network.
     Anywhere,
 }

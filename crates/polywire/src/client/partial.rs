@@ -1,4 +1,4 @@
-//! Values that are still arriving: what of them is there, in the caller's shape.
+//! Partial values of a streamed response, in the caller's schema.
 
 use polywire_answer::{OpenText, Stream};
 use polywire_schema::Lens;
@@ -8,41 +8,40 @@ use serde_json::Value;
 
 use crate::plan::Plan;
 
-/// A part of the text that must have come before the value is shown again, so that showing all of it costs time in proportion to
-/// its length.
+/// The text must grow by 1/64 before it is parsed again, so that the total cost is proportional to its length.
 const STEP: usize = 64;
 
-/// A value as far as it has arrived. It is in the caller's shape, but nothing holds it to the schema yet.
+/// The received part of a value. It has the structure of the caller's schema but is not validated.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Partial {
-    /// What is there.
+    /// The value so far.
     pub value: Value,
-    /// The attempt that it belongs to, counted from 1; a value of a later one has nothing to do with those before.
+    /// The number of the attempt, from 1. A later attempt starts a new value.
     pub attempt: usize,
 }
 
 impl Partial {
-    /// The value as a type that does not mind what is missing: one whose fields have defaults.
+    /// Deserializes the value. Its type should have defaults for fields that are still missing.
     pub fn read<P: DeserializeOwned>(&self) -> Option<P> {
         P::deserialize(&self.value).ok()
     }
 }
 
-/// Reads the value of an answer while it arrives.
+/// Reads the value of a response from its events.
 #[derive(Debug)]
-pub(super) struct Arriving {
+pub(super) struct PartialReader {
     text: Stream,
     lens: Option<Lens>,
     strategy: Strategy,
     /// The call whose arguments are the value.
     call: Option<usize>,
-    /// How much of the text was shown.
-    shown: usize,
+    /// The length of the text when it was last parsed.
+    parsed: usize,
     last: Option<Value>,
 }
 
-impl Arriving {
+impl PartialReader {
     pub(super) fn new(plan: &Plan) -> Self {
         let output = plan.output.as_ref();
         Self {
@@ -50,17 +49,17 @@ impl Arriving {
             lens: output.and_then(|output| output.lens.clone()),
             strategy: output.map(|output| output.strategy).unwrap_or_default(),
             call: None,
-            shown: 0,
+            parsed: 0,
             last: None,
         }
     }
 
     pub(super) fn push(&mut self, event: &Event) {
         match event {
-            Event::Open { index, block: Block::ToolCall(call) } if self.is_answer(call) => {
-                // What was said before the call is not the answer.
+            Event::Open { index, block: Block::ToolCall(call) } if self.is_output_call(call) => {
+                // Text before the call of the output tool is not part of the value.
                 self.text = Stream::new();
-                self.shown = 0;
+                self.parsed = 0;
                 self.call = Some(*index);
                 self.text.push(&call.arguments);
             }
@@ -82,18 +81,18 @@ impl Arriving {
         }
     }
 
-    fn is_answer(&self, call: &ToolCall) -> bool {
+    fn is_output_call(&self, call: &ToolCall) -> bool {
         self.strategy == Strategy::Tool && self.call.is_none() && call.name == OUTPUT_TOOL
     }
 
-    /// The value so far, if it is another one than was last shown.
+    /// The value so far, if it has changed since the last call.
     pub(super) fn value(&mut self) -> Option<Value> {
         let length = self.text.text().len();
-        if length.saturating_sub(self.shown) <= length / STEP {
+        if length.saturating_sub(self.parsed) <= length / STEP {
             return None;
         }
         let value = self.text.value(OpenText::Show)?;
-        self.shown = length;
+        self.parsed = length;
         let value = match &self.lens {
             Some(lens) => lens.decode_partial(value)?,
             None => value,

@@ -1,15 +1,15 @@
-//! Keys: held, sent, never printed, and wiped from memory when they are dropped.
+//! Secrets: never printed, and zeroed in memory when they are dropped.
 
 use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A key or another text that must not be printed.
+/// A key or another text that is never printed.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// Wraps a key.
+    /// Wraps a secret text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(SecretString::from(text.into()))
     }

@@ -1,4 +1,4 @@
-//! One plan sent until there is an answer.
+//! Sends one plan, with retries.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,64 +7,68 @@ use polywire_wire::{Event, Request};
 use tracing::{Instrument as _, Span};
 
 use super::address::Destination;
+use super::blocking::BlockingTask;
 use super::error::SendError;
-use super::exchange::{Bounds, Exchange, Piece};
+use super::exchange::{Exchange, ReadSettings, ResponseChunk};
 use super::reader::Received;
-use super::tries::{Permit, Tries, Wait};
-use super::work::Work;
+use super::tries::{ProviderPermit, RetryState, TimeoutKind};
 use super::{Client, trace};
 use crate::catalog::Model;
 use crate::plan::Plan;
 
-/// Whether an answer that broke off may be asked for again although some of it was shown.
+/// The handling of an interrupted response after events were passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replay {
-    /// It may: nobody saw it, or who saw it is told that it begins again.
+    /// The request may be sent again: the consumer discards earlier events on [`SendStep::Restart`].
     Allowed,
-    /// It may not: what was shown cannot be taken back.
+    /// The request is not sent again: the caller has already received events.
     Forbidden,
 }
 
-/// A plan on its way.
+/// A plan that is being sent.
 #[derive(Debug)]
 pub(super) struct Sending {
     client: Client,
     pub(super) plan: Plan,
     destination: Destination,
-    bounds: Bounds,
-    tries: Tries,
+    settings: ReadSettings,
+    tries: RetryState,
     replay: Replay,
-    /// Whether something of the answer was given out.
-    given: bool,
-    open: Option<Open>,
+    has_emitted_events: bool,
+    open: Option<OpenExchange>,
     span: Span,
 }
 
-/// An exchange that goes on. The permit ends with it.
+/// The current exchange and its permit.
 #[derive(Debug)]
-struct Open {
+struct OpenExchange {
     exchange: Exchange,
-    permit: Permit,
+    permit: ProviderPermit,
 }
 
-/// What comes next.
+/// A step of sending.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum SendStep {
     Events(Vec<Event>),
-    /// The answer begins again.
+    /// The request is sent again; earlier events are void.
     Restart,
     End(Vec<Event>, Box<Received>),
 }
 
 impl Client {
-    /// Decides about a request, within the time that there is for everything.
-    pub(super) fn planning(&self, request: &Request, model: &Model, until: Instant) -> Work<Result<Plan, SendError>> {
+    /// Plans a request on a blocking thread.
+    pub(super) fn spawn_planning(
+        &self,
+        request: &Request,
+        model: &Model,
+        until: Instant,
+    ) -> BlockingTask<Result<Plan, SendError>> {
         let (planner, request, model) = (Arc::clone(&self.shared.planner), request.clone(), model.clone());
-        Work::begin(until, self.deadline(), move || planner.plan(&request, &model).map_err(SendError::Loss))
+        BlockingTask::spawn(until, self.deadline(), move || planner.plan(&request, &model).map_err(SendError::Loss))
     }
 
-    /// Begins to send a plan. Nothing leaves before the first step.
-    pub(super) async fn sending(
+    /// Prepares to send a plan. The request is sent by the first step.
+    pub(super) async fn prepare_sending(
         &self,
         plan: Plan,
         request: &Request,
@@ -86,14 +90,14 @@ impl Client {
             client,
             plan,
             destination,
-            bounds: Bounds {
+            settings: ReadSettings {
                 stream: request.stream,
                 max_response_bytes: self.options().max_response_bytes,
                 raw_bytes: self.options().raw_bytes,
             },
-            tries: Tries::new(&model.provider().id, until),
+            tries: RetryState::new(&model.provider().id, until),
             replay,
-            given: false,
+            has_emitted_events: false,
             open: None,
             span,
         })
@@ -101,20 +105,22 @@ impl Client {
 }
 
 impl Sending {
-    /// Whether something was shown that cannot be taken back.
-    pub(super) fn is_shown(&self) -> bool {
-        self.given && self.replay == Replay::Forbidden
+    /// Events were passed on that cannot be withdrawn, so neither retries nor other models are possible.
+    pub(super) fn is_committed(&self) -> bool {
+        self.has_emitted_events && self.replay == Replay::Forbidden
     }
 
-    /// The next of the answer. An error is final.
-    pub(super) async fn next(&mut self) -> Result<Step, SendError> {
+    /// The next step. An error is final.
+    pub(super) async fn next(&mut self) -> Result<SendStep, SendError> {
         let span = self.span.clone();
         async {
             let step = self.step().await;
             match &step {
-                Ok(Step::End(_, received)) => trace::answered(&self.span, received, self.client.options().record),
-                Err(error) => trace::failed(&self.span, error, self.tries.retries),
-                Ok(Step::Events(_) | Step::Restart) => {}
+                Ok(SendStep::End(_, received)) => {
+                    trace::record_response(&self.span, received, self.client.options().record)
+                }
+                Err(error) => trace::record_error(&self.span, error, self.tries.retries),
+                Ok(SendStep::Events(_) | SendStep::Restart) => {}
             }
             step
         }
@@ -122,48 +128,48 @@ impl Sending {
         .await
     }
 
-    async fn step(&mut self) -> Result<Step, SendError> {
+    async fn step(&mut self) -> Result<SendStep, SendError> {
         loop {
-            let error = match self.piece().await {
-                Ok(Piece::Events(events)) => {
-                    self.given = true;
-                    return Ok(Step::Events(events));
+            let error = match self.next_chunk().await {
+                Ok(ResponseChunk::Events(events)) => {
+                    self.has_emitted_events = true;
+                    return Ok(SendStep::Events(events));
                 }
-                Ok(Piece::End(events, mut received)) => {
+                Ok(ResponseChunk::End(events, mut received)) => {
                     received.retries = self.tries.retries;
                     self.open = None;
-                    return Ok(Step::End(events, received));
+                    return Ok(SendStep::End(events, received));
                 }
                 Err(error) => error,
             };
             self.open = None;
-            if self.is_shown() {
+            if self.is_committed() {
                 return Err(error);
             }
-            self.tries.again(&self.client, error).await?;
-            if std::mem::take(&mut self.given) {
-                return Ok(Step::Restart);
+            self.tries.wait_for_retry(&self.client, error).await?;
+            if std::mem::take(&mut self.has_emitted_events) {
+                return Ok(SendStep::Restart);
             }
         }
     }
 
-    /// The next piece of an exchange, which is begun if none goes on.
-    async fn piece(&mut self) -> Result<Piece, SendError> {
+    /// The next chunk of the current exchange, or of a new one.
+    async fn next_chunk(&mut self) -> Result<ResponseChunk, SendError> {
         let open = if let Some(open) = &mut self.open {
             open
         } else {
             let permit = self.tries.acquire(&self.client).await?;
             let transport = self.client.shared.transport.as_ref();
-            let opened = Exchange::open(transport, &self.plan, &self.destination, self.bounds);
-            let exchange = permit.within(&self.client, Wait::FirstByte, opened).await?;
+            let opened = Exchange::open(transport, &self.plan, &self.destination, self.settings);
+            let exchange = permit.within(&self.client, TimeoutKind::FirstByte, opened).await?;
             self.span.record("http.response.status_code", exchange.status());
-            self.open.insert(Open { exchange, permit })
+            self.open.insert(OpenExchange { exchange, permit })
         };
         loop {
-            // Every chunk has its own time, whether or not an event comes of it.
-            match open.permit.within(&self.client, Wait::Next, open.exchange.next()).await? {
-                Piece::Events(events) if events.is_empty() => {}
-                piece @ (Piece::Events(_) | Piece::End(..)) => return Ok(piece),
+            // The idle timeout applies to every chunk, even if it completes no event.
+            match open.permit.within(&self.client, TimeoutKind::NextChunk, open.exchange.next()).await? {
+                ResponseChunk::Events(events) if events.is_empty() => {}
+                chunk @ (ResponseChunk::Events(_) | ResponseChunk::End(..)) => return Ok(chunk),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Signatures of requests, AWS version 4: a chain of HMACs over the request as it is sent. The steps are those of
+//! AWS Signature Version 4. The steps are those of
 //! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>.
 
 use std::fmt::Write as _;
@@ -13,56 +13,61 @@ use super::Secret;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// What stands as its bytes in a query: everything but RFC 3986's unreserved characters.
+/// The characters that are percent-encoded in a query: all but RFC 3986's unreserved ones.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The same in a path.
+/// The characters that are percent-encoded in a path.
 const PATH: &AsciiSet = &QUERY.remove(b'/');
 
-/// What is signed of a request.
+/// The signed parts of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signed<'a> {
+pub(super) struct SignedRequest<'a> {
     pub(super) method: &'a Method,
     pub(super) url: &'a Url,
     pub(super) body: &'a [u8],
 }
 
-/// A key that requests are signed with.
+/// An AWS access key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SigningKey {
-    /// The id of the key, which is sent.
+    /// The access key id, which is sent.
     pub id: String,
-    /// The key.
+    /// The secret access key.
     pub secret: Secret,
-    /// The token of a session, for keys that pass.
+    /// The session token of temporary credentials.
     pub session: Option<Secret>,
     /// The region of the service.
     pub region: String,
 }
 
 impl SigningKey {
-    /// A key for a region, without a session.
+    /// Creates a key for a region, without a session token.
     pub fn new(id: impl Into<String>, secret: Secret, region: impl Into<String>) -> Self {
         Self { id: id.into(), secret, session: None, region: region.into() }
     }
 
-    /// The same in a session.
+    /// Sets the session token.
     #[must_use]
     pub fn with_session(mut self, token: Secret) -> Self {
         self.session = Some(token);
         self
     }
 
-    /// The headers that sign a request.
-    pub(super) fn sign(&self, service: &str, request: Signed<'_>, now: SystemTime) -> Vec<(&'static str, Secret)> {
-        let Signed { method, url, body } = request;
+    /// The headers of a signed request.
+    pub(super) fn sign(
+        &self,
+        service: &str,
+        request: SignedRequest<'_>,
+        now: SystemTime,
+    ) -> Vec<(&'static str, Secret)> {
+        let SignedRequest { method, url, body } = request;
         let time = stamp(now);
         let day = time.get(..8).unwrap_or_default();
         let content = hex(digest::digest(&digest::SHA256, body).as_ref());
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        // In the order of their names.
+        // Canonical headers are sorted by name.
         let mut headers = vec![("host", host), ("x-amz-content-sha256", content.clone()), ("x-amz-date", time.clone())];
         headers.extend(self.session.as_ref().map(|token| ("x-amz-security-token", token.expose().to_owned())));
         let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
@@ -115,7 +120,7 @@ pub(super) fn escape_colons(url: &mut Url) {
 fn stamp(now: SystemTime) -> String {
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years from March to February have their odd day at the end; 400 of them are an era.
+    // Years start in March, so that the leap day is their last day; an era has 400 years.
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

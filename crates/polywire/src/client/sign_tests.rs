@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::Method;
 use reqwest::Url;
 
-use super::{Signed, SigningKey, escape_colons, stamp};
+use super::{SignedRequest, SigningKey, escape_colons, stamp};
 use crate::client::Secret;
 
 struct Case {
@@ -75,7 +75,8 @@ fn signatures_are_those_of_the_service() {
         };
         let mut url = Url::parse(case.url).expect("an address");
         escape_colons(&mut url);
-        let headers = key.sign("bedrock", Signed { method: &case.method, url: &url, body: case.body.as_bytes() }, now);
+        let headers =
+            key.sign("bedrock", SignedRequest { method: &case.method, url: &url, body: case.body.as_bytes() }, now);
         let (name, told) = headers.last().expect("a signature");
         let told = told.expose();
         assert_eq!(

@@ -1,23 +1,23 @@
-//! A `Stream` out of an asynchronous function: the state moves into a future while a step is under way and comes back with the item.
+//! Streams from asynchronous functions: the state moves into the future of a step and is returned with the item.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Something that yields items one after another.
+/// A state machine that yields items asynchronously.
 pub(crate) trait Steps: Send + 'static {
     type Item: Send + 'static;
 
-    /// The next item; none at the end, and from then on.
+    /// The next item; `None` at the end and in every later call.
     fn next(&mut self) -> impl Future<Output = Option<Self::Item>> + Send;
 }
 
-type Step<S> = Pin<Box<dyn Future<Output = (Box<S>, Option<<S as Steps>::Item>)> + Send>>;
+type StepFuture<S> = Pin<Box<dyn Future<Output = (Box<S>, Option<<S as Steps>::Item>)> + Send>>;
 
-/// Polls [`Steps`]. A caller that stops polling loses nothing: the step goes on with the next poll.
+/// Polls [`Steps`]. Cancel safe: a step that was not polled to its end continues with the next poll.
 pub(crate) struct Stepper<S: Steps> {
     idle: Option<Box<S>>,
-    busy: Option<Step<S>>,
+    busy: Option<StepFuture<S>>,
 }
 
 impl<S: Steps> Stepper<S> {
@@ -43,7 +43,7 @@ impl<S: Steps> Stepper<S> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// The state, after the step that is under way. None after a step that panicked.
+    /// Finishes the current step and returns the state; `None` after a panic.
     pub(crate) async fn into_state(mut self) -> Option<Box<S>> {
         if self.busy.is_some() {
             self.next().await;

@@ -1,5 +1,4 @@
-//! An answer as it arrives, from the first of several models that answers: events in the caller's names and shapes, and the whole
-//! answer at the end.
+//! Streamed responses with fallback models: events in the caller's tool names and schemas, and the whole response at the end.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,12 +9,12 @@ use std::time::Instant;
 use futures_core::Stream;
 use polywire_wire::{Event, Request};
 
+use super::blocking::BlockingTask;
 use super::error::{Failed, SendError};
 use super::reader::Received;
-use super::send::{Replay, Sending, Step};
+use super::send::{Replay, SendStep, Sending};
 use super::steps::{Stepper, Steps};
-use super::tries::after;
-use super::work::Work;
+use super::tries::instant_after;
 use super::{Client, Completion};
 use crate::catalog::Model;
 use crate::change::{Action, Change, Effect, Kind, change};
@@ -23,26 +22,26 @@ use crate::plan::Plan;
 use crate::price::Cost;
 use crate::restore::{Contract, RestoreEvents, restore};
 
-/// An answer as it arrives: a [`Stream`] of events that ends after the first error. Dropping it ends the exchange.
+/// A streamed response: a [`Stream`] of events that ends after the first error. Dropping it cancels the request.
 ///
-/// A request that failed is sent again, and then to the next model, as long as no event was given out. Put together, the events are the
-/// answer, which [`finish`](Self::finish) gives whole.
+/// A failed request is retried, and then sent to the next model, until the first event is yielded. [`finish`](Self::finish) returns the
+/// response that the events assemble to.
 #[must_use = "nothing is sent before the first event is asked for"]
 pub struct CompletionStream {
-    steps: Stepper<Completing>,
+    steps: Stepper<CompletionState>,
 }
 
 impl CompletionStream {
     pub(super) fn new(client: &Client, request: Request, models: &[Model]) -> Self {
-        Self { steps: Stepper::new(Completing::new(client, request, models, Replay::Forbidden)) }
+        Self { steps: Stepper::new(CompletionState::new(client, request, models, Replay::Forbidden)) }
     }
 
-    /// The next event, or the error that the answer ended with; none at the end.
+    /// The next event or the error of the response; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Event, SendError>> {
         self.steps.next().await
     }
 
-    /// The whole answer, or why there is none. Waits for the end.
+    /// Waits for the end and returns the whole response.
     pub async fn finish(self) -> Result<Completion, SendError> {
         match self.steps.into_state().await {
             Some(state) => state.finish().await,
@@ -65,25 +64,24 @@ impl fmt::Debug for CompletionStream {
     }
 }
 
-/// An answer on its way.
+/// The state of a completion.
 #[derive(Debug)]
-pub(super) struct Completing {
+pub(super) struct CompletionState {
     client: Client,
     request: Request,
     models: VecDeque<Model>,
     failed: Vec<Failed>,
     until: Instant,
     replay: Replay,
-    planning: Option<Work<Result<Plan, SendError>>>,
+    planning: Option<BlockingTask<Result<Plan, SendError>>>,
     sending: Option<Sending>,
     restore: RestoreEvents,
     ready: VecDeque<Event>,
     outcome: Option<Result<Completion, SendError>>,
-    /// Whether the error was given out as the last item.
-    is_over: bool,
+    has_yielded_error: bool,
 }
 
-impl Steps for Completing {
+impl Steps for CompletionState {
     type Item = Result<Event, SendError>;
 
     async fn next(&mut self) -> Option<Self::Item> {
@@ -93,8 +91,8 @@ impl Steps for Completing {
             }
             match &self.outcome {
                 None => self.advance().await,
-                Some(Err(error)) if !self.is_over => {
-                    self.is_over = true;
+                Some(Err(error)) if !self.has_yielded_error => {
+                    self.has_yielded_error = true;
                     return Some(Err(error.clone()));
                 }
                 Some(_) => return None,
@@ -103,7 +101,7 @@ impl Steps for Completing {
     }
 }
 
-impl Completing {
+impl CompletionState {
     pub(super) fn new(client: &Client, mut request: Request, models: &[Model], replay: Replay) -> Self {
         client.call.apply(&mut request);
         Self {
@@ -111,14 +109,14 @@ impl Completing {
             request,
             models: models.iter().cloned().collect(),
             failed: Vec::new(),
-            until: after(client.deadline()),
+            until: instant_after(client.deadline()),
             replay,
             planning: None,
             sending: None,
             restore: RestoreEvents::default(),
             ready: VecDeque::new(),
             outcome: None,
-            is_over: false,
+            has_yielded_error: false,
         }
     }
 
@@ -134,31 +132,31 @@ impl Completing {
 
     async fn advance(&mut self) {
         let Some(sending) = &mut self.sending else {
-            return self.begin().await;
+            return self.start().await;
         };
         match sending.next().await {
-            Ok(Step::Events(events)) => self.take(events),
-            Ok(Step::Restart) => self.restore = RestoreEvents::default(),
-            Ok(Step::End(events, received)) => {
-                self.take(events);
+            Ok(SendStep::Events(events)) => self.restore_events(events),
+            Ok(SendStep::Restart) => self.restore = RestoreEvents::default(),
+            Ok(SendStep::End(events, received)) => {
+                self.restore_events(events);
                 self.end(*received);
             }
             Err(error) => self.fail(error),
         }
     }
 
-    /// Turns to the next model.
-    async fn begin(&mut self) {
+    /// Plans the request for the next model and prepares to send it.
+    async fn start(&mut self) {
         let Some(model) = self.models.front() else {
             let failed = std::mem::take(&mut self.failed);
-            self.outcome = Some(Err(SendError::after(failed, None)));
+            self.outcome = Some(Err(SendError::from_failed(failed, None)));
             return;
         };
-        let begin = || self.client.planning(&self.request, model, self.until);
-        let planned = self.planning.get_or_insert_with(begin).done().await;
+        let begin = || self.client.spawn_planning(&self.request, model, self.until);
+        let planned = self.planning.get_or_insert_with(begin).join().await;
         self.planning = None;
         let sending = match planned.and_then(|planned| planned) {
-            Ok(plan) => self.client.sending(plan, &self.request, model, self.until, self.replay).await,
+            Ok(plan) => self.client.prepare_sending(plan, &self.request, model, self.until, self.replay).await,
             Err(error) => Err(error),
         };
         match sending {
@@ -167,7 +165,7 @@ impl Completing {
         }
     }
 
-    fn take(&mut self, events: Vec<Event>) {
+    fn restore_events(&mut self, events: Vec<Event>) {
         let Some(sending) = &self.sending else { return };
         for event in events {
             self.ready.extend(self.restore.push(event, Contract::new(&self.request, &sending.plan)));
@@ -177,8 +175,7 @@ impl Completing {
     fn end(&mut self, received: Received) {
         let Some(sending) = self.sending.take() else { return };
         let restored = restore(received.response, Contract::new(&self.request, &sending.plan));
-        let fallen = fallen_over(&self.failed);
-        let changes = sending.plan.changes().iter().cloned().chain(fallen);
+        let changes = sending.plan.changes().iter().cloned().chain(fallback_changes(&self.failed));
         let changes = changes.chain(received.changes).chain(restored.changes).collect();
         let (raw, retries) = (received.raw, received.retries);
         let price = self.models.front().and_then(|model| model.row().price.as_ref());
@@ -188,42 +185,42 @@ impl Completing {
     }
 
     fn fail(&mut self, error: SendError) {
-        let given = self.sending.take().is_some_and(|sending| sending.is_shown());
+        let is_committed = self.sending.take().is_some_and(|sending| sending.is_committed());
         let Some(model) = self.models.pop_front() else { return };
-        if given || !error.should_fall_back() || self.models.is_empty() {
+        if is_committed || !error.should_fall_back() || self.models.is_empty() {
             let failed = std::mem::take(&mut self.failed);
-            self.outcome = Some(Err(SendError::after(failed, Some((model, error)))));
+            self.outcome = Some(Err(SendError::from_failed(failed, Some((model, error)))));
             return;
         }
-        tracing::warn!(model = model.name(), error.kind = error.word(), "the next model is asked");
+        tracing::warn!(model = model.name(), error.kind = error.error_type(), "falling back to the next model");
         self.restore = RestoreEvents::default();
-        self.failed.push(Failed::of(&model, error));
+        self.failed.push(Failed::from_error(&model, error));
     }
 }
 
 impl Failed {
-    pub(super) fn of(model: &Model, error: SendError) -> Self {
+    pub(super) fn from_error(model: &Model, error: SendError) -> Self {
         Self { model: model.name(), why: error.to_string(), error: Some(error) }
     }
 }
 
 impl SendError {
-    /// The error of one model, or of all that were asked.
-    fn after(mut failed: Vec<Failed>, last: Option<(Model, Self)>) -> Self {
+    /// The error of the only model, or of all models.
+    fn from_failed(mut failed: Vec<Failed>, last: Option<(Model, Self)>) -> Self {
         match last {
             Some((_, error)) if failed.is_empty() => error,
             last => {
-                failed.extend(last.map(|(model, error)| Failed::of(&model, error)));
+                failed.extend(last.map(|(model, error)| Failed::from_error(&model, error)));
                 Self::AllModelsFailed(failed)
             }
         }
     }
 }
 
-/// That other models were asked before.
-pub(super) fn fallen_over(failed: &[Failed]) -> impl Iterator<Item = Change> {
+/// The changes for models that failed before the last one.
+pub(super) fn fallback_changes(failed: &[Failed]) -> impl Iterator<Item = Change> {
     failed.iter().map(|failed| {
-        let detail = format!("`{}` gave no answer: {}", failed.model, failed.why);
+        let detail = format!("`{}` failed: {}", failed.model, failed.why);
         change(Kind::Model, "fell-over", "/model", (Action::Rewritten, Effect::Note), detail)
     })
 }

@@ -1,4 +1,4 @@
-//! Spans of exchanges, with the names of OpenTelemetry's conventions for generative AI. Who subscribes to none pays for none.
+//! Spans of requests, with the names of OpenTelemetry's conventions for generative AI. Without a subscriber they cost nothing.
 
 use polywire_wire::{Output, Request};
 use tracing::Span;
@@ -69,8 +69,7 @@ pub(super) fn span(request: &Request, model: &Model, record: SpanContent) -> Spa
     span
 }
 
-/// What came of it.
-pub(super) fn answered(span: &Span, received: &Received, record: SpanContent) {
+pub(super) fn record_response(span: &Span, received: &Received, record: SpanContent) {
     if span.is_disabled() {
         return;
     }
@@ -88,11 +87,10 @@ pub(super) fn answered(span: &Span, received: &Received, record: SpanContent) {
     }
 }
 
-/// Why nothing came of it.
-pub(super) fn failed(span: &Span, error: &SendError, retries: usize) {
+pub(super) fn record_error(span: &Span, error: &SendError, retries: usize) {
     if !span.is_disabled() {
         span.record("otel.status_code", "ERROR");
-        span.record("error.type", error.word().as_str());
+        span.record("error.type", error.error_type().as_str());
         span.record("polywire.retries", retries);
     }
 }

@@ -1,4 +1,4 @@
-//! How bytes travel: the trait that a caller's own HTTP stack implements, and the implementation over `reqwest`.
+//! The HTTP transport: the trait for the caller's own HTTP stack, and the implementation over `reqwest`.
 
 use std::error::Error;
 use std::fmt;
@@ -16,17 +16,17 @@ use super::mask::Mask;
 use super::steps::{Stepper, Steps};
 use super::url::is_loopback;
 
-/// The body of a response as it arrives.
+/// A streamed response body.
 pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>;
 
-/// The head of a response, or why there is none.
+/// The future of a response head and its body.
 pub type TransportFuture = Pin<Box<dyn Future<Output = Result<http::Response<ByteStream>, TransportError>> + Send>>;
 
-/// Sends one HTTP request: a test double, a `tower` service, a client with its own middleware.
+/// Sends HTTP requests. Implement it for a test double, a `tower` service, or a client with its own middleware.
 ///
-/// The client keeps everything else: planning, keys, retries, timeouts, limits, decoding. An implementation must send the request to the
-/// host that its URI names and must not follow redirects, which would take keys elsewhere. A response with an error status is a response,
-/// not an error. Dropping the future or the body must end the exchange.
+/// [`Client`](super::Client) does everything else: planning, keys, retries, timeouts, limits, decoding. An implementation must send the
+/// request to the host of its URI and must not follow redirects, which would send keys to another host. A response with an error status
+/// is a response, not an error. Dropping the future or the body must cancel the request.
 ///
 /// ```
 /// use polywire::client::{Client, Transport, TransportFuture, one_chunk};
@@ -44,11 +44,11 @@ pub type TransportFuture = Pin<Box<dyn Future<Output = Result<http::Response<Byt
 /// assert!(client.is_ok());
 /// ```
 pub trait Transport: Send + Sync {
-    /// Sends a request and waits for the head of its response.
+    /// Sends a request and waits for the response head.
     fn send(&self, request: http::Request<Bytes>) -> TransportFuture;
 }
 
-/// A body that arrives in one piece.
+/// A body of one chunk.
 pub fn one_chunk(body: impl Into<Bytes>) -> ByteStream {
     struct Once(Option<Bytes>);
     impl Steps for Once {
@@ -58,19 +58,19 @@ pub fn one_chunk(body: impl Into<Bytes>) -> ByteStream {
             self.0.take().map(Ok)
         }
     }
-    Box::pin(Body(Stepper::new(Once(Some(body.into())))))
+    Box::pin(SteppedBody(Stepper::new(Once(Some(body.into())))))
 }
 
-/// Why no response came, or why its body broke off.
+/// The error of a request without a response, or of an interrupted body.
 #[derive(Clone, Debug)]
 pub struct TransportError {
-    /// The innermost cause in words.
+    /// The message of the innermost cause.
     message: String,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl TransportError {
-    /// An error of an HTTP stack.
+    /// Wraps an error of an HTTP stack.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let error: Box<dyn Error + Send + Sync> = error.into();
         let message = chain(error.as_ref()).last().map(ToString::to_string).unwrap_or_default();
@@ -78,11 +78,11 @@ impl TransportError {
     }
 
     fn of_reqwest(error: reqwest::Error) -> Self {
-        // A base URL may hold a password.
+        // The URL may contain a password.
         Self::new(error.without_url())
     }
 
-    /// The error without keys. A source that repeats one is left out, because it cannot be changed.
+    /// Masks keys. A source that contains one is dropped, because it cannot be changed.
     pub(super) fn masked(self, mask: &Mask) -> Self {
         let repeats =
             |error: &(dyn Error + 'static)| mask.is_in(&error.to_string()) || mask.is_in(&format!("{error:?}"));
@@ -93,13 +93,13 @@ impl TransportError {
 
 /// An error and its sources.
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    // A chain that does not end is an error's mistake, not ours.
+    // An error may be its own source.
     std::iter::successors(Some(error), |error| <dyn Error>::source(*error)).take(64)
 }
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.message.is_empty() { "no reason is known" } else { &self.message })
+        f.write_str(if self.message.is_empty() { "unknown error" } else { &self.message })
     }
 }
 
@@ -115,19 +115,19 @@ impl PartialEq for TransportError {
     }
 }
 
-/// `reqwest`: connections to this machine, never through a proxy, and to others.
+/// The transport over `reqwest`. Loopback connections never use a proxy.
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub(super) struct ReqwestTransport {
     loopback: reqwest::Client,
     remote: reqwest::Client,
 }
 
-impl Http {
+impl ReqwestTransport {
     pub(super) fn new(connect_timeout: Duration) -> Result<Self, SendError> {
-        // Who installed another provider of cryptography first keeps it.
+        // An error means that a crypto provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = || {
-            // A redirect would take the key elsewhere.
+            // A redirect would send the key to another host.
             reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).connect_timeout(connect_timeout)
         };
         let failed = |error| SendError::Connection(TransportError::of_reqwest(error));
@@ -135,13 +135,13 @@ impl Http {
         Ok(Self { loopback, remote: builder().build().map_err(failed)? })
     }
 
-    /// The caller's own client, for every host.
-    pub(super) fn of(client: reqwest::Client) -> Self {
+    /// Uses the caller's client for every host.
+    pub(super) fn from_client(client: reqwest::Client) -> Self {
         Self { loopback: client.clone(), remote: client }
     }
 }
 
-impl Transport for Http {
+impl Transport for ReqwestTransport {
     fn send(&self, request: http::Request<Bytes>) -> TransportFuture {
         let this = self.clone();
         Box::pin(async move {
@@ -150,14 +150,14 @@ impl Transport for Http {
             let client = if is_loopback(&url) { &this.loopback } else { &this.remote };
             let origin = url.origin();
             let sent = client.request(head.method, url).headers(head.headers).body(body).send().await;
-            let answer = sent.map_err(TransportError::of_reqwest)?;
-            if answer.url().origin() != origin {
+            let received = sent.map_err(TransportError::of_reqwest)?;
+            if received.url().origin() != origin {
                 return Err(TransportError::new("the HTTP client followed a redirect to another host"));
             }
             let mut response = http::Response::new(());
-            *response.status_mut() = answer.status();
-            *response.headers_mut() = answer.headers().clone();
-            Ok(response.map(|()| Box::pin(Body(Stepper::new(Chunks(answer)))) as ByteStream))
+            *response.status_mut() = received.status();
+            *response.headers_mut() = received.headers().clone();
+            Ok(response.map(|()| Box::pin(SteppedBody(Stepper::new(Chunks(received)))) as ByteStream))
         })
     }
 }
@@ -172,9 +172,9 @@ impl Steps for Chunks {
     }
 }
 
-struct Body<S: Steps>(Stepper<S>);
+struct SteppedBody<S: Steps>(Stepper<S>);
 
-impl<S: Steps> Stream for Body<S> {
+impl<S: Steps> Stream for SteppedBody<S> {
     type Item = S::Item;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {

@@ -1,4 +1,4 @@
-//! Whether and when something is tried again: the one place that decides about retries, waits, timeouts and deadlines.
+//! Retries, backoff, timeouts and deadlines. No other module decides about them.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
@@ -10,84 +10,86 @@ use tokio::time::timeout_at;
 use super::Client;
 use super::error::SendError;
 
-/// The tries of one exchange with a provider.
+/// The retries of one request to a provider.
 #[derive(Debug)]
-pub(super) struct Tries {
+pub(super) struct RetryState {
     provider: String,
-    /// When everything must be over.
+    /// The deadline of the whole call.
     until: Instant,
     pub(super) retries: usize,
 }
 
-/// The right to exchange something with a provider. It is given back when this is dropped.
+/// A concurrency permit of a provider, released on drop.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub(super) struct ProviderPermit {
     until: Instant,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// What is waited for.
+/// The timeout that applies to a wait.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wait {
-    /// The head of the answer.
+pub(super) enum TimeoutKind {
+    /// Until the response head.
     FirstByte,
-    /// More of the answer.
-    Next,
+    /// Until the next chunk of the body.
+    NextChunk,
 }
 
-/// A time from now, however far.
-pub(super) fn after(wait: Duration) -> Instant {
+/// The instant after a duration. Durations that `Instant` cannot represent are capped.
+pub(super) fn instant_after(wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_hours(24 * 36_500);
     let now = Instant::now();
     now.checked_add(wait.min(CENTURY)).unwrap_or(now)
 }
 
-impl Tries {
+impl RetryState {
     pub(super) fn new(provider: &str, until: Instant) -> Self {
         Self { provider: provider.to_owned(), until, retries: 0 }
     }
 
-    /// Waits until the provider may be asked.
-    pub(super) async fn acquire(&self, client: &Client) -> Result<Permit, SendError> {
-        let permit = timeout_at(self.until.into(), client.shared.pace.acquire(&self.provider)).await;
+    /// Waits for a permit of the provider, at most until the deadline.
+    pub(super) async fn acquire(&self, client: &Client) -> Result<ProviderPermit, SendError> {
+        let permit = timeout_at(self.until.into(), client.shared.limits.acquire(&self.provider)).await;
         let permit = permit.map_err(|_| SendError::Deadline(client.deadline()))?;
-        Ok(Permit { until: self.until, _permit: permit })
+        Ok(ProviderPermit { until: self.until, _permit: permit })
     }
 
-    /// Waits for the next try, if there is one; else the error is final.
-    pub(super) async fn again(&mut self, client: &Client, error: SendError) -> Result<(), SendError> {
+    /// Waits for the next retry. Returns the error if it is not retryable, or if no retries or time are left.
+    pub(super) async fn wait_for_retry(&mut self, client: &Client, error: SendError) -> Result<(), SendError> {
         let options = client.options();
         let requested = error.retry_after();
-        if let Some(wait) = requested.filter(|wait| error.is_crowded() && *wait <= options.max_retry_after) {
-            // A provider that asks one caller to wait asks all.
-            client.shared.pace.pause_until(&self.provider, after(wait));
+        if let Some(wait) = requested.filter(|wait| error.is_overloaded() && *wait <= options.max_retry_after) {
+            // Rate limits apply to the account, so all requests to the provider wait.
+            client.shared.limits.pause_until(&self.provider, instant_after(wait));
         }
         let wait = requested.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.max_retry_after));
-        let is_late = wait > options.max_retry_after || after(wait) >= self.until;
+        let is_late = wait > options.max_retry_after || instant_after(wait) >= self.until;
         if !error.retryable() || self.retries >= options.retries || is_late {
             return Err(error);
         }
         self.retries += 1;
-        tracing::debug!(error.kind = error.word(), wait_ms = wait.as_millis(), "sent again");
+        tracing::debug!(error.kind = error.error_type(), wait_ms = wait.as_millis(), "retrying the request");
         tokio::time::sleep(wait).await;
         Ok(())
     }
 }
 
-impl Permit {
-    /// Does something within the time that there is for it, and within the deadline.
+impl ProviderPermit {
+    /// Runs `work` within its timeout and the deadline.
     pub(super) async fn within<T>(
         &self,
         client: &Client,
-        wait: Wait,
+        wait: TimeoutKind,
         work: impl Future<Output = Result<T, SendError>>,
     ) -> Result<T, SendError> {
         let options = client.options();
         let (limit, error) = match wait {
-            Wait::FirstByte => (options.first_byte_timeout, SendError::FirstByteTimeout(options.first_byte_timeout)),
-            Wait::Next => (options.idle_timeout, SendError::IdleTimeout(options.idle_timeout)),
+            TimeoutKind::FirstByte => {
+                (options.first_byte_timeout, SendError::FirstByteTimeout(options.first_byte_timeout))
+            }
+            TimeoutKind::NextChunk => (options.idle_timeout, SendError::IdleTimeout(options.idle_timeout)),
         };
-        let limit = after(limit);
+        let limit = instant_after(limit);
         match timeout_at(limit.min(self.until).into(), work).await {
             Ok(done) => done,
             Err(_) if self.until <= limit => Err(SendError::Deadline(client.deadline())),
@@ -97,20 +99,18 @@ impl Permit {
 }
 
 impl SendError {
-    /// How long the provider asks to wait.
     fn retry_after(&self) -> Option<Duration> {
         if let Self::Provider(error) = self { error.retry_after_ms.map(Duration::from_millis) } else { None }
     }
 
-    /// Whether the provider has more to do than it can.
-    fn is_crowded(&self) -> bool {
+    fn is_overloaded(&self) -> bool {
         matches!(self, Self::Provider(error) if matches!(error.kind, FaultKind::RateLimit | FaultKind::Overloaded))
     }
 }
 
-/// Twice as long as before, with up to a quarter more, so that many clients do not come at once.
+/// Exponential backoff with up to 25 % of jitter, so that clients do not retry at the same moment.
 fn backoff(first: Duration, retries: usize) -> Duration {
     let doubled = first.saturating_mul(1 << retries.min(16));
-    let dice = u32::try_from(RandomState::new().hash_one(retries) % 256).unwrap_or_default();
-    doubled.saturating_add(doubled / 1024 * dice)
+    let jitter = u32::try_from(RandomState::new().hash_one(retries) % 256).unwrap_or_default();
+    doubled.saturating_add(doubled / 1024 * jitter)
 }

@@ -1,12 +1,11 @@
-//! The one place where the address of a request is made, and the one that decides whether the request may go there.
+//! Builds the URL of a request and checks that the request may be sent there. No other module does either.
 
 use reqwest::Url;
 
 use super::PlainHttp;
 use crate::address::has_dot_segment;
 
-/// The address of a path below a base address. The path is set on the parsed base address, so nothing in it can become part of
-/// the host.
+/// Joins a base URL and a path. The path is set on the parsed base URL, so it can never become part of the host.
 pub(super) fn join(base: &str, path: &str) -> Result<Url, String> {
     let is_bad = |letter: char| letter.is_control() || letter.is_whitespace() || matches!(letter, '\\' | '#');
     if let Some(found) = base.chars().chain(path.chars()).find(|letter| is_bad(*letter)) {
@@ -31,8 +30,8 @@ pub(super) fn join(base: &str, path: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Whether a request, with the key of whoever is at the base address, may go to an address: only to the same scheme, host, port and
-/// login, and only encrypted unless it stays on this machine or the caller allows otherwise.
+/// Checks that a request with the provider's key may be sent to a URL: it must have the scheme, host, port and user info of the base URL,
+/// and use HTTPS unless it is a loopback address or the caller allows plain HTTP.
 pub(super) fn check(url: &Url, base: &str, plain_http: PlainHttp) -> Result<(), String> {
     let base = Url::parse(base).map_err(|error| error.to_string())?;
     let login = |url: &Url| (url.username().to_owned(), url.password().map(str::to_owned));
@@ -46,7 +45,6 @@ pub(super) fn check(url: &Url, base: &str, plain_http: PlainHttp) -> Result<(), 
     Ok(())
 }
 
-/// Whether an address is one of this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();

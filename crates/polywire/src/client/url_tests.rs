@@ -199,7 +199,7 @@ fn assert_untouched(config: &Config, name: &str) {
             assert_own(&place, row, &base);
         }
         if let Some((below, path)) = row.list_place(&base) {
-            assert_own(&client.place(row, below, path, &row.own_headers()).expect("a list"), row, &base);
+            assert_own(&client.prepare_get(row, below, path, &row.own_headers()).expect("a list"), row, &base);
         }
     }
 }
@@ -218,8 +218,8 @@ fn assert_own(place: &super::super::address::Destination, row: &Provider, base: 
     let shown: Vec<&str> = headers.values().filter_map(|value| value.to_str().ok()).collect();
     let keys: Vec<&&str> = shown.iter().filter(|value| value.contains("key-of-")).collect();
     assert!(keys.len() == 1 && keys[0].trim_start_matches("Bearer ") == own, "{}: {keys:?}", row.id);
-    let told = format!("{}{}", place.url, place.body);
-    assert!(!told.contains("key-of-"), "{told}");
+    let shown = format!("{}{}", place.url, place.body);
+    assert!(!shown.contains("key-of-"), "{shown}");
 }
 
 /// Values that would like to lead elsewhere.

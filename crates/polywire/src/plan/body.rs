@@ -1,20 +1,19 @@
-//! A body as it is sent: JSON that our own writer wrote, so that nobody has to read it again before it leaves.
+//! A request body as serialized JSON text. It comes from the encoder and is sent without being parsed again.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A body of JSON.
+/// A JSON request body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body(Box<str>);
 
 impl Body {
-    /// The body of a writer of JSON.
-    pub(crate) fn of(written: Vec<u8>) -> Self {
-        Self(String::from_utf8(written).unwrap_or_default().into())
+    pub(crate) fn of(json: Vec<u8>) -> Self {
+        Self(String::from_utf8(json).unwrap_or_default().into())
     }
 
-    /// The text.
+    /// The JSON text.
     pub fn get(&self) -> &str {
         &self.0
     }

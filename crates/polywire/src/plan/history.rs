@@ -1,5 +1,5 @@
-//! Calls in the history as the model would have made them: names that the provider takes, arguments in the fitted shape. Pairing,
-//! order and ids are the wire's business.
+//! Rewrites the tool calls of the history to the names and fitted schemas of the plan, so that they match the tools in the request.
+//! Pairing, order and ids of calls and results are handled by the wire crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Draft, PlannedTool};
 use crate::change::{Action, Change, Effect, Kind, change};
 
-pub(super) fn apply(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
+pub(super) fn rewrite_calls(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
     let mut known: BTreeMap<&str, &PlannedTool> = BTreeMap::new();
     for tool in tools {
         let own = tool.shared_by.is_empty().then_some(&tool.name);
@@ -18,17 +18,17 @@ pub(super) fn apply(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
             known.entry(name).or_insert(tool);
         }
     }
-    let foreign = foreign_names(draft, &known);
+    let removed = removed_tool_names(draft, &known);
     let mut changes = Vec::new();
     for (turn, message) in draft.request.messages.iter_mut().enumerate() {
         for (index, block) in message.content.iter_mut().enumerate() {
             let Block::ToolCall(call) = block else { continue };
-            let place = Place { turn, index };
+            let path = CallPath { turn, index };
             match known.get(call.name.as_str()) {
-                Some(tool) => carry(call, tool, place, &mut changes),
+                Some(tool) => rewrite_call(call, tool, path, &mut changes),
                 None => {
-                    if let Some(name) = foreign.get(&call.name) {
-                        rename(call, name, place, &mut changes);
+                    if let Some(name) = removed.get(&call.name) {
+                        rename(call, name, path, &mut changes);
                     }
                 }
             }
@@ -38,41 +38,41 @@ pub(super) fn apply(draft: &mut Draft<'_>, tools: &[PlannedTool]) {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct CallPath {
     turn: usize,
     index: usize,
 }
 
-impl Place {
-    fn at(self, field: &str) -> String {
+impl CallPath {
+    fn field_pointer(self, field: &str) -> String {
         format!("/messages/{}/content/{}/{field}", self.turn, self.index)
     }
 }
 
-fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Vec<Change>) {
-    let carried = (tool.lens.is_some() || !tool.shared_by.is_empty()).then(|| carried(call, tool));
+fn rewrite_call(call: &mut ToolCall, tool: &PlannedTool, path: CallPath, changes: &mut Vec<Change>) {
+    let arguments = (tool.lens.is_some() || !tool.shared_by.is_empty()).then(|| encode_arguments(call, tool));
     let name = call.name.clone();
-    rename(call, &tool.wire_name, place, changes);
-    let Some(carried) = carried else { return };
-    match carried {
+    rename(call, &tool.wire_name, path, changes);
+    let Some(arguments) = arguments else { return };
+    match arguments {
         Ok(value) => {
             let text = value.to_string();
             if text != call.arguments {
                 call.arguments = text;
-                let detail = format!("the arguments of `{name}` are said in the fitted shape");
-                let at = place.at("arguments");
+                let detail = format!("the arguments of `{name}` are converted to the fitted schema");
+                let at = path.field_pointer("arguments");
                 changes.push(change(Kind::History, "carried", at, (Action::Carried, Effect::Same), detail));
             }
         }
-        Err(why) => {
+        Err(error) => {
             if let (false, Ok(value)) = (tool.shared_by.is_empty(), call.value()) {
                 call.arguments = SharedEntry::call(&name, &value).to_string();
             }
-            let detail = format!("the arguments of `{name}` stay as they are: {why}");
+            let detail = format!("the arguments of `{name}` are sent unchanged: {error}");
             changes.push(change(
                 Kind::History,
                 "uncarried",
-                place.at("arguments"),
+                path.field_pointer("arguments"),
                 (Action::Kept, Effect::Note),
                 detail,
             ));
@@ -80,8 +80,8 @@ fn carry(call: &mut ToolCall, tool: &PlannedTool, place: Place, changes: &mut Ve
     }
 }
 
-/// The arguments as the model would have written them.
-fn carried(call: &ToolCall, tool: &PlannedTool) -> Result<Value, String> {
+/// Converts the arguments to the tool's fitted schema.
+fn encode_arguments(call: &ToolCall, tool: &PlannedTool) -> Result<Value, String> {
     let value = call.value().map_err(|error| error.to_string())?;
     let value = if tool.shared_by.is_empty() { value } else { SharedEntry::call(&call.name, &value) };
     match &tool.lens {
@@ -90,26 +90,26 @@ fn carried(call: &ToolCall, tool: &PlannedTool) -> Result<Value, String> {
     }
 }
 
-fn rename(call: &mut ToolCall, name: &str, place: Place, changes: &mut Vec<Change>) {
+fn rename(call: &mut ToolCall, name: &str, path: CallPath, changes: &mut Vec<Change>) {
     if call.name == name {
         return;
     }
-    let detail = format!("`{}` is called `{name}`", call.name);
-    changes.push(change(Kind::History, "renamed", place.at("name"), (Action::Renamed, Effect::Same), detail));
+    let detail = format!("`{}` is renamed to `{name}`", call.name);
+    changes.push(change(Kind::History, "renamed", path.field_pointer("name"), (Action::Renamed, Effect::Same), detail));
     name.clone_into(&mut call.name);
 }
 
-/// Names for calls of tools that are no longer there: legal, and nobody else's.
-fn foreign_names(draft: &Draft<'_>, known: &BTreeMap<&str, &PlannedTool>) -> BTreeMap<String, String> {
+/// Valid and unused names for called tools that are no longer in the request, by their original names.
+fn removed_tool_names(draft: &Draft<'_>, known: &BTreeMap<&str, &PlannedTool>) -> BTreeMap<String, String> {
     let calls = draft.request.messages.iter().flat_map(polywire_wire::Message::calls);
-    let strange: BTreeSet<&str> =
+    let unknown: BTreeSet<&str> =
         calls.map(|call| call.name.as_str()).filter(|name| !known.contains_key(name) && *name != OUTPUT_TOOL).collect();
-    let Some(dialect) = draft.model.slots().tool.as_ref().filter(|_| !strange.is_empty()) else {
+    let Some(dialect) = draft.model.slots().tool.as_ref().filter(|_| !unknown.is_empty()) else {
         return BTreeMap::new();
     };
     let taken: BTreeSet<&str> = known.values().map(|tool| tool.wire_name.as_str()).collect();
     let own = taken.len();
-    let names: Vec<&str> = taken.into_iter().chain(strange).collect();
+    let names: Vec<&str> = taken.into_iter().chain(unknown).collect();
     let list: ToolList = names.iter().map(|name| ToolEntry::new(*name, json!({"type": "object"}))).collect();
     let fitted = draft.cache.fit_tools(&list, dialect, &FitOptions::default().with_strict(StrictMode::Off));
     let pairs = fitted.tools.into_iter().skip(own);

@@ -1,12 +1,12 @@
-//! The plan: everything about a request that is decided before bytes leave. Plain data: it can be printed, kept and replayed.
+//! Planning: converts a request to the body, endpoint and schemas for one model. A [`Plan`] is plain data that can be serialized.
 
 mod body;
-mod bundle;
 mod history;
 mod options;
 mod output;
 mod parameters;
 mod sent;
+mod shared_entries;
 mod tools;
 
 use std::borrow::Cow;
@@ -24,79 +24,79 @@ use crate::catalog::Model;
 use crate::change::{Change, of_wire};
 use crate::endpoint::Endpoint;
 
-/// Fits that the default planner remembers.
+/// The number of fitted schemas in a planner's cache.
 pub(crate) const REMEMBERED: usize = 4096;
 
-/// A request for one model, decided.
+/// A request encoded for one model, with the data to restore its response.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Plan {
     /// The provider's id.
     pub provider: String,
-    /// The model's id, as it is sent.
+    /// The model id in the request.
     pub model: String,
     /// The protocol of the body.
     pub protocol: Protocol,
-    /// How this surface and model depart from the protocol.
+    /// The deviations of this surface and model from the protocol.
     pub surface: Surface,
-    /// Where the request goes. Secrets are named, not held.
+    /// The endpoint of the request. It has the names of secrets, not their values.
     pub endpoint: Endpoint,
-    /// The tools as the model sees them, in the caller's order.
+    /// The tools of the request, in the caller's order.
     pub tools: Vec<PlannedTool>,
-    /// How the shape of the answer is asked for, if one is.
+    /// The structured output, if a schema was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PlannedOutput>,
-    /// The body, ready to be sent.
+    /// The encoded request body.
     pub body: Body,
     changes: Vec<Change>,
 }
 
-/// A tool as the model sees it.
+/// A tool of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PlannedTool {
-    /// The name the caller knows.
+    /// The caller's name.
     pub name: String,
     /// The name on the wire.
     pub wire_name: String,
-    /// The caller's tools that share this entry, where the provider takes fewer tools than there are.
+    /// The names of the caller's tools in this shared entry, if the provider accepts fewer tools than the request has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_by: Vec<String>,
-    /// What the tool is to the caller, where that is more than a function; its calls come back as calls of that kind.
+    /// The caller's kind of tool, if it is not a function. Calls are restored to that kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ToolOrigin>,
-    /// Whether the provider holds the model to the schema.
+    /// `true` if the provider enforces the schema.
     pub strict: bool,
-    /// The way between the caller's arguments and those on the wire; none where they travel as they are.
+    /// The mapping between the caller's arguments and the fitted schema; `None` if they are identical.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<Arc<Lens>>,
 }
 
 impl PlannedTool {
-    /// Whether the model calls this entry for the caller's tool of a name.
+    /// Returns `true` if calls of this entry are calls of the caller's tool `name`.
     pub fn stands_for(&self, name: &str) -> bool {
         if self.shared_by.is_empty() { self.name == name } else { self.shared_by.iter().any(|own| own == name) }
     }
 }
 
-/// How the shape of the answer is asked for.
+/// The structured output of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PlannedOutput {
-    /// The channel, never `auto`.
+    /// The strategy, never [`Strategy::Auto`].
     pub strategy: Strategy,
-    /// Whether the provider holds the answer to the schema.
+    /// `true` if the provider enforces the schema.
     pub strict: bool,
-    /// The way between the caller's value and that on the wire; none where it travels as it is.
+    /// The mapping between the caller's value and the fitted schema; `None` if they are identical.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
 }
 
 impl Plan {
-    /// Everything that had to give, in the order in which it was decided.
+    /// Every change and loss, in the order of the planning steps.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -106,43 +106,43 @@ impl Plan {
         self
     }
 
-    /// The changes by which something is lost.
+    /// The changes that are losses.
     pub fn losses(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.effect.is_loss())
     }
 
-    /// Method, address, headers, body and changes, and nothing else.
+    /// The method, URL, headers, body and changes.
     pub fn encoded(&self) -> Encoded<'_> {
         Encoded { endpoint: &self.endpoint, body: &self.body, changes: &self.changes }
     }
 
-    /// The tool of a name on the wire.
+    /// The tool with this wire name.
     pub fn tool(&self, wire_name: &str) -> Option<&PlannedTool> {
         self.tools.iter().find(|tool| tool.wire_name == wire_name)
     }
 }
 
-/// A plan as it is sent: what `polywire encode` prints.
+/// The encoded part of a plan, as printed by `polywire encode`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
-    /// Where it goes.
+    /// The endpoint of the request.
     #[serde(flatten)]
     pub endpoint: &'a Endpoint,
-    /// What is sent.
+    /// The encoded request body.
     pub body: &'a Body,
-    /// Everything that had to give.
+    /// Every change and loss.
     pub changes: &'a [Change],
 }
 
-/// Losses that the caller does not allow.
+/// The error of a plan with losses that [`PlanOptions`] refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossError {
     losses: Vec<Change>,
 }
 
 impl LossError {
-    /// What would be lost.
+    /// The refused losses.
     pub fn losses(&self) -> &[Change] {
         &self.losses
     }
@@ -160,7 +160,7 @@ impl fmt::Display for LossError {
 
 impl std::error::Error for LossError {}
 
-/// Makes plans, and remembers how schemas were fitted.
+/// Plans requests and caches fitted schemas.
 #[derive(Debug)]
 pub struct Planner {
     options: PlanOptions,
@@ -168,18 +168,18 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner with a memory of its own.
+    /// Creates a planner with an empty cache.
     pub fn new(options: PlanOptions) -> Self {
         Self { options, cache: FitCache::new(REMEMBERED) }
     }
 
-    /// Decides everything about a request to a model.
+    /// Plans a request to a model.
     pub fn plan(&self, request: &Request, model: &Model) -> Result<Plan, LossError> {
         plan_with(&self.cache, request, model, &self.options)
     }
 }
 
-/// Decides everything about a request to a model, with the default options.
+/// Plans a request to a model with the default options.
 ///
 /// ```
 /// use polywire::wire::{Function, Message, Request, Tool};
@@ -197,7 +197,7 @@ impl Planner {
 /// ```
 pub fn plan(request: &Request, model: &Model) -> Plan {
     static DEFAULT: LazyLock<Planner> = LazyLock::new(|| Planner::new(PlanOptions::default()));
-    decide(&DEFAULT.cache, request, model, &DEFAULT.options)
+    build_plan(&DEFAULT.cache, request, model, &DEFAULT.options)
 }
 
 pub(crate) fn plan_with(
@@ -206,50 +206,50 @@ pub(crate) fn plan_with(
     model: &Model,
     options: &PlanOptions,
 ) -> Result<Plan, LossError> {
-    let plan = decide(cache, request, model, options);
+    let plan = build_plan(cache, request, model, options);
     let refused = |change: &&Change| change.kind.is_some_and(|kind| options.on_loss(kind) == OnLoss::Refuse);
     let losses: Vec<Change> = plan.losses().filter(refused).cloned().collect();
     if losses.is_empty() { Ok(plan) } else { Err(LossError { losses }) }
 }
 
-/// A request on its way to becoming a plan.
+/// The state of planning.
 struct Draft<'a> {
     model: &'a Model,
     options: &'a PlanOptions,
     cache: &'a FitCache,
-    /// As the caller gave it.
-    asked: &'a Request,
-    /// The caller's tools, or what stands for them.
+    /// The caller's request.
+    original: &'a Request,
+    /// The caller's tools, or those with shared entries.
     tools: Cow<'a, [Tool]>,
-    /// As it will be written. Its tools come last.
+    /// The request to encode. Its tools are added last.
     request: Request,
     surface: Surface,
     changes: Vec<Change>,
 }
 
 impl Draft<'_> {
-    fn record(&mut self, change: Change) {
+    fn record_change(&mut self, change: Change) {
         self.changes.push(change);
     }
 }
 
-fn decide(cache: &FitCache, asked: &Request, model: &Model, options: &PlanOptions) -> Plan {
+fn build_plan(cache: &FitCache, original: &Request, model: &Model, options: &PlanOptions) -> Plan {
     let mut draft = Draft {
         model,
         options,
         cache,
-        asked,
-        tools: Cow::Borrowed(&asked.tools),
-        request: asked.without_tools(),
+        original,
+        tools: Cow::Borrowed(&original.tools),
+        request: original.without_tools(),
         surface: model.wire(),
         changes: model.changes().to_vec(),
     };
     model.id().clone_into(&mut draft.request.model);
-    parameters::apply(&mut draft);
-    let output = output::apply(&mut draft);
-    let fitted = tools::apply(&mut draft, output);
-    history::apply(&mut draft, &fitted.tools);
-    parameters::apply_instructions(&mut draft);
+    parameters::adapt_parameters(&mut draft);
+    let channel = output::choose_channel(&mut draft);
+    let fitted = tools::fit_tools(&mut draft, channel);
+    history::rewrite_calls(&mut draft, &fitted.tools);
+    parameters::move_instructions(&mut draft);
     let Draft { mut request, surface, mut changes, .. } = draft;
     changes.extend(model.protocol().repair_history(&mut request, &surface).into_iter().map(of_wire));
     let encoded = model.protocol().encode_request(&request, &surface);

@@ -1,78 +1,78 @@
-//! What a caller may choose about a plan.
+//! Options of planning.
 
 use std::collections::BTreeMap;
 
 use crate::change::Kind;
 
-/// What a caller may choose about a plan.
+/// Options of planning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Which tools are asked for with the provider's strict flag.
+    /// The use of the provider's strict flag.
     pub strict: Strict,
-    /// Whether the schema of the answer is also said in the prompt.
+    /// The use of the prompt for the output schema.
     pub prompt: Prompt,
     on_loss: BTreeMap<Kind, OnLoss>,
 }
 
-/// Which tools and answers are asked for with the provider's strict flag.
+/// The use of the provider's strict flag for tools and structured output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strict {
-    /// All that can be, except those that say otherwise.
+    /// Strict wherever the schema allows it, except for tools with `strict: false`.
     #[default]
     Auto,
-    /// Those that say so.
+    /// Strict only for tools with `strict: true`.
     AsAsked,
-    /// None.
+    /// Never strict.
     Off,
 }
 
-/// Whether the schema of the answer is also said in the prompt.
+/// The use of the prompt for the output schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Prompt {
-    /// Where it is asked for in no other way.
+    /// The schema is in the prompt only if the model supports no other strategy.
     #[default]
     WhenNeeded,
-    /// Always, as a second line of defence.
+    /// The schema is always in the prompt too, which helps where the provider does not enforce it.
     Always,
 }
 
-/// What a loss means.
+/// The handling of losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnLoss {
-    /// It is recorded.
+    /// Losses are recorded in the plan.
     #[default]
     Record,
-    /// There is no plan.
+    /// Planning fails with a [`LossError`](crate::LossError).
     Refuse,
 }
 
 impl PlanOptions {
-    /// The same with another choice about the strict flag.
+    /// Sets the use of the strict flag.
     #[must_use]
     pub fn with_strict(mut self, strict: Strict) -> Self {
         self.strict = strict;
         self
     }
 
-    /// The same with another choice about the prompt.
+    /// Sets the use of the prompt.
     #[must_use]
     pub fn with_prompt(mut self, prompt: Prompt) -> Self {
         self.prompt = prompt;
         self
     }
 
-    /// The same with another meaning of losses of a kind.
+    /// Sets the handling of losses of a kind.
     #[must_use]
     pub fn with_on_loss(mut self, kind: Kind, on_loss: OnLoss) -> Self {
         self.on_loss.insert(kind, on_loss);
         self
     }
 
-    /// What a loss of a kind means.
+    /// The handling of losses of a kind.
     pub fn on_loss(&self, kind: Kind) -> OnLoss {
         self.on_loss.get(&kind).copied().unwrap_or_default()
     }

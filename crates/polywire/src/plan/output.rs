@@ -1,5 +1,5 @@
-//! How the shape of the answer is asked for: the protocol's own field, a tool, or words. The model's row picks once; a request that
-//! cannot have what was picked gets the next channel, and a change says why.
+//! Structured output: native, by a tool, or by the prompt. The caller or the model's row chooses; if the model does not support that
+//! channel for this request, the next one is used and the change is recorded with its reason.
 
 use polywire_schema::{FitOptions, Fitted, Slot, StrictMode};
 use polywire_wire::{Output, OutputFormat, Quirk, Strategy, Text};
@@ -9,35 +9,35 @@ use crate::change::{Action, Change, Effect, Kind, change, of_schema};
 use crate::model::Ability;
 use crate::provider::Budget;
 
-/// What is left to do about the answer when tools are fitted.
-pub(super) enum Asked {
-    /// No shape was asked for, or nothing is left to do.
-    Nothing,
-    /// The protocol's own field has the fitted schema.
+/// The channel of the structured output.
+pub(super) enum OutputChannel {
+    /// No schema was requested.
+    Unstructured,
+    /// The request has the fitted schema in the protocol's own field.
     Native { fitted: std::sync::Arc<Fitted>, format: OutputFormat, budget: Budget },
-    /// A tool stands for it.
+    /// The schema is the parameters of a tool, which is fitted with the caller's tools.
     Tool(OutputFormat),
-    /// The prompt says it.
+    /// The schema is in the prompt.
     Prompted,
 }
 
-pub(super) fn apply(draft: &mut Draft<'_>) -> Asked {
+pub(super) fn choose_channel(draft: &mut Draft<'_>) -> OutputChannel {
     match draft.request.output.clone() {
-        None => Asked::Nothing,
+        None => OutputChannel::Unstructured,
         Some(Output::Json) => {
-            free_json(draft);
-            Asked::Nothing
+            request_json_mode(draft);
+            OutputChannel::Unstructured
         }
-        Some(Output::Schema(format)) => by_schema(draft, format),
+        Some(Output::Schema(format)) => choose_schema_channel(draft, format),
     }
 }
 
-/// Free JSON needs the word in the prompt on some surfaces, and more than the word where there is no such mode.
-fn free_json(draft: &mut Draft<'_>) {
+/// The prompt asks for JSON too: some surfaces reject JSON mode without the word "JSON" in the prompt, and others have no JSON mode.
+fn request_json_mode(draft: &mut Draft<'_>) {
     if !draft.model.row().can(Ability::JsonMode) && !draft.surface.has(Quirk::NoFreeJson) {
         draft.request.output = None;
         let what = (Action::Rewritten, Effect::Wider);
-        draft.record(change(
+        draft.record_change(change(
             Kind::Output,
             "no-json-mode",
             "/output",
@@ -45,73 +45,80 @@ fn free_json(draft: &mut Draft<'_>) {
             "this model has no JSON mode; the prompt asks for JSON",
         ));
     }
-    say(draft, "Answer with one JSON object and nothing else.".to_owned());
+    add_instruction(draft, "Answer with one JSON object and nothing else.".to_owned());
 }
 
-fn by_schema(draft: &mut Draft<'_>, format: OutputFormat) -> Asked {
-    let asked = match format.strategy() {
+fn choose_schema_channel(draft: &mut Draft<'_>, format: OutputFormat) -> OutputChannel {
+    let requested = match format.strategy() {
         Strategy::Native | Strategy::Tool | Strategy::Prompted => format.strategy(),
         Strategy::Auto | _ => draft.model.strategy(),
     };
-    if draft.options.prompt == Prompt::Always && asked != Strategy::Prompted {
-        say(draft, instruction(&format));
+    if draft.options.prompt == Prompt::Always && requested != Strategy::Prompted {
+        add_instruction(draft, schema_instruction(&format));
     }
-    let native = (asked == Strategy::Native).then(|| native(draft, &format));
-    let why = match native {
-        Some(Ok(fitted)) => return by_field(draft, &format, fitted),
-        Some(Err(why)) => why,
+    let native = (requested == Strategy::Native).then(|| fit_native(draft, &format));
+    let reason = match native {
+        Some(Ok(fitted)) => return use_native(draft, &format, fitted),
+        Some(Err(reason)) => reason,
         None => "",
     };
     let row = draft.model.row();
     let forced = !draft.surface.has(Quirk::NoForcedChoice);
-    let tool = row.can(Ability::Tools) && (forced || asked == Strategy::Tool) && asked != Strategy::Prompted;
+    let tool = row.can(Ability::Tools) && (forced || requested == Strategy::Tool) && requested != Strategy::Prompted;
     let strategy = if tool { Strategy::Tool } else { Strategy::Prompted };
-    if strategy != asked {
-        let why = if why.is_empty() { "this model calls no tools" } else { why };
-        let detail = format!("{why}; the answer is asked for {}", if tool { "by a tool" } else { "in the prompt" });
-        draft.record(change(Kind::Output, "strategy", "/output/strategy", (Action::Rewritten, Effect::Note), detail));
+    if strategy != requested {
+        let reason = if reason.is_empty() { "this model does not support tools" } else { reason };
+        let channel = if tool { "a tool" } else { "the prompt" };
+        let detail = format!("{reason}; structured output is requested through {channel}");
+        draft.record_change(change(
+            Kind::Output,
+            "strategy",
+            "/output/strategy",
+            (Action::Rewritten, Effect::Note),
+            detail,
+        ));
     }
     if tool {
         draft.request.output = None;
-        return Asked::Tool(format);
+        return OutputChannel::Tool(format);
     }
-    by_prompt(draft, &format)
+    use_prompt(draft, &format)
 }
 
-/// The fitted schema for the protocol's own field, or why there is none.
-fn native(draft: &mut Draft<'_>, format: &OutputFormat) -> Result<std::sync::Arc<Fitted>, &'static str> {
+/// Fits the schema for native structured output. The error is the reason why that is not possible.
+fn fit_native(draft: &mut Draft<'_>, format: &OutputFormat) -> Result<std::sync::Arc<Fitted>, &'static str> {
     let (row, slots) = (draft.model.row(), draft.model.slots());
     if !row.can(Ability::NativeOutput) {
-        return Err("this model takes no schema of the answer");
+        return Err("this model has no native structured output");
     }
     if !draft.tools.is_empty() && !row.can(Ability::ToolsWithOutput) {
-        return Err("this model does not take tools and a schema of the answer together");
+        return Err("this model does not support tools together with native structured output");
     }
     let strict = slots.output_strict.as_ref().filter(|_| row.can(Ability::Strict));
-    let held = format.is_strict() && draft.options.strict != Strict::Off;
-    let dialect = strict.filter(|_| held || slots.output.is_none()).or(slots.output.as_ref());
-    let Some(dialect) = dialect else { return Err("this surface takes no schema of the answer") };
-    let mode = if held || slots.output.is_none() { StrictMode::Auto } else { StrictMode::Off };
+    let wants_strict = format.is_strict() && draft.options.strict != Strict::Off;
+    let dialect = strict.filter(|_| wants_strict || slots.output.is_none()).or(slots.output.as_ref());
+    let Some(dialect) = dialect else { return Err("this surface has no native structured output") };
+    let mode = if wants_strict || slots.output.is_none() { StrictMode::Auto } else { StrictMode::Off };
     let options = FitOptions::default().with_slot(Slot::Output).with_strict(mode);
     let Ok(fitted) = draft.cache.fit(format.schema(), dialect, &options) else {
-        return Err("the schema cannot be read");
+        return Err("the schema is not valid");
     };
     if dialect.strict() && !fitted.strict() && slots.output.is_none() {
-        return Err("the schema cannot be said so that this surface takes it");
+        return Err("the schema cannot be expressed in the strict dialect of this surface");
     }
     Ok(fitted)
 }
 
-fn by_field(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc<Fitted>) -> Asked {
+fn use_native(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc<Fitted>) -> OutputChannel {
     let place = |change: &_| of_schema(Kind::Output, "/output/schema", change);
     draft.changes.extend(fitted.changes.iter().map(place));
     let flag = draft.model.slots().output_strict.is_some();
-    let kept = fitted.strict() || !flag;
-    if format.is_strict() && !kept {
-        draft.record(not_held("the provider does not hold the answer to its schema"));
+    let is_strict = fitted.strict() || !flag;
+    if format.is_strict() && !is_strict {
+        draft.record_change(not_enforced("the provider does not enforce the output schema"));
     }
     let schema = fitted.schema.clone();
-    let rewritten = if kept && format.is_strict() {
+    let rewritten = if is_strict && format.is_strict() {
         OutputFormat::strict(format.name(), schema)
     } else {
         OutputFormat::best_effort(format.name(), schema)
@@ -119,31 +126,30 @@ fn by_field(draft: &mut Draft<'_>, format: &OutputFormat, fitted: std::sync::Arc
     let rewritten = rewritten.unwrap_or_else(|_| format.clone()).with_strategy(Strategy::Native);
     let rewritten = rewritten.with_description(format.description().map(str::to_owned));
     draft.request.output = Some(Output::Schema(rewritten));
-    Asked::Native { fitted, format: format.clone(), budget: draft.model.surface().budget }
+    OutputChannel::Native { fitted, format: format.clone(), budget: draft.model.surface().budget }
 }
 
-fn by_prompt(draft: &mut Draft<'_>, format: &OutputFormat) -> Asked {
+fn use_prompt(draft: &mut Draft<'_>, format: &OutputFormat) -> OutputChannel {
     let row = draft.model.row();
     let free = row.can(Ability::JsonMode) && (draft.tools.is_empty() || row.can(Ability::ToolsWithOutput));
-    // Free JSON is always an object.
+    // JSON mode only returns objects.
     let object = format.schema().get("type").and_then(serde_json::Value::as_str) == Some("object");
     draft.request.output = (free && object).then_some(Output::Json);
     if draft.options.prompt != Prompt::Always || format.strategy() == Strategy::Prompted {
-        say(draft, instruction(format));
+        add_instruction(draft, schema_instruction(format));
     }
     if format.is_strict() {
-        draft.record(not_held("nothing but the prompt holds the answer to its schema"));
+        draft.record_change(not_enforced("the provider does not enforce an output schema in the prompt"));
     }
-    Asked::Prompted
+    OutputChannel::Prompted
 }
 
-/// The loss of the promise that the answer follows its schema (R-C7).
-pub(super) fn not_held(detail: &'static str) -> Change {
+/// The loss of an output schema's enforcement by the provider (R-C7).
+pub(super) fn not_enforced(detail: &'static str) -> Change {
     change(Kind::Output, "not-enforced", "/output/strict", (Action::Dropped, Effect::Wider), detail)
 }
 
-/// The schema in words.
-fn instruction(format: &OutputFormat) -> String {
+fn schema_instruction(format: &OutputFormat) -> String {
     let about = format.description().map(|text| format!(" ({text})")).unwrap_or_default();
     format!(
         "Answer with one JSON value that conforms to the JSON Schema `{}`{about} below, and with nothing else: no prose, \
@@ -153,9 +159,15 @@ fn instruction(format: &OutputFormat) -> String {
     )
 }
 
-/// Adds an instruction after the caller's own.
-pub(super) fn say(draft: &mut Draft<'_>, text: String) {
+/// Adds an instruction about the output after the caller's own.
+pub(super) fn add_instruction(draft: &mut Draft<'_>, text: String) {
     draft.request.system.push(Text { text, ..Text::default() });
     let what = (Action::Added, Effect::Same);
-    draft.record(change(Kind::Output, "prompt", "/system", what, "the instructions say which form the answer has"));
+    draft.record_change(change(
+        Kind::Output,
+        "prompt",
+        "/system",
+        what,
+        "an instruction about the output format is added to the system prompt",
+    ));
 }

@@ -1,4 +1,4 @@
-//! The schemas that a plan sends, read back from its body, so that a plan that was stored knows them too.
+//! Decodes the fitted schemas from a plan's body. This works for a deserialized plan too.
 
 use polywire_wire::{OUTPUT_TOOL, Output, Request, Tool};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::Plan;
 
 impl Plan {
-    /// The schema of a tool as it is sent, by its name on the wire.
+    /// The fitted parameters of a tool, by its wire name.
     pub(crate) fn sent_parameters(&self, wire_name: &str) -> Option<Value> {
         parameters(self.sent_request()?, wire_name)
     }
 
-    /// The schema of the answer as it is sent.
+    /// The fitted output schema.
     pub(crate) fn sent_output(&self) -> Option<Value> {
         let sent = self.sent_request()?;
         match &sent.output {

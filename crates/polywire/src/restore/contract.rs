@@ -1,4 +1,4 @@
-//! What an answer is brought back by: the caller's request, and the plan that was made of it.
+//! The caller's request and its plan, which together define how a response is restored.
 
 use std::sync::LazyLock;
 
@@ -8,29 +8,29 @@ use serde_json::Value;
 
 use crate::plan::{Plan, PlannedTool};
 
-/// A request and the plan that was made of it.
+/// A request and its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Contract<'a> {
-    /// What the caller asked for.
+    /// The caller's request.
     pub request: &'a Request,
-    /// What was sent.
+    /// The plan of the request.
     pub plan: &'a Plan,
 }
 
 impl<'a> Contract<'a> {
-    /// The contract of a request and its plan.
+    /// Creates a contract from a request and its plan.
     pub fn new(request: &'a Request, plan: &'a Plan) -> Self {
         Self { request, plan }
     }
 
-    /// Whether an answer may come back in other names, shapes or blocks than the provider gave it.
+    /// Returns `true` if restoring may change tool names, values or blocks of a response.
     pub(crate) fn changes_answers(self) -> bool {
-        let renamed = |tool: &PlannedTool| tool.name != tool.wire_name || is_carried(tool);
-        self.plan.tools.iter().any(renamed) || self.answers_by_tool() || self.output_lens().is_some()
+        let renamed = |tool: &PlannedTool| tool.name != tool.wire_name || needs_decoding(tool);
+        self.plan.tools.iter().any(renamed) || self.has_output_tool() || self.output_lens().is_some()
     }
 
-    /// Whether the answer comes as the arguments of a tool.
-    pub(super) fn answers_by_tool(self) -> bool {
+    /// Returns `true` if the structured output is the arguments of the output tool.
+    pub(super) fn has_output_tool(self) -> bool {
         self.plan.output.as_ref().is_some_and(|output| output.strategy == Strategy::Tool)
     }
 
@@ -38,7 +38,7 @@ impl<'a> Contract<'a> {
         self.plan.output.as_ref()?.lens.as_ref()
     }
 
-    /// The schema that the caller wants the answer to have.
+    /// The caller's output schema.
     pub(super) fn output_schema(self) -> Option<&'a Value> {
         match self.request.output.as_ref()? {
             Output::Schema(format) => Some(format.schema()),
@@ -46,14 +46,14 @@ impl<'a> Contract<'a> {
         }
     }
 
-    /// The schema of the arguments of a tool of the caller's.
+    /// The parameters schema of a caller's tool.
     pub(super) fn parameters(self, name: &str) -> Option<&'a Value> {
         let functions = self.request.tools.iter().filter_map(Tool::as_function);
         functions.into_iter().find(|function| function.name == name)?.parameters.as_ref()
     }
 }
 
-/// A plan alone, as one that was stored: names and shapes come back, and nothing is validated.
+/// A contract without the request, for example of a stored plan: names and values are restored but not validated.
 impl<'a> From<&'a Plan> for Contract<'a> {
     fn from(plan: &'a Plan) -> Self {
         static UNKNOWN: LazyLock<Request> = LazyLock::new(Request::default);
@@ -61,7 +61,7 @@ impl<'a> From<&'a Plan> for Contract<'a> {
     }
 }
 
-/// Whether the arguments of a tool travel in another shape, or under another tool's name.
-pub(super) fn is_carried(tool: &PlannedTool) -> bool {
+/// Returns `true` if the arguments of a tool have another schema on the wire or are in a shared entry.
+pub(super) fn needs_decoding(tool: &PlannedTool) -> bool {
     tool.lens.is_some() || !tool.shared_by.is_empty()
 }

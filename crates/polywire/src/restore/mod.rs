@@ -1,5 +1,5 @@
-//! The way back: an answer as the model gave it, in the caller's names and shapes. Arguments and structured output are salvaged,
-//! decoded, coerced and validated by the caller's own schemas.
+//! Restores a response to the caller's tool names and schemas. Arguments and structured output are salvaged, decoded, coerced and
+//! validated.
 
 mod call;
 mod contract;
@@ -18,29 +18,29 @@ pub use contract::Contract;
 pub use events::RestoreEvents;
 
 use call::{record_faults, record_repairs, restore_call};
-pub(crate) use value::{Recovered, Wanted, recover};
+pub(crate) use value::{RecoverTarget, Recovered, recover};
 
-/// An answer in the caller's names and shapes.
+/// A response in the caller's tool names and schemas.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Restored {
-    /// The answer.
+    /// The response.
     pub response: Response,
-    /// The value of the shape that was asked for, where the answer holds one.
+    /// The value of the structured output, if the response has one.
     pub output: Option<Value>,
-    /// What could not be brought back, and every repair.
+    /// Every repair, and everything that could not be restored.
     pub changes: Vec<Change>,
 }
 
-/// Brings an answer back: names of tools, arguments, and the value that was asked for.
+/// Restores a response: tool names, arguments and structured output.
 pub fn restore<'a>(response: Response, contract: impl Into<Contract<'a>>) -> Restored {
     let contract = contract.into();
     let mut restored = Restored { response, output: None, changes: Vec::new() };
     if contract.plan.output.is_some() || contract.request.output.is_some() {
-        if contract.answers_by_tool() {
+        if contract.has_output_tool() {
             restored.response.answer_from_tool();
         }
-        restored.take_output(contract);
+        restored.restore_output(contract);
     }
     for (index, block) in restored.response.content.iter_mut().enumerate() {
         if let Block::ToolCall(call) = block {
@@ -51,10 +51,10 @@ pub fn restore<'a>(response: Response, contract: impl Into<Contract<'a>>) -> Res
 }
 
 impl Restored {
-    /// The answer's text as the caller's value.
-    fn take_output(&mut self, contract: Contract<'_>) {
+    /// Restores the structured output from the text of the response.
+    fn restore_output(&mut self, contract: Contract<'_>) {
         let text = self.response.text();
-        // Words beside calls are no answer yet, and what a limit or a filter cut is none any more.
+        // Text beside tool calls is not the output, and neither is a truncated or filtered text.
         let is_cut = matches!(
             self.response.stop,
             StopReason::MaxTokens | StopReason::ContextLength | StopReason::Refusal | StopReason::ContentFilter
@@ -64,35 +64,35 @@ impl Restored {
         }
         let schema = contract.output_schema().and_then(|schema| Schema::cached(schema).ok());
         let sent = || contract.plan.sent_output();
-        let wanted = Wanted { lens: contract.output_lens(), schema: schema.as_deref(), sent: &sent };
-        let Recovered { answer, not_decoded, .. } = recover(&text, &wanted);
-        // Without a schema any words would be a string.
+        let target = RecoverTarget { lens: contract.output_lens(), schema: schema.as_deref(), fitted_schema: &sent };
+        let Recovered { answer, not_decoded, .. } = recover(&text, &target);
+        // Without a schema the reader accepts any text as a string.
         let is_strict = || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         let is_json = |value: &Value| schema.is_some() || value.is_object() || value.is_array() || is_strict();
         let value = answer.value.filter(|value| is_json(value));
         let (Some(value), false) = (value, answer.verdict == Verdict::NoValue && not_decoded.is_none()) else {
-            self.record("not-json", "the text of the answer is not JSON");
+            self.record_note("not-json", "the response text is not JSON");
             return;
         };
         if let Some(why) = not_decoded {
-            self.record("not-restored", format!("the answer stays as the model wrote it: {why}"));
+            self.record_note("not-restored", format!("the output is returned unchanged: {why}"));
             return;
         }
         let is_repaired = !answer.repairs.is_empty();
         let is_valid = answer.verdict == Verdict::Valid;
         record_faults(Kind::Output, "invalid-output", "/content", answer.verdict, &mut self.changes);
-        if wanted.lens.is_some() || (is_repaired && is_valid) {
+        if target.lens.is_some() || (is_repaired && is_valid) {
             record_repairs(Kind::Output, "/content", &answer.repairs, &mut self.changes);
             self.replace_text(&value.to_string());
         }
         self.output = Some(value);
     }
 
-    fn record(&mut self, code: &str, detail: impl Into<Cow<'static, str>>) {
+    fn record_note(&mut self, code: &str, detail: impl Into<Cow<'static, str>>) {
         self.changes.push(change(Kind::Output, code, "/content", (Action::Kept, Effect::Note), detail));
     }
 
-    /// One text in place of all.
+    /// Replaces all text blocks with one.
     fn replace_text(&mut self, text: &str) {
         let mut text = Some(text.to_owned());
         self.response.content.retain_mut(|block| {

@@ -1,89 +1,88 @@
-//! A value that a model wrote, back in the caller's shape: salvaged, decoded by the lens, coerced and validated.
+//! Recovers a value from the model's text: salvages, decodes, coerces and validates it.
 
 use polywire_answer::{Answer, Fault, ReadOptions, Repair, Schema, Verdict, read_with, validate};
 use polywire_schema::Lens;
 use serde_json::Value;
 
-/// What a text must become.
-pub(crate) struct Wanted<'a> {
-    /// How the value travels; none where it travels as it is.
+/// The schemas of a value.
+pub(crate) struct RecoverTarget<'a> {
+    /// The mapping from the fitted schema; `None` if the schemas are identical.
     pub(crate) lens: Option<&'a Lens>,
-    /// The schema of the caller.
+    /// The caller's schema.
     pub(crate) schema: Option<&'a Schema>,
-    /// The schema that the model was given. It is asked for only when the value does not fit.
-    pub(crate) sent: &'a dyn Fn() -> Option<Value>,
+    /// The schema in the request. It is only decoded if the value is invalid.
+    pub(crate) fitted_schema: &'a dyn Fn() -> Option<Value>,
 }
 
-/// What a text became.
+/// A recovered value.
 #[derive(Debug)]
 pub(crate) struct Recovered {
-    /// The value in the caller's shape, the repairs, and whether the caller's schema accepts it.
+    /// The value in the caller's schema, with its repairs and verdict.
     pub(crate) answer: Answer,
-    /// Why the lens could not bring the value back; the value is then the one that the model wrote.
+    /// The reason why the lens could not decode the value; `answer` then has the model's value.
     pub(crate) not_decoded: Option<String>,
-    /// What is wrong with the value in the shape that the model was asked for.
+    /// The violations of the fitted schema.
     pub(crate) wire_faults: Vec<Fault>,
 }
 
 impl Recovered {
-    fn of(answer: Answer) -> Self {
+    fn without_lens(answer: Answer) -> Self {
         Self { answer, not_decoded: None, wire_faults: Vec::new() }
     }
 
-    /// Whether the caller's schema refuses the value, or nobody knows.
+    /// Returns `true` unless the caller's schema is known to accept the value.
     pub(crate) fn is_invalid(&self) -> bool {
         !matches!(self.answer.verdict, Verdict::Valid)
     }
 }
 
-/// Brings the value in a text back into the caller's shape.
-pub(crate) fn recover(text: &str, wanted: &Wanted<'_>) -> Recovered {
+/// Recovers the value of a text in the caller's schema.
+pub(crate) fn recover(text: &str, target: &RecoverTarget<'_>) -> Recovered {
     let options = ReadOptions::default();
-    let Some(lens) = wanted.lens else {
-        return Recovered::of(read_with(text, wanted.schema, &options));
+    let Some(lens) = target.lens else {
+        return Recovered::without_lens(read_with(text, target.schema, &options));
     };
     let mut found = read_with(text, None, &options);
-    let Some(written) = found.value.take() else { return Recovered::of(found) };
+    let Some(written) = found.value.take() else { return Recovered::without_lens(found) };
     let (value, not_decoded) = match lens.decode(written.clone()) {
         Ok(value) => (value, None),
-        Err(error) => match coerced_to_sent(text, wanted, lens, &options) {
+        Err(error) => match coerce_and_decode(text, target, lens, &options) {
             Some((value, repairs)) => {
                 found.repairs = repairs;
                 (value, None)
             }
-            // What the lens does not understand may be in the caller's shape already.
+            // A value that the lens cannot decode may already conform to the caller's schema.
             None => (written.clone(), Some(error.to_string())),
         },
     };
-    let mut answer = read_with(&value.to_string(), wanted.schema, &options);
+    let mut answer = read_with(&value.to_string(), target.schema, &options);
     if not_decoded.is_some() && !answer.repairs.is_empty() && answer.verdict == Verdict::Valid {
-        // Coerced after a failed decoding, it is a value that nobody meant.
+        // Coercion after a failed decoding may produce a value that the model did not intend.
         answer.verdict = Verdict::NoValue;
     }
-    // These spans are of a text that the model did not write.
+    // These spans refer to the decoded text, not to the model's.
     answer.repairs.iter_mut().for_each(|repair| repair.span = None);
     found.repairs.append(&mut answer.repairs);
     answer.repairs = found.repairs;
     let mut recovered = Recovered { answer, not_decoded, wire_faults: Vec::new() };
     if recovered.is_invalid() {
-        recovered.wire_faults = wire_faults(&written, wanted);
+        recovered.wire_faults = wire_faults(&written, target);
     }
     recovered
 }
 
-/// The value of a text that the lens understands once it is coerced to the schema that was sent.
-fn coerced_to_sent(
+/// Coerces the value to the fitted schema and decodes it.
+fn coerce_and_decode(
     text: &str,
-    wanted: &Wanted<'_>,
+    target: &RecoverTarget<'_>,
     lens: &Lens,
     options: &ReadOptions,
 ) -> Option<(Value, Vec<Repair>)> {
-    let answer = read_with(text, Some(&*Schema::cached(&(wanted.sent)()?).ok()?), options);
+    let answer = read_with(text, Some(&*Schema::cached(&(target.fitted_schema)()?).ok()?), options);
     Some((lens.decode(answer.value?).ok()?, answer.repairs))
 }
 
-/// What is wrong with a value in the words of the schema that the model was given. The caller's schema may ask for another shape,
-/// which the model never saw.
-fn wire_faults(written: &Value, wanted: &Wanted<'_>) -> Vec<Fault> {
-    (wanted.sent)().and_then(|sent| validate(written, &sent).ok()).unwrap_or_default()
+/// The violations of the fitted schema. The model has not seen the caller's schema.
+fn wire_faults(written: &Value, target: &RecoverTarget<'_>) -> Vec<Fault> {
+    (target.fitted_schema)().and_then(|sent| validate(written, &sent).ok()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The file of the store: opened by several processes at once, made anew where it is of an older version, set aside where it is broken
-//! or somebody else's.
+//! The database file of the store. Several processes may open it; tables of an older version are recreated, and a corrupt or foreign
+//! file is moved aside.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -9,22 +9,22 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-/// The version of the tables. Older ones are dropped.
+/// The version of the tables. Older tables are dropped.
 const VERSION: i32 = 1;
-/// "poly" in ASCII: the mark of our files.
-const OURS: i32 = 0x706f_6c79;
+/// The SQLite application id of the file: "poly" in ASCII.
+const APPLICATION_ID: i32 = 0x706f_6c79;
 
-/// How long another process may hold the file.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(20);
+/// The longest wait for a lock of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Files that were set aside and are kept.
-const MOST_ASIDE: usize = 9;
+/// The number of kept files that were moved aside.
+const MAX_ASIDE_FILES: usize = 9;
 
-/// The most bytes of a file. The longest list that is read has 50 000 models, which is far less.
+/// The maximum size of the file. The longest accepted list has 50 000 models and is far smaller.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Lists of models, one a provider and address. The rows are JSON: they are read whole or not at all.
+/// One model list per provider and URL. Lists are stored as JSON, because they are always read whole.
 const TABLES: &str = "DROP TABLE IF EXISTS lists;
 CREATE TABLE lists (
     provider TEXT NOT NULL,
@@ -37,65 +37,66 @@ CREATE TABLE lists (
     PRIMARY KEY (provider, address)
 ) STRICT;";
 
-/// Why a file cannot be used.
+/// The error of a file that cannot be used.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// It is broken or not ours: another one can take its place.
-    Useless(String),
-    /// The place does not allow it: nothing that a new file would mend.
-    Place(String),
+pub(super) enum FileError {
+    /// The file is corrupt or foreign; a new file can replace it.
+    Replaceable(String),
+    /// The location is not usable; a new file would not help.
+    Location(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Useless(why) | Self::Place(why) => f.write_str(why),
+            Self::Replaceable(why) | Self::Location(why) => f.write_str(why),
         }
     }
 }
 
-impl Trouble {
-    pub(super) fn of(error: &rusqlite::Error) -> Self {
+impl FileError {
+    pub(super) fn from_sqlite(error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Useless(format!("is broken ({error})")),
-            Some(ErrorCode::DiskFull) => Self::Place("cannot be written: the disk is full".to_owned()),
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                Self::Replaceable(format!("is corrupt ({error})"))
+            }
+            Some(ErrorCode::DiskFull) => Self::Location("cannot be written: the disk is full".to_owned()),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                Self::Place("cannot be written: it is read-only".to_owned())
+                Self::Location("cannot be written: it is read-only".to_owned())
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                Self::Place(format!("is held by another process for more than {PATIENCE:?}"))
+                Self::Location(format!("was locked by another process for more than {BUSY_TIMEOUT:?}"))
             }
-            _ => Self::Place(format!("cannot be used ({error})")),
+            _ => Self::Location(format!("cannot be used ({error})")),
         }
     }
 
-    fn of_io(error: &io::Error) -> Self {
-        Self::Place(format!("cannot be used ({error})"))
+    fn from_io(error: &io::Error) -> Self {
+        Self::Location(format!("cannot be used ({error})"))
     }
 }
 
-/// Opens a file of ours, and makes it where there is none. Files are made by one process at a time, so that nobody begins one
-/// while another sets the old one aside.
-pub(super) fn open(path: &Path) -> Result<Connection, Trouble> {
+/// Opens or creates the file. Creation holds a lock, so that no process creates a file while another one moves the old file aside.
+pub(super) fn open(path: &Path) -> Result<Connection, FileError> {
     check_kind(path)?;
-    if let Some(connection) = ready(path)? {
+    if let Some(connection) = open_ready(path)? {
         return Ok(connection);
     }
     let _lock = lock(path)?;
     create(path)
 }
 
-/// Refuses what is no file of a sensible size before it is opened: a pipe would block, and a link that leads nowhere would have a file
-/// made wherever it points.
-fn check_kind(path: &Path) -> Result<(), Trouble> {
-    let refused = |what: &str| Err(Trouble::Place(format!("cannot be used: it is {what}")));
+/// Rejects anything but regular files of a limited size before opening: a pipe would block, and opening a dangling symlink would create
+/// a file at its target.
+fn check_kind(path: &Path) -> Result<(), FileError> {
+    let refused = |what: &str| Err(FileError::Location(format!("cannot be used: it is {what}")));
     for path in [path.to_owned(), sibling(path, ".lock"), sibling(path, "-wal"), sibling(path, "-shm")] {
         match fs::metadata(&path) {
             Ok(found) if found.is_dir() => return refused("a directory"),
             Ok(found) if !found.is_file() => return refused("a pipe, a socket or a device"),
             Ok(found) if found.len() > MAX_BYTES => return refused(&format!("larger than {MAX_BYTES} bytes")),
             Err(_) if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) => {
-                return refused("a link that leads nowhere");
+                return refused("a dangling symbolic link");
             }
             Ok(_) | Err(_) => {}
         }
@@ -103,85 +104,89 @@ fn check_kind(path: &Path) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The file, if it exists and has its tables.
-fn ready(path: &Path) -> Result<Option<Connection>, Trouble> {
+/// Opens the file if it exists and has its tables.
+fn open_ready(path: &Path) -> Result<Option<Connection>, FileError> {
     if !path.exists() {
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(connection)
     });
-    let found =
-        opened.map_err(|error| Trouble::of(&error)).and_then(|connection| Ok((state(&connection)?, connection)));
+    let found = opened
+        .map_err(|error| FileError::from_sqlite(&error))
+        .and_then(|connection| Ok((read_state(&connection)?, connection)));
     match found {
-        Ok((State::Ready, connection)) => Ok(Some(connection)),
-        Ok((State::Empty, _)) => Ok(None),
-        // Another process has just set it aside.
+        Ok((FileState::Ready, connection)) => Ok(Some(connection)),
+        Ok((FileState::Empty, _)) => Ok(None),
+        // Another process has just moved it aside.
         Err(_) if !path.exists() => Ok(None),
-        Err(trouble) => Err(trouble),
+        Err(error) => Err(error),
     }
 }
 
-/// Makes the file or its tables, as far as they are missing. The lock is the caller's.
-fn create(path: &Path) -> Result<Connection, Trouble> {
+/// Creates the file and its tables if they are missing. The caller must hold the lock.
+fn create(path: &Path) -> Result<Connection, FileError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| Trouble::of(&error))?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| FileError::from_sqlite(&error))?;
     prepare(&mut connection)?;
     Ok(connection)
 }
 
-/// A store that ends with the process.
-pub(super) fn memory() -> Result<Connection, Trouble> {
-    let mut connection = Connection::open_in_memory().map_err(|error| Trouble::of(&error))?;
+/// Opens a database in memory.
+pub(super) fn open_in_memory() -> Result<Connection, FileError> {
+    let mut connection = Connection::open_in_memory().map_err(|error| FileError::from_sqlite(&error))?;
     prepare(&mut connection)?;
     Ok(connection)
 }
 
-/// What the file is.
-enum State {
+enum FileState {
     Ready,
-    /// It has no tables of this version yet.
+    /// The file has no tables of this version.
     Empty,
 }
 
-fn prepare(connection: &mut Connection) -> Result<(), Trouble> {
-    connection.busy_timeout(PATIENCE).map_err(|error| Trouble::of(&error))?;
-    match state(connection)? {
-        State::Ready => Ok(()),
-        State::Empty => make(connection),
+fn prepare(connection: &mut Connection) -> Result<(), FileError> {
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| FileError::from_sqlite(&error))?;
+    match read_state(connection)? {
+        FileState::Ready => Ok(()),
+        FileState::Empty => create_tables(connection),
     }
 }
 
-fn state(connection: &Connection) -> Result<State, Trouble> {
-    let ask =
-        |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(|error| Trouble::of(&error));
-    let (owner, version) = (ask("PRAGMA application_id")?, ask("PRAGMA user_version")?);
+fn read_state(connection: &Connection) -> Result<FileState, FileError> {
+    let query = |sql: &str| {
+        connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(|error| FileError::from_sqlite(&error))
+    };
+    let (owner, version) = (query("PRAGMA application_id")?, query("PRAGMA user_version")?);
     match (owner, version) {
-        (OURS, VERSION) => Ok(State::Ready),
-        (OURS, version) if version > VERSION => Err(Trouble::Place("was made by a newer polywire".to_owned())),
-        (OURS, _) => Ok(State::Empty),
-        _ if ask("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Empty),
-        _ => Err(Trouble::Useless("is a database of somebody else's".to_owned())),
+        (APPLICATION_ID, VERSION) => Ok(FileState::Ready),
+        (APPLICATION_ID, version) if version > VERSION => {
+            Err(FileError::Location("was created by a newer version of polywire".to_owned()))
+        }
+        (APPLICATION_ID, _) => Ok(FileState::Empty),
+        _ if query("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(FileState::Empty),
+        _ => Err(FileError::Replaceable("is a database of another application".to_owned())),
     }
 }
 
-/// Makes the tables.
-fn make(connection: &mut Connection) -> Result<(), Trouble> {
-    // Readers do not wait for a writer then.
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(|error| Trouble::of(&error))?;
+fn create_tables(connection: &mut Connection) -> Result<(), FileError> {
+    // With WAL readers do not wait for a writer.
+    connection
+        .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+        .map_err(|error| FileError::from_sqlite(&error))?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let transaction = transaction.map_err(|error| Trouble::of(&error))?;
-    if matches!(state(&transaction)?, State::Empty) {
-        let marks = format!("{TABLES} PRAGMA application_id = {OURS}; PRAGMA user_version = {VERSION};");
-        transaction.execute_batch(&marks).map_err(|error| Trouble::of(&error))?;
+    let transaction = transaction.map_err(|error| FileError::from_sqlite(&error))?;
+    if matches!(read_state(&transaction)?, FileState::Empty) {
+        let marks = format!("{TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};");
+        transaction.execute_batch(&marks).map_err(|error| FileError::from_sqlite(&error))?;
     }
-    transaction.commit().map_err(|error| Trouble::of(&error))
+    transaction.commit().map_err(|error| FileError::from_sqlite(&error))
 }
 
-/// A folder that only its owner can read, if it has to be made.
-fn folder_of_ours(folder: &Path) -> io::Result<()> {
+/// Creates a missing folder, readable by its owner only.
+fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -189,28 +194,27 @@ fn folder_of_ours(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Puts a new file in the place of one that is no use. Of several processes that try, the first one does it; only that one is
-/// told where the old file is.
-pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), Trouble> {
+/// Replaces an unusable file. If several processes try, only the first one moves the file aside and gets its new path.
+pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), FileError> {
     check_kind(path)?;
     let _lock = lock(path)?;
     match create(path) {
         Ok(connection) if is_sound(&connection) => return Ok((connection, None)),
-        Ok(_) | Err(Trouble::Useless(_)) => {}
-        Err(trouble) => return Err(trouble),
+        Ok(_) | Err(FileError::Replaceable(_)) => {}
+        Err(error) => return Err(error),
     }
-    let mut names = (1..=MOST_ASIDE).map(|number| sibling(path, &format!(".aside-{number}")));
+    let mut names = (1..=MAX_ASIDE_FILES).map(|number| sibling(path, &format!(".aside-{number}")));
     let free = names.clone().find(|name| !name.exists()).or_else(|| names.next_back());
     let aside = free.unwrap_or_else(|| sibling(path, ".aside"));
-    fs::rename(path, &aside).map_err(|error| Trouble::of_io(&error))?;
+    fs::rename(path, &aside).map_err(|error| FileError::from_io(&error))?;
     for part in ["-wal", "-shm"] {
-        // There need not be any.
+        // These files may not exist.
         let _ = fs::rename(sibling(path, part), sibling(&aside, part));
     }
     Ok((create(path)?, Some(aside)))
 }
 
-/// Whether every page of a file is in order.
+/// Returns `true` if SQLite finds no corruption.
 fn is_sound(connection: &Connection) -> bool {
     let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     verdict.is_ok_and(|verdict| verdict == "ok")
@@ -222,32 +226,32 @@ fn sibling(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The right to make the file, in a folder that is made if need be.
-fn lock(path: &Path) -> Result<File, Trouble> {
+/// Locks the creation of the file, and creates its folder if it is missing.
+fn lock(path: &Path) -> Result<File, FileError> {
     let opened = path
         .parent()
-        .map_or(Ok(()), folder_of_ours)
+        .map_or(Ok(()), create_private_folder)
         .and_then(|()| File::options().create(true).truncate(false).write(true).open(sibling(path, ".lock")));
-    let file = opened.map_err(|error| Trouble::of_io(&error))?;
-    let tries = PATIENCE.as_millis() / PAUSE.as_millis().max(1);
+    let file = opened.map_err(|error| FileError::from_io(&error))?;
+    let tries = BUSY_TIMEOUT.as_millis() / LOCK_RETRY_INTERVAL.as_millis().max(1);
     for _ in 0..tries {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            Err(TryLockError::Error(error)) => return Err(Trouble::of_io(&error)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
+            Err(TryLockError::Error(error)) => return Err(FileError::from_io(&error)),
         }
     }
-    Err(Trouble::Place(format!("is being made by another process for more than {PATIENCE:?}")))
+    Err(FileError::Location(format!("has been locked for creation by another process for more than {BUSY_TIMEOUT:?}")))
 }
 
-/// Copies what a file that cannot be written holds. Gives the number of lists.
-pub(super) fn copy(path: &Path, into: &Connection) -> usize {
+/// Copies the lists of a read-only file into a database. Returns the number of lists.
+pub(super) fn copy_lists(path: &Path, into: &Connection) -> usize {
     let Some(name) = path.to_str().filter(|_| path.exists() && check_kind(path).is_ok()) else { return 0 };
     let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let found: rusqlite::Result<usize> = (|| {
         let from = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
-        if !matches!(state(&from), Ok(State::Ready)) {
+        if !matches!(read_state(&from), Ok(FileState::Ready)) {
             return Ok(0);
         }
         let mut read = from

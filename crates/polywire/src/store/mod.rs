@@ -1,8 +1,8 @@
-//! What providers said of their models, kept in a file between runs. Opening never fails: a file that is no use is set aside, a
-//! place that cannot be written is replaced by memory, each with a warning. Which of it counts is for [`look`] to decide.
+//! A persistent cache of the providers' model lists. Opening never fails: an unusable file is moved aside, and a location that is not
+//! writable is replaced by memory, each with a warning. [`lookup`] decides which data is fresh enough.
 
 mod file;
-mod look;
+mod lookup;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use etcetera::BaseStrategy as _;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
-pub use look::{Discovered, LookOptions, Network, RowSource};
+pub use lookup::{Discovered, LookOptions, Network, RowSource};
 
 use crate::model::{ModelPatch, ModelRow};
-use file::Trouble;
+use file::FileError;
 
-/// The name of the file in the platform's folder for caches.
+/// The path of the file in the platform's cache folder.
 const FILE: &str = "polywire/models.sqlite3";
 
-/// Something about the cache that the caller should know. Nothing failed.
+/// A problem of the cache that is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Warning {
-    /// A stable name.
+    /// The stable code.
     pub code: &'static str,
-    /// The same in words.
+    /// The message.
     pub detail: String,
 }
 
@@ -42,66 +42,66 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What providers said of their models, between runs.
+/// A persistent cache of the providers' model lists.
 #[derive(Debug)]
 pub struct Store {
-    /// The file, or memory. Without either nothing is remembered.
+    /// The database, in the file or in memory; without one nothing is cached.
     connection: Option<Connection>,
-    /// The file, where there is one.
+    /// The path of the file; `None` in memory.
     path: Option<PathBuf>,
     warnings: Vec<Warning>,
 }
 
-/// Whose list: the provider, and the address at which it was asked.
+/// The key of a cached list: the provider and the URL of its list.
 #[derive(Clone, Copy, Debug)]
-struct Key<'a> {
+struct ListKey<'a> {
     provider: &'a str,
     address: &'a str,
 }
 
-/// What is known of a list without reading it.
+/// The metadata of a cached list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mark {
+struct ListMetadata {
     /// Seconds since 1970.
     fetched_at: i64,
-    /// Whether it is the whole list.
+    /// `true` for a complete list.
     authoritative: bool,
-    /// That of the static rows it was merged with.
+    /// The fingerprint of the catalog rows that it was merged with.
     fingerprint: String,
 }
 
-/// What was done about a failure.
+/// The recovery from a database error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Remedy {
+enum DatabaseRecovery {
     None,
-    /// A new file was begun.
-    Begun,
+    /// The file was replaced.
+    NewFile,
 }
 
 impl Store {
-    /// Where the file is on this platform.
+    /// The default path of the file on this platform.
     pub fn default_path() -> Option<PathBuf> {
         etcetera::base_strategy::choose_native_strategy().ok().map(|folders| folders.cache_dir().join(FILE))
     }
 
-    /// The store in a file, which is made if need be. What is in the way of that is a warning, and the store is in memory.
+    /// Opens or creates the store in a file. If that is not possible, the store is in memory and has a warning.
     pub fn open(path: &Path) -> Self {
         let mut store = Self { connection: None, path: None, warnings: Vec::new() };
-        store.settle(path, file::open(path));
+        store.connect(path, file::open(path));
         store
     }
 
-    /// A store that ends with the process.
+    /// Creates a store in memory.
     pub fn in_memory() -> Self {
-        Self { connection: file::memory().ok(), path: None, warnings: Vec::new() }
+        Self { connection: file::open_in_memory().ok(), path: None, warnings: Vec::new() }
     }
 
-    /// The file, unless the store is in memory.
+    /// The path of the file; `None` if the store is in memory.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What the caller should know and was not told yet.
+    /// Returns and clears the warnings.
     pub fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
@@ -110,13 +110,14 @@ impl Store {
         self.warnings.push(Warning::new(code, detail));
     }
 
-    /// Goes on with a file that was opened, with a new one where it is no use, or in memory.
-    fn settle(&mut self, path: &Path, opened: Result<Connection, Trouble>) {
+    /// Uses the opened file, replaces an unusable one, or falls back to memory.
+    fn connect(&mut self, path: &Path, opened: Result<Connection, FileError>) {
         let opened = match opened {
-            Err(Trouble::Useless(why)) => file::rebuild(path).map(|(connection, aside)| {
+            Err(FileError::Replaceable(why)) => file::rebuild(path).map(|(connection, aside)| {
                 if let Some(aside) = aside {
                     let (path, aside) = (path.display(), aside.display());
-                    let detail = format!("the model cache {path} {why}; it is now {aside}, and a new one is begun");
+                    let detail =
+                        format!("the model cache {path} {why}; it was moved to {aside} and replaced by a new one");
                     self.warn("cache-set-aside", detail);
                 }
                 connection
@@ -128,52 +129,50 @@ impl Store {
                 self.connection = Some(connection);
                 self.path = Some(path.to_owned());
             }
-            Err(trouble) => self.degrade(path, &trouble),
+            Err(error) => self.use_memory(path, &error),
         }
     }
 
-    /// Goes on in memory, with what can still be read.
-    fn degrade(&mut self, path: &Path, trouble: &Trouble) {
+    /// Falls back to memory, with the lists that can still be read.
+    fn use_memory(&mut self, path: &Path, error: &FileError) {
         self.path = None;
-        self.connection = file::memory().ok();
-        let kept = self.connection.as_ref().map_or(0, |memory| file::copy(path, memory));
-        let read = if kept > 0 { "; what it holds is used" } else { "" };
+        self.connection = file::open_in_memory().ok();
+        let copied = self.connection.as_ref().map_or(0, |memory| file::copy_lists(path, memory));
+        let read = if copied > 0 { "; its content is used" } else { "" };
         let path = path.display();
         self.warn(
             "cache-in-memory",
-            format!("the model cache {path} {trouble}{read}, and what is learned now is forgotten at the end"),
+            format!("the model cache {path} {error}{read}; new model lists are only kept in memory"),
         );
     }
 
-    /// What is known of a list.
-    fn mark(&mut self, key: Key<'_>) -> Option<Mark> {
+    fn read_metadata(&mut self, key: ListKey<'_>) -> Option<ListMetadata> {
         let sql = "SELECT fetched_at, authoritative, fingerprint FROM lists WHERE provider = ?1 AND address = ?2";
         self.get(key, sql, |row| {
-            Ok(Mark { fetched_at: row.get(0)?, authoritative: row.get(1)?, fingerprint: row.get(2)? })
+            Ok(ListMetadata { fetched_at: row.get(0)?, authoritative: row.get(1)?, fingerprint: row.get(2)? })
         })
     }
 
-    /// The merged rows.
-    fn merged(&mut self, key: Key<'_>) -> Option<Vec<Arc<ModelRow>>> {
+    fn read_merged_rows(&mut self, key: ListKey<'_>) -> Option<Vec<Arc<ModelRow>>> {
         let text: String =
             self.get(key, "SELECT merged FROM lists WHERE provider = ?1 AND address = ?2", |row| row.get(0))?;
-        self.parsed(key, &text)
+        self.parse(key, &text)
     }
 
-    /// The list as the provider gave it.
-    fn listed(&mut self, key: Key<'_>) -> Option<Vec<ModelPatch>> {
+    /// Reads the provider's list, before it was merged.
+    fn read_list(&mut self, key: ListKey<'_>) -> Option<Vec<ModelPatch>> {
         let text: String =
             self.get(key, "SELECT listed FROM lists WHERE provider = ?1 AND address = ?2", |row| row.get(0))?;
-        self.parsed(key, &text)
+        self.parse(key, &text)
     }
 
-    fn parsed<T: serde::de::DeserializeOwned>(&mut self, key: Key<'_>, text: &str) -> Option<T> {
+    fn parse<T: serde::de::DeserializeOwned>(&mut self, key: ListKey<'_>, text: &str) -> Option<T> {
         match serde_json::from_str(text) {
             Ok(value) => Some(value),
             Err(error) => {
                 self.warn(
                     "cache-unreadable",
-                    format!("what the model cache holds of {} is no use: {error}", key.provider),
+                    format!("the model list of {} in the cache is invalid: {error}", key.provider),
                 );
                 None
             }
@@ -182,7 +181,7 @@ impl Store {
 
     fn get<T>(
         &mut self,
-        key: Key<'_>,
+        key: ListKey<'_>,
         sql: &str,
         read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Option<T> {
@@ -194,34 +193,41 @@ impl Store {
         match found {
             Ok(found) => found,
             Err(error) => {
-                self.failed(&error);
+                self.recover(&error);
                 None
             }
         }
     }
 
-    /// A file that turns out to be broken is set aside too; anything else is told.
-    fn failed(&mut self, error: &rusqlite::Error) -> Remedy {
-        let trouble = Trouble::of(error);
+    /// Replaces a corrupt file; other errors are warnings.
+    fn recover(&mut self, error: &rusqlite::Error) -> DatabaseRecovery {
+        let error = FileError::from_sqlite(error);
         match self.path.take() {
-            Some(path) if matches!(trouble, Trouble::Useless(_)) => {
-                // A file that is held open cannot be moved everywhere.
+            Some(path) if matches!(error, FileError::Replaceable(_)) => {
+                // Some platforms cannot move an open file.
                 self.connection = None;
-                self.settle(&path, Err(trouble));
-                Remedy::Begun
+                self.connect(&path, Err(error));
+                DatabaseRecovery::NewFile
             }
             path => {
                 self.path = path;
-                self.warn("cache-unusable", format!("the model cache {trouble}"));
-                Remedy::None
+                self.warn("cache-unusable", format!("the model cache {error}"));
+                DatabaseRecovery::None
             }
         }
     }
 
-    /// Keeps a list. A newer one that somebody else kept meanwhile stays, unless it is from the future.
-    fn keep(&mut self, key: Key<'_>, mark: &Mark, listed: &[ModelPatch], merged: &[Arc<ModelRow>], now: i64) {
+    /// Writes a list, unless another process has written a newer one. Lists from the future are overwritten.
+    fn write_list(
+        &mut self,
+        key: ListKey<'_>,
+        metadata: &ListMetadata,
+        listed: &[ModelPatch],
+        merged: &[Arc<ModelRow>],
+        now: i64,
+    ) {
         let texts = serde_json::to_string(listed).and_then(|listed| Ok((listed, serde_json::to_string(merged)?)));
-        // Rows and patches are made of what JSON has.
+        // Rows and patches can always be serialized.
         let Ok((listed, merged)) = texts else { return };
         let sql = "INSERT INTO lists (provider, address, fetched_at, authoritative, fingerprint, listed, merged)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -232,20 +238,20 @@ impl Store {
         let values = params![
             key.provider,
             key.address,
-            mark.fetched_at,
-            mark.authoritative,
-            mark.fingerprint,
+            metadata.fetched_at,
+            metadata.authoritative,
+            metadata.fingerprint,
             listed,
             merged,
-            now.saturating_add(look::SKEW)
+            now.saturating_add(lookup::SKEW)
         ];
         for _ in 0..2 {
             let Some(connection) = &self.connection else { return };
             let Err(error) = connection.execute(sql, values) else { return };
-            if self.failed(&error) == Remedy::None {
+            if self.recover(&error) == DatabaseRecovery::None {
                 break;
             }
         }
-        self.warn("cache-not-written", format!("what was learned of {} is not kept", key.provider));
+        self.warn("cache-not-written", format!("the model list of {} was not saved", key.provider));
     }
 }

@@ -1,7 +1,7 @@
-//! Tools and the loop that calls them: a model answers with calls, their results go back, until it answers without.
+//! Tools and the tool loop: the calls of the model are executed and their results are sent back until it responds without calls.
 //!
-//! [`Toolbox`] holds the functions, [`Client::run`](crate::Client::run) makes the loop, [`Run`] is the loop as it goes on. There is no more to
-//! it: no memory, no roles, no prompts.
+//! [`Toolbox`] holds the functions, [`Client::run`](crate::Client::run) starts a loop, [`Run`] is a running loop. There is no memory and there
+//! are no roles or prompts.
 
 mod run;
 mod toolbox;

@@ -1,4 +1,4 @@
-//! The loop: ask, call, ask again, within bounds, with everything on record.
+//! The tool loop, with limits and a complete history.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,81 +16,81 @@ use crate::catalog::Model;
 use crate::client::steps::{Stepper, Steps};
 use crate::client::{Client, Completion, CompletionStream, SendError};
 
-/// A loop of answers and calls: a [`Stream`] of what happens, and a future of how it ends.
+/// A tool loop: a [`Stream`] of events, and a future of the outcome.
 ///
-/// Dropping it ends the exchange and the calls that are under way; [`history`](Self::history) is a conversation that another run goes on
-/// with, at any point: calls without results are made first, so a call that was cut off is made again.
+/// Dropping it cancels the request and the running calls. Another run can continue with [`history`](Self::history) at any point: it first
+/// makes the calls without results, so a cancelled call is made again.
 #[must_use = "nothing is sent before the run is awaited or polled"]
 pub struct Run {
-    steps: Stepper<Running>,
-    record: Arc<Mutex<Record>>,
+    steps: Stepper<RunState>,
+    record: Arc<Mutex<RunRecord>>,
 }
 
-/// What happens in a run.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// A piece of the model's answer.
+    /// An event of the model's response.
     Event(Event),
-    /// A call begins.
+    /// A tool call starts.
     Call(ToolCall),
-    /// A call has ended.
+    /// A tool call has ended.
     Result(ToolResult),
 }
 
-/// One answer of the model, and the results of its calls.
+/// A response of the model and the results of its calls.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Turn {
-    /// The answer, with its plan and changes.
+    /// The response, with its plan and changes.
     pub completion: Completion,
-    /// The results, in the order of the calls once all are there.
+    /// The results, in the order of the calls.
     pub results: Vec<ToolResult>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RunOutcome {
-    /// The last answer.
+    /// The last response.
     pub response: Response,
-    /// Why it ended.
+    /// The reason for its end.
     pub stop: RunStop,
-    /// The conversation, the last answer included.
+    /// The conversation, including the last response.
     pub history: Vec<Message>,
     /// Every turn.
     pub turns: Vec<Turn>,
 }
 
-/// Why a run ended.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunStop {
-    /// The model answered without calls.
+    /// The model responded without calls.
     Answered,
-    /// The model wants more turns than [`Run::max_turns`].
+    /// The limit [`Run::max_turns`] was reached.
     TurnLimit,
-    /// The turns took [`Run::max_total_tokens`].
+    /// The limit [`Run::max_total_tokens`] was reached.
     TokenLimit,
-    /// The model calls tools of the request that the toolbox does not have: they are the caller's to make.
+    /// The model called tools of the request that the toolbox does not have; the caller has to make these calls.
     OpenCalls,
 }
 
-/// Why a run failed, and what it came to before.
+/// The error of a run, with its history.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("turn {}: {source}", turns.len() + 1)]
 #[non_exhaustive]
 pub struct RunError {
-    /// Why.
+    /// The error of the failed turn.
     pub source: SendError,
     /// The conversation so far.
     pub history: Vec<Message>,
-    /// Every whole turn.
+    /// Every complete turn.
     pub turns: Vec<Turn>,
 }
 
 #[derive(Debug)]
-struct Record {
+struct RunRecord {
     history: Vec<Message>,
     turns: Vec<Turn>,
     max_turns: usize,
@@ -98,7 +98,7 @@ struct Record {
 }
 
 impl Client {
-    /// Answers a request with the toolbox's help: makes the calls of the model and sends it the results, until it answers without.
+    /// Runs a tool loop: makes the model's calls with the toolbox and sends back their results until it responds without calls.
     ///
     /// ```no_run
     /// # async fn run(client: polywire::Client, toolbox: polywire::tools::Toolbox, model: polywire::Model) -> Result<(), polywire::tools::RunError> {
@@ -112,19 +112,20 @@ impl Client {
     pub fn run(&self, request: Request, toolbox: &Toolbox, models: &(impl AsRef<[Model]> + ?Sized)) -> Run {
         let mut request = request;
         request.tools.retain(|tool| tool.as_function().is_none_or(|function| !toolbox.has(&function.name)));
-        let own = request.tools.iter().filter_map(Tool::as_function).map(|function| function.name.clone()).collect();
+        let caller_tools =
+            request.tools.iter().filter_map(Tool::as_function).map(|function| function.name.clone()).collect();
         request.tools.extend(toolbox.tools());
         let history = std::mem::take(&mut request.messages);
-        let record = Record { history, turns: Vec::new(), max_turns: 16, max_total_tokens: None };
+        let record = RunRecord { history, turns: Vec::new(), max_turns: 16, max_total_tokens: None };
         let record = Arc::new(Mutex::new(record));
-        let running = Running {
+        let running = RunState {
             client: self.clone(),
             request,
             toolbox: toolbox.clone(),
-            own,
+            caller_tools,
             models: models.as_ref().to_vec(),
             record: Arc::clone(&record),
-            phase: Phase::Between,
+            phase: RunPhase::Between,
             ready: VecDeque::new(),
         };
         Run { steps: Stepper::new(running), record }
@@ -132,24 +133,24 @@ impl Client {
 }
 
 impl Run {
-    /// The same with another limit of turns; it is 16.
+    /// Sets the maximum number of turns. The default is 16.
     pub fn max_turns(self, turns: usize) -> Self {
         lock(&self.record).max_turns = turns;
         self
     }
 
-    /// The same with a limit of tokens, in and out, of all turns together. The turn that reaches it is the last.
+    /// Sets the limit for the input and output tokens of all turns together. The turn that reaches it is the last.
     pub fn max_total_tokens(self, tokens: u64) -> Self {
         lock(&self.record).max_total_tokens = Some(tokens);
         self
     }
 
-    /// What happens next, or why the run failed; none at the end.
+    /// The next event or the error of the run; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<RunEvent, RunError>> {
         self.steps.next().await
     }
 
-    /// The conversation so far: what another run of the same request goes on with.
+    /// The conversation so far. Another run can continue with it.
     pub fn history(&self) -> Vec<Message> {
         lock(&self.record).history.clone()
     }
@@ -159,17 +160,17 @@ impl Run {
         lock(&self.record).turns.clone()
     }
 
-    /// How the run ended. Waits for the end.
+    /// Waits for the end and returns the outcome.
     pub async fn finish(mut self) -> Result<RunOutcome, RunError> {
         while let Some(step) = self.next().await {
             step?;
         }
         let stop = match self.steps.into_state().await.map(|state| state.phase) {
-            Some(Phase::Over(stop)) => stop,
-            Some(Phase::Failed(error)) => return Err(*error),
-            Some(Phase::Between | Phase::Answering(_) | Phase::Calling(_)) | None => RunStop::TurnLimit,
+            Some(RunPhase::Done(stop)) => stop,
+            Some(RunPhase::Failed(error)) => return Err(*error),
+            Some(RunPhase::Between | RunPhase::Answering(_) | RunPhase::Calling(_)) | None => RunStop::TurnLimit,
         };
-        let Record { history, turns, .. } = &*lock(&self.record);
+        let RunRecord { history, turns, .. } = &*lock(&self.record);
         let response = turns.last().map(|turn| turn.completion.response.clone()).unwrap_or_default();
         Ok(RunOutcome { response, stop, history: history.clone(), turns: turns.clone() })
     }
@@ -209,39 +210,39 @@ impl fmt::Debug for Run {
     }
 }
 
-fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
+fn lock(record: &Mutex<RunRecord>) -> MutexGuard<'_, RunRecord> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Running {
+struct RunState {
     client: Client,
-    /// Without its messages, which are on record.
+    /// The request without messages, which are in `record`.
     request: Request,
     toolbox: Toolbox,
     /// The tools of the request that the toolbox does not have.
-    own: Vec<String>,
+    caller_tools: Vec<String>,
     models: Vec<Model>,
-    record: Arc<Mutex<Record>>,
-    phase: Phase,
+    record: Arc<Mutex<RunRecord>>,
+    phase: RunPhase,
     ready: VecDeque<RunEvent>,
 }
 
-enum Phase {
+enum RunPhase {
     Between,
     Answering(Box<CompletionStream>),
-    Calling(Calls),
-    Over(RunStop),
+    Calling(RunningCalls),
+    Done(RunStop),
     Failed(Box<RunError>),
 }
 
-/// Calls under way. They end when this is dropped.
-struct Calls {
+/// RunState calls. They are cancelled on drop.
+struct RunningCalls {
     tasks: JoinSet<ToolResult>,
-    /// Which task makes which call.
+    /// The call id of each task.
     ids: Vec<(Id, String)>,
 }
 
-impl Steps for Running {
+impl Steps for RunState {
     type Item = Result<RunEvent, RunError>;
 
     async fn next(&mut self) -> Option<Self::Item> {
@@ -250,85 +251,85 @@ impl Steps for Running {
                 return Some(Ok(event));
             }
             match &mut self.phase {
-                Phase::Between => self.phase = self.go_on(),
-                Phase::Answering(stream) => match stream.next().await {
+                RunPhase::Between => self.phase = self.next_phase(),
+                RunPhase::Answering(stream) => match stream.next().await {
                     Some(Ok(event)) => return Some(Ok(RunEvent::Event(event))),
                     Some(Err(error)) => return Some(Err(self.fail(error))),
                     None => {
-                        let Phase::Answering(stream) = std::mem::replace(&mut self.phase, Phase::Between) else {
+                        let RunPhase::Answering(stream) = std::mem::replace(&mut self.phase, RunPhase::Between) else {
                             continue;
                         };
                         match stream.finish().await {
-                            Ok(completion) => self.phase = self.answered(completion),
+                            Ok(completion) => self.phase = self.record_turn(completion),
                             Err(error) => return Some(Err(self.fail(error))),
                         }
                     }
                 },
-                Phase::Calling(calls) => {
+                RunPhase::Calling(calls) => {
                     if let Some(result) = calls.next().await {
-                        lock(&self.record).push(result.clone());
+                        lock(&self.record).push_result(result.clone());
                         return Some(Ok(RunEvent::Result(result)));
                     }
                     let open = lock(&self.record).open_calls();
-                    self.phase = if open.is_empty() { Phase::Between } else { Phase::Over(RunStop::OpenCalls) };
+                    self.phase = if open.is_empty() { RunPhase::Between } else { RunPhase::Done(RunStop::OpenCalls) };
                 }
-                Phase::Over(_) | Phase::Failed(_) => return None,
+                RunPhase::Done(_) | RunPhase::Failed(_) => return None,
             }
         }
     }
 }
 
-impl Running {
-    /// What comes between answers: calls that have no result, the end, or the next answer.
-    fn go_on(&mut self) -> Phase {
+impl RunState {
+    /// The phase after a turn: open calls, the end, or the next request.
+    fn next_phase(&mut self) -> RunPhase {
         let open = lock(&self.record).open_calls();
         if !open.is_empty() {
-            return self.call(open);
+            return self.start_calls(open);
         }
         let record = lock(&self.record);
         let spent = usage(&record.turns);
         if record.turns.len() >= record.max_turns {
-            return Phase::Over(RunStop::TurnLimit);
+            return RunPhase::Done(RunStop::TurnLimit);
         }
         if record.max_total_tokens.is_some_and(|most| spent.input_tokens.saturating_add(spent.output_tokens) >= most) {
-            return Phase::Over(RunStop::TokenLimit);
+            return RunPhase::Done(RunStop::TokenLimit);
         }
         let request = Request { messages: record.history.clone(), ..self.request.clone() };
-        Phase::Answering(Box::new(self.client.stream(&request, &self.models)))
+        RunPhase::Answering(Box::new(self.client.stream(&request, &self.models)))
     }
 
-    fn answered(&mut self, completion: Completion) -> Phase {
+    fn record_turn(&mut self, completion: Completion) -> RunPhase {
         let mut record = lock(&self.record);
-        let goes_on = completion.response.calls().next().is_some() || completion.response.stop == StopReason::Pause;
+        let continues = completion.response.calls().next().is_some() || completion.response.stop == StopReason::Pause;
         if !completion.response.content.is_empty() {
             record.history.push(completion.response.clone().into_message());
         }
         record.turns.push(Turn { completion, results: Vec::new() });
-        if goes_on { Phase::Between } else { Phase::Over(RunStop::Answered) }
+        if continues { RunPhase::Between } else { RunPhase::Done(RunStop::Answered) }
     }
 
-    fn call(&mut self, open: Vec<ToolCall>) -> Phase {
+    fn start_calls(&mut self, open: Vec<ToolCall>) -> RunPhase {
         let permits = self.toolbox.permits();
-        let mut calls = Calls { tasks: JoinSet::new(), ids: Vec::new() };
-        for call in open.into_iter().filter(|call| !self.own.contains(&call.name)) {
+        let mut calls = RunningCalls { tasks: JoinSet::new(), ids: Vec::new() };
+        for call in open.into_iter().filter(|call| !self.caller_tools.contains(&call.name)) {
             self.ready.push_back(RunEvent::Call(call.clone()));
             let id = call.id.clone();
-            // A task of its own, so that a panic is an error of this call alone.
+            // Each call is a task, so that a panic only fails this call.
             let task = calls.tasks.spawn(self.toolbox.call(call, Arc::clone(&permits)));
             calls.ids.push((task.id(), id));
         }
-        Phase::Calling(calls)
+        RunPhase::Calling(calls)
     }
 
     fn fail(&mut self, source: SendError) -> RunError {
-        let Record { history, turns, .. } = &*lock(&self.record);
+        let RunRecord { history, turns, .. } = &*lock(&self.record);
         let error = RunError { source, history: history.clone(), turns: turns.clone() };
-        self.phase = Phase::Failed(Box::new(error.clone()));
+        self.phase = RunPhase::Failed(Box::new(error.clone()));
         error
     }
 }
 
-impl Calls {
+impl RunningCalls {
     async fn next(&mut self) -> Option<ToolResult> {
         match self.tasks.join_next().await? {
             Ok(result) => Some(result),
@@ -340,8 +341,8 @@ impl Calls {
     }
 }
 
-impl Record {
-    /// The calls of the last answer that have no result yet.
+impl RunRecord {
+    /// The calls of the last response without a result.
     fn open_calls(&self) -> Vec<ToolCall> {
         let Some(at) = self.history.iter().rposition(|message| message.role == Role::Assistant) else {
             return Vec::new();
@@ -353,8 +354,8 @@ impl Record {
         calls.filter(|call| !answered.contains(&call.id.as_str())).cloned().collect()
     }
 
-    /// Puts a result on record, among those of the same answer in the order of its calls.
-    fn push(&mut self, result: ToolResult) {
+    /// Adds a result. The results of a response are in the order of its calls.
+    fn push_result(&mut self, result: ToolResult) {
         if self.history.last().is_none_or(|message| message.role != Role::Tool) {
             self.history.push(Message::tool([]));
         }

@@ -1,5 +1,4 @@
-//! The caller's tools: typed functions or JSON handlers, and how one call of them is made. Whatever goes wrong is a result that the model
-//! can read.
+//! The caller's tools, typed functions or JSON handlers, and their calls. Errors are returned to the model as tool results.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,14 +40,14 @@ type Handler = Arc<dyn Fn(Value) -> Pin<Box<dyn Future<Output = Result<Value, St
 /// ```
 #[derive(Clone)]
 pub struct Toolbox {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<ToolboxEntry>>,
     timeout: Duration,
     max_parallel: usize,
 }
 
-struct Entry {
+struct ToolboxEntry {
     function: Function,
-    /// None for a schema that arguments cannot be judged by.
+    /// `None` if the schema cannot be compiled; arguments are then not validated.
     schema: Option<Arc<Schema>>,
     handler: Handler,
 }
@@ -66,12 +65,12 @@ impl fmt::Debug for Toolbox {
 }
 
 impl Toolbox {
-    /// No tools yet. A call may take a minute, and eight run at a time.
+    /// Creates an empty toolbox with a timeout of one minute and eight parallel calls.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with a typed function. Its schema is that of its argument; an error goes back to the model in its words.
+    /// Adds a typed function. Its schema is derived from its argument; the message of an error is sent to the model.
     #[must_use]
     pub fn tool<A, R, E, F, W>(self, name: &str, description: &str, run: F) -> Self
     where
@@ -90,10 +89,10 @@ impl Toolbox {
                 serde_json::to_value(result).map_err(|error| error.to_string())
             })
         });
-        self.with(name, description, schemars::schema_for!(A).to_value(), handler)
+        self.with_handler(name, description, schemars::schema_for!(A).to_value(), handler)
     }
 
-    /// The same with a function of JSON, which gets arguments that its schema accepts.
+    /// Adds a function of JSON. It is called with valid arguments only.
     #[must_use]
     pub fn json<E, F, W>(self, name: &str, description: &str, schema: Value, run: F) -> Self
     where
@@ -105,33 +104,33 @@ impl Toolbox {
             let result = run(arguments);
             Box::pin(async move { result.await.map_err(|error| error.to_string()) })
         });
-        self.with(name, description, schema, handler)
+        self.with_handler(name, description, schema, handler)
     }
 
-    /// The same with another time for one call.
+    /// Sets the timeout of a call.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The same with another number of calls at a time.
+    /// Sets the maximum number of parallel calls.
     #[must_use]
     pub fn with_max_parallel(mut self, calls: usize) -> Self {
         self.max_parallel = calls;
         self
     }
 
-    /// A tool with the name of another one takes its place.
-    fn with(mut self, name: &str, description: &str, parameters: Value, handler: Handler) -> Self {
+    /// Adds a tool. It replaces a tool with the same name.
+    fn with_handler(mut self, name: &str, description: &str, parameters: Value, handler: Handler) -> Self {
         self.entries.retain(|entry| entry.function.name != name);
         let schema = Schema::cached(&parameters).ok();
         let function = Function::new(name, description, parameters);
-        self.entries.push(Arc::new(Entry { function, schema, handler }));
+        self.entries.push(Arc::new(ToolboxEntry { function, schema, handler }));
         self
     }
 
-    /// The tools as a request has them.
+    /// The tools for a request.
     pub fn tools(&self) -> Vec<Tool> {
         self.entries.iter().map(|entry| Tool::Function(entry.function.clone())).collect()
     }
@@ -144,7 +143,7 @@ impl Toolbox {
         Arc::new(Semaphore::new(self.max_parallel.clamp(1, Semaphore::MAX_PERMITS)))
     }
 
-    /// Makes a call, once there is a permit. Never fails: an error is a result.
+    /// Waits for a permit and makes a call. Errors are tool results.
     pub(super) fn call(
         &self,
         call: ToolCall,
@@ -174,19 +173,19 @@ impl Toolbox {
     }
 }
 
-/// What a model is told of a call that failed.
+/// The tool result of a failed call.
 pub(super) fn error_result(call_id: &str, why: impl Into<String>) -> ToolResult {
     ToolResult { is_error: true, ..ToolResult::text(call_id, why) }
 }
 
-impl Entry {
-    /// The arguments of a call, valid, or what is wrong with them in words for the model.
+impl ToolboxEntry {
+    /// The valid arguments of a call. The error is a message for the model.
     fn arguments(&self, call: &ToolCall) -> Result<Value, String> {
         let text =
             if call.arguments.trim().is_empty() { Cow::Borrowed("{}") } else { Cow::Borrowed(call.arguments.as_str()) };
         let answer = read_with(&text, self.schema.as_deref(), &ReadOptions::default());
         if answer.is_truncated() {
-            // Half a call is not one to make, however it could be completed.
+            // Truncated arguments may be incomplete even if they can be repaired.
             return Err("the arguments end before they are complete; give all of them".to_owned());
         }
         match (answer.verdict, answer.value) {

@@ -313,9 +313,9 @@ fn mistakes_in_a_configuration_have_lines() {
     check("[[model]]\nprovider = \"groq\"\nid = \"x\"\nfamily = \"none\"", &[(1, "no family `none`")]);
     check("[[model]]\nprovider = \"openai\"\nid = \"x\"\naliases = [\"gpt-4o\"]", &[(1, "taken")]);
     check("[[model]]\nprovider = \"openai\"\nid = \"x\"\nsurfaces = [\"fax\"]", &[(1, "no surface `fax`")]);
-    check("[[provider]]\nid = \"acme\"\nlike = \"openai\"", &[(1, "needs `base-url`")]);
-    check("[[provider]]\nid = \"acme\"\nlike = \"nobody\"", &[(1, "to be like")]);
-    check("[[family]]\nid = \"gpt-5\"\ncan = []", &[(1, "a family `gpt-5` already")]);
+    check("[[provider]]\nid = \"acme\"\nlike = \"openai\"", &[(1, "`base-url` is missing")]);
+    check("[[provider]]\nid = \"acme\"\nlike = \"nobody\"", &[(1, "unknown provider `nobody`")]);
+    check("[[family]]\nid = \"gpt-5\"\ncan = []", &[(1, "the family `gpt-5` already exists")]);
     check("dialects = [\n\"mine.toml\",\n\"gone.toml\"]", &[(3, "no such file")]);
     check("[[provider]\nid = 1", &[(1, "]")]);
     check(

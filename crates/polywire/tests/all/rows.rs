@@ -115,7 +115,7 @@ fn an_unknown_model_is_taken_for_the_least_and_says_so() {
 #[test]
 fn unknown_providers_and_surfaces_are_errors_that_say_what_there_is() {
     let error = |name: &str| Catalog::built_in().resolve(name).expect_err(name);
-    assert!(error("acme/model").to_string().contains("known are: openai, azure"));
+    assert!(error("acme/model").to_string().contains("the known providers are: openai, azure"));
     assert!(matches!(error("openai:grpc/gpt-5"), ResolveError::UnknownSurface { .. }));
     assert!(matches!(error("openai:chat/gpt-5-pro"), ResolveError::NotServed { .. }));
 }

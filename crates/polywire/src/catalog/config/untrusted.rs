@@ -1,36 +1,36 @@
-//! What a configuration may say that the user neither placed nor confirmed (R-F7): models, families and defaults. This is a list of what is
-//! allowed: nothing else of the text is read into rows, so it cannot name an address, a path, a header, an envelope, an environment variable
-//! or a file. Models are read into [`ModelPatch`], the type that lists from the network are read into as well.
+//! Configurations that the user neither placed nor confirmed (R-F7). Only models, families and defaults are read; the rest of the text never
+//! becomes a row, so it cannot set a URL, a path, a header, an envelope, an environment variable or a file. Models are read into
+//! [`ModelPatch`], like model lists from the network.
 
 use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, Mistake, Placed, Reader};
+use super::{Config, ConfigReader, Located, Mistake};
 use crate::catalog::Catalog;
 use crate::model::ModelPatch;
 
-/// The tables of which an untrusted configuration may say nothing.
-const REFUSED: [&str; 2] = ["dialects", "provider"];
+/// The tables that are ignored in an untrusted configuration.
+const IGNORED_TABLES: [&str; 2] = ["dialects", "provider"];
 
-/// A configuration that is not trusted, as far as it counts.
+/// The accepted part of an untrusted configuration.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Untrusted {
-    /// What counts.
+    /// The accepted rows.
     pub config: Config,
-    /// What does not, in the order of the lines.
+    /// The ignored entries, in the order of the lines.
     pub ignored: Vec<Ignored>,
 }
 
-/// Something that does not count, because the configuration is not trusted.
+/// An entry that is ignored because the configuration is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Ignored {
     /// The line, from 1.
     pub line: usize,
-    /// What it is. The text may be somebody else's.
+    /// The table and id of the entry. It contains untrusted text.
     pub what: String,
 }
 
@@ -41,8 +41,8 @@ impl fmt::Display for Ignored {
 }
 
 impl Config {
-    /// Reads a configuration that the user neither placed nor confirmed: models of built-in providers, families and defaults count,
-    /// the rest is ignored and listed.
+    /// Reads a configuration that the user neither placed nor confirmed. Models of built-in providers, families and defaults are accepted;
+    /// all other entries are ignored and listed.
     ///
     /// ```
     /// use polywire::Config;
@@ -52,7 +52,7 @@ impl Config {
     /// assert_eq!(read.config.providers().count(), 0);
     /// ```
     pub fn read_untrusted(text: &str) -> Result<Untrusted, Vec<Mistake>> {
-        let mut reader = Reader { text, mistakes: Vec::new() };
+        let mut reader = ConfigReader { text, mistakes: Vec::new() };
         let read = reader.untrusted();
         if reader.mistakes.is_empty() {
             read.config.check(&mut reader);
@@ -63,15 +63,18 @@ impl Config {
     }
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn untrusted(&mut self) -> Untrusted {
         let Some(document) = self.document() else { return Untrusted::default() };
         let (own, others): (Vec<_>, Vec<_>) = self
             .rows::<ModelPatch>(document.get("model"))
             .into_iter()
-            .partition(|model: &Placed<ModelPatch>| Catalog::built_in().provider(&model.row.provider).is_some());
-        let mut ignored: Vec<Ignored> =
-            REFUSED.iter().filter_map(|name| Some(self.refused(name, document.get(*name)?))).flatten().collect();
+            .partition(|model: &Located<ModelPatch>| Catalog::built_in().provider(&model.row.provider).is_some());
+        let mut ignored: Vec<Ignored> = IGNORED_TABLES
+            .iter()
+            .filter_map(|name| Some(self.ignored_entries(name, document.get(*name)?)))
+            .flatten()
+            .collect();
         ignored.extend(others.into_iter().map(|model| Ignored {
             line: self.line(model.at),
             what: format!("model `{}/{}` of a provider that is not built in", model.row.provider, model.row.id),
@@ -86,8 +89,8 @@ impl Reader<'_> {
         Untrusted { config, ignored }
     }
 
-    /// The entries of a table that is not read, by their ids where they have one.
-    fn refused(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<Ignored> {
+    /// Lists the entries of an ignored table, with their ids.
+    fn ignored_entries(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Vec<Ignored> {
         let entries = value.get_ref().as_array().filter(|_| name != "dialects");
         let Some(entries) = entries else {
             return vec![Ignored { line: self.line(value.span().start), what: name.to_owned() }];

@@ -1,4 +1,4 @@
-//! The models of one provider, and the way from an id to a row.
+//! The models of one provider and their lookup by id.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,34 +10,37 @@ use crate::provider::Provider;
 
 /// The models of one provider.
 #[derive(Debug, Default)]
-pub(super) struct Stock {
+pub(super) struct ModelTable {
     rows: Vec<Arc<ModelRow>>,
-    /// By name in lower case: the model, and the id that is sent.
+    /// By name in lower case: the index of the row and the id in requests.
     index: HashMap<String, (usize, String)>,
     pub(super) fingerprint: OnceLock<String>,
 }
 
-impl Stock {
-    /// Rows of which no two may have a name in common.
-    pub(super) fn strict(rows: Vec<ModelRow>) -> Result<Self, CatalogError> {
-        let mut stock = Self { rows: rows.into_iter().map(Arc::new).collect(), ..Self::default() };
-        for (number, row) in stock.rows.iter().enumerate() {
-            for (name, id) in ids(row).chain(named(row)) {
-                if stock.index.insert(name.to_lowercase(), (number, id.clone())).is_some() {
-                    return Err(CatalogError(format!("model `{}/{}`: `{name}` is taken", row.provider, row.id)));
+impl ModelTable {
+    /// Creates a table in which names must be unique.
+    pub(super) fn with_unique_names(rows: Vec<ModelRow>) -> Result<Self, CatalogError> {
+        let mut table = Self { rows: rows.into_iter().map(Arc::new).collect(), ..Self::default() };
+        for (number, row) in table.rows.iter().enumerate() {
+            for (name, id) in ids(row).chain(aliases(row)) {
+                if table.index.insert(name.to_lowercase(), (number, id.clone())).is_some() {
+                    return Err(CatalogError(format!(
+                        "model `{}/{}`: the name `{name}` is taken",
+                        row.provider, row.id
+                    )));
                 }
             }
         }
-        Ok(stock)
+        Ok(table)
     }
 
-    /// Rows from several sources. Of those with a name in common the first has it, and ids come before other names.
-    pub(super) fn lenient(rows: Vec<Arc<ModelRow>>) -> Self {
+    /// Creates a table of rows from several sources. A duplicate name belongs to the first row; ids have precedence over aliases.
+    pub(super) fn with_first_names(rows: Vec<Arc<ModelRow>>) -> Self {
         let mut index: HashMap<String, (usize, String)> = HashMap::default();
         let numbered = || rows.iter().enumerate();
         let own = numbered().map(|(number, row)| (number, &row.id, &row.id));
         let dated = numbered().flat_map(|(number, row)| ids(row).map(move |(name, id)| (number, name, id)));
-        let aliases = numbered().flat_map(|(number, row)| named(row).map(move |(name, id)| (number, name, id)));
+        let aliases = numbered().flat_map(|(number, row)| aliases(row).map(move |(name, id)| (number, name, id)));
         for (number, name, id) in own.chain(dated).chain(aliases) {
             index.entry(name.to_lowercase()).or_insert_with(|| (number, id.clone()));
         }
@@ -52,13 +55,12 @@ impl Stock {
         &self.rows
     }
 
-    /// The number of the row that has exactly this name.
-    pub(super) fn exactly(&self, name: &str) -> Option<usize> {
+    /// The index of the row with exactly this name.
+    pub(super) fn position_of(&self, name: &str) -> Option<usize> {
         self.index.get(&name.to_lowercase()).map(|(number, _)| *number)
     }
 
-    /// The row of an id and the id that is sent. An id may carry what does not make it another model: a prefix, a suffix or
-    /// a tag that the provider's row names, or a date.
+    /// The row of an id and the id in requests. Prefixes, suffixes and tags of the provider's row and dates are ignored.
     pub(super) fn find(&self, provider: &Provider, id: &str) -> Option<(Arc<ModelRow>, String)> {
         let id = id.to_lowercase();
         let look = |id: &str| {
@@ -78,17 +80,17 @@ impl Stock {
     }
 }
 
-/// The names that are sent as they are.
+/// The names that are valid in requests.
 fn ids(row: &ModelRow) -> impl Iterator<Item = (&String, &String)> {
     [&row.id].into_iter().chain(&row.dated).map(|id| (id, id))
 }
 
-/// The names that stand for the id.
-fn named(row: &ModelRow) -> impl Iterator<Item = (&String, &String)> {
+/// The aliases, with the id that is sent instead.
+fn aliases(row: &ModelRow) -> impl Iterator<Item = (&String, &String)> {
     row.aliases.iter().map(|alias| (alias, &row.id))
 }
 
-/// An id without the date at its end, in any of the usual spellings: `-2025-08-07`, `-20250807`, `@20250807`.
+/// An id without its final date, in one of the formats `-2025-08-07`, `-20250807`, `@20250807`.
 fn without_date(id: &str) -> Option<&str> {
     let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     let (head, last) = id.rsplit_once(['-', '@'])?;
