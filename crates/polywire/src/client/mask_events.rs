@@ -68,10 +68,10 @@ impl EventMask {
         match event {
             Event::Delta { index, delta: Delta::Text(text) } => self.mask_text(TextField::Text(index), text, out),
             Event::Delta { index, delta: Delta::Thinking(text) } => {
-                self.mask_text(TextField::Thinking(index), text, out)
+                self.mask_text(TextField::Thinking(index), text, out);
             }
             Event::Delta { index, delta: Delta::Arguments(text) } => {
-                self.mask_text(TextField::Arguments(index), text, out)
+                self.mask_text(TextField::Arguments(index), text, out);
             }
             Event::Refusal { text } => self.mask_text(TextField::Refusal, text, out),
             Event::Open { index, block: Block::Text(mut block) } if self.may_continue_as_key(&block.text) => {

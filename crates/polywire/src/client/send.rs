@@ -117,7 +117,7 @@ impl Sending {
             let step = self.step().await;
             match &step {
                 Ok(SendStep::End(_, received)) => {
-                    trace::record_response(&self.span, received, self.client.options().record)
+                    trace::record_response(&self.span, received, self.client.options().record);
                 }
                 Err(error) => trace::record_error(&self.span, error, self.tries.retries),
                 Ok(SendStep::Events(_) | SendStep::Restart) => {}

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 /// The version of the tables. Older tables are dropped.
 const VERSION: i32 = 1;
-/// The SQLite application id of the file: "poly" in ASCII.
+/// The `SQLite` application id of the file: "poly" in ASCII.
 const APPLICATION_ID: i32 = 0x706f_6c79;
 
 /// The longest wait for a lock of another process.
@@ -214,7 +214,7 @@ pub(super) fn rebuild(path: &Path) -> Result<(Connection, Option<PathBuf>), File
     Ok((create(path)?, Some(aside)))
 }
 
-/// Returns `true` if SQLite finds no corruption.
+/// Returns `true` if `SQLite` finds no corruption.
 fn is_sound(connection: &Connection) -> bool {
     let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     verdict.is_ok_and(|verdict| verdict == "ok")

@@ -235,7 +235,7 @@ enum RunPhase {
     Failed(Box<RunError>),
 }
 
-/// RunState calls. They are cancelled on drop.
+/// Running calls. They are cancelled on drop.
 struct RunningCalls {
     tasks: JoinSet<ToolResult>,
     /// The call id of each task.
