@@ -309,7 +309,7 @@ fn encode_prints_the_promised_members_and_no_secret() {
     assert_eq!(sent["body"]["model"], json!("gpt-4o"));
     assert_eq!(sent["body"]["tools"][0]["function"]["name"], json!("get_weather"));
     let change = sent["changes"][0].as_object().expect("a change");
-    assert_eq!(change.keys().collect::<Vec<_>>(), ["kind", "code", "at", "action", "effect", "detail"]);
+    assert_eq!(change.keys().collect::<Vec<_>>(), ["kind", "code", "at", "keyword", "action", "effect", "detail"]);
 }
 
 #[test]

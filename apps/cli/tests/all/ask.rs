@@ -289,7 +289,7 @@ fn explain_shows_what_was_sent_in_vain() {
     let out = output(&line);
     let shown = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(out.status.code(), Some(2));
-    for part in ["emulated on this machine: openai", "speaks openai-responses", "An order", "json_schema"] {
+    for part in ["emulated in this process: openai", "speaks openai-responses", "An order", "json_schema"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }

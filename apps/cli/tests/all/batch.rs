@@ -70,7 +70,7 @@ fn killed_twenty_times_every_line_is_answered_once() {
     }
     assert!(!scratch.path("out.jsonl.failed").exists());
     let again = told(&output(&line), 0);
-    assert!(again.contains(&format!("0 values written, {LINES} were there before")), "{again}");
+    assert!(again.contains(&format!("0 values written, {LINES} already there")), "{again}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Protocol;
 use super::context::{At, Context, DROPPED};
-use crate::neutral::{Block, Event, Extra, Response};
+use crate::neutral::{Block, Event, Extra, Response, ToolOrigin};
 use crate::report::Changes;
 use crate::surface::Surface;
 
@@ -123,6 +123,14 @@ pub(super) fn own_fields(
     };
     changes.append(ctx.changes);
     fields.cloned()
+}
+
+/// Records that a tool call is streamed as a call of a plain function.
+pub(super) fn record_function_call(own: Protocol, index: usize, origin: Option<&ToolOrigin>, changes: &mut Changes) {
+    let surface = Surface::default();
+    let mut ctx = Context::new(own, &surface);
+    ctx.record_as_function(&At::ROOT.field("content").entry(index), origin);
+    changes.append(ctx.changes);
 }
 
 /// Records the fields of a block that streams of the protocol cannot carry.

@@ -14,7 +14,7 @@ use crate::frame::{Frame, JSON_EVENT, encode_message};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, DROPPED_NOTE, unsupported_signature};
 use crate::protocol::seen_fields::SeenFields;
-use crate::protocol::writer_state::{Kind, WriterState, own_fields, record_unstreamable};
+use crate::protocol::writer_state::{Kind, WriterState, own_fields, record_function_call, record_unstreamable};
 use crate::protocol::{StreamReader, StreamWriter, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -204,6 +204,7 @@ impl Writer {
             ),
             Block::ToolCall(call) => {
                 self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
+                record_function_call(OWN, index, call.origin.as_ref(), changes);
                 let mut start = json!({"toolUseId": call.id, "name": call.name});
                 if let (Some(start), Some(own)) = (start.as_object_mut(), own) {
                     start.extend(own);

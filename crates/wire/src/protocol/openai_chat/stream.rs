@@ -18,7 +18,7 @@ use crate::neutral::{
 use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, MERGED, foreign_signature, no_signature_field};
 use crate::protocol::seen_fields::SeenFields;
 use crate::protocol::stop::Ending;
-use crate::protocol::writer_state::{own_fields, record_unstreamable};
+use crate::protocol::writer_state::{own_fields, record_function_call, record_unstreamable};
 use crate::protocol::{StreamReader, StreamWriter, json_merged, openai_usage, sse, stop};
 use crate::report::Changes;
 use crate::surface::Surface;
@@ -345,7 +345,13 @@ impl Writer {
         let (kind, text) = match block {
             Block::Text(text) => (Kind::Text, &text.text),
             Block::Thinking(thinking) => (Kind::Reasoning, &thinking.text),
-            Block::ToolCall(call) => return self.call(index, call, out),
+            Block::ToolCall(call) => {
+                // Chat Completions has custom tools, and no namespaces.
+                let member = call.origin.as_ref().filter(|origin| origin.namespace.is_some());
+                let member = member.map(|origin| ToolOrigin { custom: false, ..origin.clone() });
+                record_function_call(OWN, index, member.as_ref(), changes);
+                return self.call(index, call, out);
+            }
             Block::Image(_)
             | Block::Audio(_)
             | Block::Document(_)
