@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use polywire::wire::Protocol;
 use polywire::{
-    BodyKind, Catalog, Change, LossError, Model, TranslateError, TranslateOptions, Translated, Translation, decode,
+    BodyKind, Catalog, LossError, Model, TranslateError, TranslateOptions, Translated, Translation, decode,
     decode_request, decode_stream, translate,
 };
 use serde_json::{Value, json};
@@ -53,8 +53,7 @@ impl Decode {
             }
         } else {
             let decoded = decode(&body, from).map_err(bad)?;
-            let changes: Vec<Change> = decoded.changes.into_iter().map(Change::from).collect();
-            write_changes(&mut io::stderr(), Style::plain(), &changes)?;
+            write_changes(&mut io::stderr(), Style::plain(), &decoded.changes)?;
             (decoded.value, None)
         };
         serde_json::to_writer_pretty(&mut *out, &response)?;
@@ -138,9 +137,9 @@ impl Translate {
             (Some(name), to) => {
                 let model = resolve(name)?;
                 if let Some(to) = to.as_deref().map(protocol).transpose()?.filter(|to| *to != model.protocol()) {
-                    let next = format!("leave `--to` out, or name another surface of the provider in `--model`");
+                    let next = "leave `--to` out, or name another surface of the provider in `--model`";
                     let error = format!("this model speaks {}, not {to}", model.protocol());
-                    return Err(Failure::new(error, name, &next).into());
+                    return Err(Failure::new(error, name, next).into());
                 }
                 model
             }
@@ -181,7 +180,9 @@ impl Translate {
         let options = options.with_plan(plan);
         Translation::new(body, from, model, &options).map_err(|error| match error {
             TranslateError::Loss(losses) => losses.into(),
-            error => bad_body(&error, file, from),
+            error @ (TranslateError::Json(_) | TranslateError::Decode(_) | TranslateError::Resolve(_) | _) => {
+                bad_body(&error, file, from)
+            }
         })
     }
 

@@ -1,6 +1,11 @@
 //! What a translation costs beside `serde_json`, in one run: a request of 200 messages and 40 tools against parsing and printing both
 //! bodies, and streams against parsing their events into `Value`.
-#![allow(clippy::expect_used, clippy::print_stdout, reason = "a benchmark fails loudly and prints what it finds")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a benchmark fails loudly and prints what it finds"
+)]
 
 use std::time::Duration;
 
@@ -106,9 +111,9 @@ fn streams() {
 /// The JSON in the frames of a stream.
 fn payloads(protocol: Protocol, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    let mut framer = polywire::wire::Framer::new(protocol.framing(&Surface::default()));
+    let mut splitter = polywire::wire::Framer::new(protocol.framing(&Surface::default()));
     for frame in frames {
-        let pushed = framer.push(frame, |frame| {
+        let pushed = splitter.push(frame, |frame| {
             found.push(frame.data.to_vec());
             Ok(())
         });

@@ -95,25 +95,20 @@ fn pair(scenario: &Scenario, from: Protocol, model: &str) -> Result<Vec<(Protoco
 fn on_the_wire(answer: &Response, plan: &Plan) -> Result<Response, Box<dyn Error>> {
     let mut answer = answer.clone();
     for block in &mut answer.content {
-        match block {
-            Block::ToolCall(call) => {
-                let tool = plan.tools.iter().find(|tool| tool.name == call.name).ok_or("a tool that is not planned")?;
-                call.name.clone_from(&tool.wire_name);
-                if let Some(lens) = &tool.lens {
-                    call.arguments = lens.encode(call.value()?)?.to_string();
-                }
+        if let Block::ToolCall(call) = block {
+            let tool = plan.tools.iter().find(|tool| tool.name == call.name).ok_or("a tool that is not planned")?;
+            call.name.clone_from(&tool.wire_name);
+            if let Some(lens) = &tool.lens {
+                call.arguments = lens.encode(call.value()?)?.to_string();
             }
-            Block::Text(text) => {
-                let Some(output) = &plan.output else { continue };
-                if let Some(lens) = &output.lens {
-                    text.text = lens.encode(serde_json::from_str(&text.text)?)?.to_string();
-                }
-                if output.strategy == Strategy::Tool {
-                    *block = Block::ToolCall(ToolCall::new("call_out", OUTPUT_TOOL, std::mem::take(&mut text.text)));
-                    answer.stop = StopReason::ToolUse;
-                }
+        } else if let (Block::Text(text), Some(output)) = (&mut *block, &plan.output) {
+            if let Some(lens) = &output.lens {
+                text.text = lens.encode(serde_json::from_str(&text.text)?)?.to_string();
             }
-            _ => {}
+            if output.strategy == Strategy::Tool {
+                *block = Block::ToolCall(ToolCall::new("call_out", OUTPUT_TOOL, std::mem::take(&mut text.text)));
+                answer.stop = StopReason::ToolUse;
+            }
         }
     }
     Ok(answer)

@@ -86,7 +86,7 @@ pub(super) fn merge_excess_tools(
             draft.record_change(change(
                 Kind::Tools,
                 code,
-                &format!("/tools/{index}"),
+                format!("/tools/{index}"),
                 (Action::Moved, Effect::Same),
                 detail,
             ));

@@ -153,17 +153,15 @@ impl Rewrite {
     }
 
     fn take(&mut self, event: Event, inner: &Inner, out: &mut Vec<u8>) {
-        match &event {
-            Event::Usage(usage) => {
-                self.usage = Some(usage.clone());
-                if inner.hides_usage {
-                    return;
-                }
+        if let Event::Usage(usage) = &event {
+            self.usage = Some(usage.clone());
+            if inner.hides_usage {
+                return;
             }
-            Event::Stop { .. } => self.is_stopped = true,
-            Event::Error(error) => self.error = Some(error.clone()),
-            _ => {}
+        } else if let Event::Error(error) = &event {
+            self.error = Some(error.clone());
         }
+        self.is_stopped |= matches!(event, Event::Stop { .. });
         for mut event in self.restore.push(event, inner.contract()) {
             self.stamper.event(&mut event);
             self.encoder.write(&event, out);

@@ -1,5 +1,6 @@
 //! R-F2: where both sides speak one protocol, bytes that nothing has to change stay as they are.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use polywire::wire::{Framing, Protocol, Surface};
@@ -104,10 +105,10 @@ fn stream_keeps_its_bytes(protocol: Protocol, file: &str, body: &Value, is_cut: 
     let mut text = String::from(": a comment\n\n");
     for frame in body.as_array().expect("frames") {
         if let Some(event) = frame["event"].as_str() {
-            text.push_str(&format!("event: {event}\n"));
+            writeln!(text, "event: {event}").expect("a string");
         }
         let data = frame["data"].as_str().map_or_else(|| frame["data"].to_string(), str::to_owned);
-        text.push_str(&format!("id: 7\ndata: {data}\n\n"));
+        write!(text, "id: 7\ndata: {data}\n\n").expect("a string");
     }
     for size in [1, 11, text.len()] {
         let mut stream = plain(protocol).stream();

@@ -276,7 +276,7 @@ fn r_f3_broken_arguments_are_repaired_on_record() {
     let translation = translated(&with_tools(false), Protocol::OpenAiChat, "anthropic/claude-sonnet-4-5", false);
     let tool = &translation.plan().tools[1];
     let wire = tool.lens.as_ref().map_or(Ok(order_value()), |lens| lens.encode(order_value())).unwrap();
-    let broken = format!("```json\n{},\n```", wire);
+    let broken = format!("```json\n{wire},\n```");
     let call = |text: &str| Block::ToolCall(ToolCall::new("c1", &tool.wire_name, text));
     let body = json!({"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
         "message": {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
