@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Tool, ToolCall, is_default};
 
@@ -43,12 +43,7 @@ impl ToolOrigin {
 
     /// The parameters of a custom tool that is sent as a function.
     pub fn custom_parameters() -> Value {
-        json!({
-            "type": "object",
-            "properties": {INPUT: {"type": "string"}},
-            "required": [INPUT],
-            "additionalProperties": false,
-        })
+        serde_json::from_str(include_str!("custom_parameters.json")).unwrap_or_default()
     }
 }
 
