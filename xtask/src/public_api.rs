@@ -13,7 +13,7 @@ use public_api::Builder;
 use crate::steps::{cargo_command, root, succeed};
 
 /// The libraries that others depend on.
-const LIBRARIES: &[&str] = &["polywire", "polywire-answer", "polywire-schema", "polywire-wire"];
+const LIBRARIES: &[&str] = &["polywire", "polywire-answer", "polywire-report", "polywire-schema", "polywire-wire"];
 
 /// The environment variable by which this program knows that cargo calls it in the place of rustdoc.
 const RUSTDOC: &str = "XTASK_RUSTDOC";

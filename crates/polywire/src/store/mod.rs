@@ -1,5 +1,5 @@
 //! A persistent cache of the providers' model lists. Opening never fails: an unusable file is moved aside, and a location that is not
-//! writable is replaced by memory, each with a warning. [`lookup`] decides which data is fresh enough.
+//! writable is replaced by memory, each with a warning. `lookup` decides which data is fresh enough.
 
 mod file;
 mod lookup;
