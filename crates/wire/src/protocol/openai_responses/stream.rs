@@ -23,6 +23,8 @@ pub(super) struct Writer {
     /// Block index to `output_index`, and the open blocks.
     places: HashMap<usize, usize>,
     blocks: HashMap<usize, Block>,
+    /// The item ids that deltas repeat.
+    ids: HashMap<usize, Value>,
     /// The number of items sent.
     count: usize,
     sequence: u64,
@@ -37,6 +39,7 @@ impl Writer {
             head: Response::default(),
             places: HashMap::new(),
             blocks: HashMap::new(),
+            ids: HashMap::new(),
             count: 0,
             sequence: 0,
             stopped: false,
@@ -127,7 +130,9 @@ impl Writer {
             }
             (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => return,
         };
-        let mut data = json!({"item_id": self.item_id(index, place), "output_index": place, "delta": text});
+        let id = self.ids.get(&index).cloned().unwrap_or_else(|| self.item_id(index, place));
+        self.ids.entry(index).or_insert_with(|| id.clone());
+        let mut data = json!({"item_id": id, "output_index": place, "delta": text});
         if let (Some(fields), false) = (data.as_object_mut(), field.is_empty()) {
             fields.insert(field.to_owned(), json!(0));
         }
