@@ -41,10 +41,9 @@ fn write(original: &str, baseline: &str, wanted: &str, depth: usize, out: &mut S
 /// Writes an object; nothing is written if one of the three is none.
 fn write_object(original: &str, baseline: &str, wanted: &str, depth: usize, out: &mut String) -> Option<()> {
     let (own, base, new) = (members(original)?, members(baseline)?, members(wanted)?);
-    let find = |list: &Members<'_>, key: &str| list.0.iter().position(|(known, _)| known == key);
-    let by_key: BTreeMap<&str, &str> = own.0.iter().map(|(key, value)| (key.as_str(), value.get())).collect();
-    let base_of = |key: &str| find(&base, key).and_then(|at| base.0.get(at)).map(|(_, value)| value.get());
-    let new_of = |key: &str| find(&new, key).and_then(|at| new.0.get(at)).map(|(_, value)| value.get());
+    let (by_key, base_by_key, new_by_key) = (own.by_key(), base.by_key(), new.by_key());
+    let base_of = |key: &str| base_by_key.get(key).copied();
+    let new_of = |key: &str| new_by_key.get(key).copied();
     let value = |key: &str, wanted: &str, out: &mut String| match (by_key.get(key), base_of(key)) {
         (Some(own), Some(base)) => write(own, base, wanted, depth, out),
         (Some(_) | None, _) => out.push_str(wanted),
@@ -140,6 +139,13 @@ fn says_nothing(value: &str) -> bool {
 
 /// The members of an object in their order, keys twice if they are there twice.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl Members<'_> {
+    /// The values by their keys: an object of a hostile body may have very many.
+    fn by_key(&self) -> BTreeMap<&str, &str> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.get())).collect()
+    }
+}
 
 fn members(text: &str) -> Option<Members<'_>> {
     serde_json::from_str(text).ok()
