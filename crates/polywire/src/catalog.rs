@@ -6,7 +6,10 @@ mod merge;
 mod model_table;
 mod price_list;
 
-pub use config::{Config, Defaults, Ignored, Mistake, ReadFile, Untrusted};
+pub use config::{
+    Config, Defaults, Ignored, Mistake, ReadFile, Serve, ServeLimits, ServeLog, ServeOnLoss, ServeRecord, ServeRoute,
+    ServeSticky, ServeStoreFailure, ServeStrict, ServeTarget, ServeTimeouts, Untrusted,
+};
 pub use list::{ListError, ListPage, read_list};
 
 pub use crate::model::{Ability, Confidence, Family, Modality, ModelPatch, ModelRow, Origin, When};
@@ -250,6 +253,13 @@ impl Catalog {
         table.into_iter().flat_map(|table| table.rows())
     }
 
+    /// Returns `true` if a row of the provider describes this model id.
+    pub fn has_model(&self, provider: &str, id: &str) -> bool {
+        let number = self.position_of(provider);
+        let entry = number.and_then(|number| Some((self.entries.get(number)?, self.tables.get(number)?)));
+        entry.is_some_and(|(entry, table)| table.find(&entry.row, id).is_some())
+    }
+
     fn position_of(&self, provider: &str) -> Option<usize> {
         self.entries.iter().position(|entry| entry.row.is_called(provider))
     }
@@ -400,6 +410,31 @@ impl Model {
     #[expect(clippy::indexing_slicing, reason = "the handle is made of an index into this very list")]
     pub fn surface(&self) -> &SurfaceRow {
         &self.entry.row.surfaces[self.surface]
+    }
+
+    /// The model on a surface of the given protocol, if the provider serves it there; otherwise unchanged.
+    ///
+    /// ```
+    /// use polywire::Catalog;
+    /// use polywire::wire::Protocol;
+    /// let model = Catalog::built_in().resolve("openai/gpt-4o").unwrap();
+    /// assert_eq!(model.protocol(), Protocol::OpenAiResponses);
+    /// assert_eq!(model.preferring(Protocol::OpenAiChat).protocol(), Protocol::OpenAiChat);
+    /// assert_eq!(model.preferring(Protocol::Gemini).protocol(), Protocol::OpenAiResponses);
+    /// ```
+    #[must_use]
+    pub fn preferring(&self, protocol: Protocol) -> Self {
+        if self.protocol() == protocol {
+            return self.clone();
+        }
+        // A surface with its own family for unknown models serves other models than the rest of the provider.
+        let is_known = !self.changes.iter().any(|change| change.code == UNKNOWN_MODEL);
+        let is_served = |row: &SurfaceRow| match self.row.surfaces.as_slice() {
+            [] => is_known || row.unknown == self.surface().unknown,
+            served => served.contains(&row.id),
+        };
+        let place = self.entry.row.surfaces.iter().position(|row| row.protocol == protocol && is_served(row));
+        Self { surface: place.unwrap_or(self.surface), ..self.clone() }
     }
 
     /// The protocol of the surface.

@@ -1,6 +1,7 @@
 //! The caller's configuration, `polywire.toml`: providers, families, models and dialects that extend or override the built-in rows, and
 //! defaults. Every mistake is reported with its line. Does no IO: the caller reads the files that the configuration names.
 
+mod serve;
 mod untrusted;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +21,14 @@ use super::{Catalog, CatalogError, ProviderEntry};
 use crate::model::{Family, ModelPatch, ModelRow, Origin};
 use crate::provider::{ProviderPatch, target_with};
 
+pub use serve::{
+    Serve, ServeLimits, ServeLog, ServeOnLoss, ServeRecord, ServeRoute, ServeSticky, ServeStoreFailure, ServeStrict,
+    ServeTarget, ServeTimeouts,
+};
 pub use untrusted::{Ignored, Untrusted};
 
 /// The tables of a configuration.
-const TABLES: [&str; 5] = ["defaults", "dialects", "provider", "family", "model"];
+const TABLES: [&str; 6] = ["defaults", "dialects", "provider", "family", "model", "serve"];
 
 /// A configuration of providers, models and dialects.
 ///
@@ -45,6 +50,8 @@ const TABLES: [&str; 5] = ["defaults", "dialects", "provider", "family", "model"
 pub struct Config {
     /// The defaults.
     pub defaults: Defaults,
+    /// The settings of the gateway.
+    pub serve: Serve,
     dialects: Arc<[Dialect]>,
     providers: Vec<Located<ProviderPatch>>,
     families: Vec<Located<Family>>,
@@ -244,6 +251,17 @@ impl Config {
         let mut faults = Vec::new();
         let mut catalog = self.with_providers(Catalog::built_in(), &mut |at, what| faults.push((at, what)));
         self.apply_models(&mut catalog, &mut |at, what| faults.push((at, what)));
+        let place = |text: &str| reader.text.find(&format!("\"{text}\"")).unwrap_or_default();
+        for route in &self.serve.routes {
+            if route.to.is_empty() {
+                faults.push((place(&route.name), format!("the route `{}` has no models", route.name)));
+            }
+            for model in route.to.iter().map(|target| &target.model).filter(|model| model.contains('/')) {
+                if let Err(error) = catalog.resolve(model) {
+                    faults.push((place(model), error.to_string()));
+                }
+            }
+        }
         for (at, what) in faults {
             reader.record_mistake(at..at, what);
         }
@@ -316,8 +334,10 @@ impl<'t> ConfigReader<'t> {
     fn config(&mut self, files: &ReadFile<'_>) -> Config {
         let Some(document) = self.document() else { return Config::default() };
         let defaults = document.get("defaults").and_then(|value| self.row(value.clone())).unwrap_or_default();
+        let serve = document.get("serve").and_then(|value| self.row(value.clone())).unwrap_or_default();
         Config {
             defaults,
+            serve,
             dialects: self.dialects(document.get("dialects"), files).into(),
             providers: self.rows(document.get("provider")),
             families: self.rows(document.get("family")),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
@@ -28,7 +29,7 @@ pub(super) struct Destination {
     pub(super) method: Method,
     pub(super) url: Url,
     /// The body.
-    pub(super) body: String,
+    pub(super) body: Bytes,
     headers: HeaderMap,
     /// The signing key and the service that it signs for.
     signer: Option<(SigningKey, String)>,
@@ -48,12 +49,35 @@ impl Destination {
     pub(super) fn headers(&self, now: SystemTime) -> Result<HeaderMap, SendError> {
         let mut headers = self.headers.clone();
         if let Some((key, service)) = &self.signer {
-            let signed = SignedRequest { method: &self.method, url: &self.url, body: self.body.as_bytes() };
+            let signed = SignedRequest { method: &self.method, url: &self.url, body: &self.body };
             for (name, value) in key.sign(service, signed, now) {
                 insert_header(&mut headers, name, value.expose(), HeaderVisibility::Sensitive)?;
             }
         }
         Ok(headers)
+    }
+
+    /// Adds headers, and joins values of headers that the request has. Sensitive values stay as they are.
+    pub(super) fn join_headers(&mut self, more: &HeaderMap) -> Result<(), SendError> {
+        for (name, value) in more {
+            let joined = match self.headers.get(name) {
+                Some(own) if own.is_sensitive() || own == value => continue,
+                Some(own) => [own.as_bytes(), b",", value.as_bytes()].concat(),
+                None => value.as_bytes().to_vec(),
+            };
+            let bad = |_| SendError::Address(format!("the header `{name}` is invalid"));
+            self.headers.insert(name.clone(), HeaderValue::from_bytes(&joined).map_err(bad)?);
+        }
+        Ok(())
+    }
+
+    /// Adds headers that the request does not have yet.
+    pub(super) fn add_missing_headers(&mut self, more: &HeaderMap) {
+        for (name, value) in more {
+            if !self.headers.contains_key(name) {
+                self.headers.insert(name.clone(), value.clone());
+            }
+        }
     }
 }
 
@@ -64,7 +88,7 @@ impl Client {
         let destination =
             self.prepare_get(provider, &self.base(provider)?, &model.path(stream), &plan.endpoint.headers)?;
         let body = self.fill_envelope(plan.body.get(), &model.surface().envelope_env, destination.is_loopback)?;
-        Ok(Destination { method: Method::POST, body, ..destination })
+        Ok(Destination { method: Method::POST, body: Bytes::from(body), ..destination })
     }
 
     /// Prepares a GET request for a path below a provider's URL.
@@ -129,7 +153,7 @@ impl Client {
             mask.add_secret(value.expose(), name, "");
             insert_header(&mut headers, name, value.expose(), HeaderVisibility::Sensitive)?;
         }
-        Ok(Destination { method: Method::GET, url, body: String::new(), headers, signer, is_loopback, mask })
+        Ok(Destination { method: Method::GET, url, body: Bytes::new(), headers, signer, is_loopback, mask })
     }
 
     /// The provider's base URL: the caller's, that of the environment, or that of the row.
@@ -171,6 +195,21 @@ impl Client {
         let parts = signature.map(|row| format!("{} and {}", row.id_env, row.secret_env));
         let variables = variables.iter().chain(&provider.auth.bearer_env).cloned().chain(parts).collect();
         Err(SendError::MissingKey { provider: provider.id.clone(), variables })
+    }
+
+    /// Returns `true` if requests to the provider can be sent: there is a credential, or none is required and the environment or the
+    /// client has its URL.
+    pub fn is_configured(&self, provider: &Provider) -> bool {
+        let has_url = || {
+            let mut names = provider.base_url_env.iter().chain(&provider.origin_env);
+            self.settings.base_urls.contains_key(&provider.id) || names.any(|name| self.variable(name).is_some())
+        };
+        let has_credential = match self.authentication(provider) {
+            Ok(Authentication::With(_)) => true,
+            Ok(Authentication::Anonymous) => has_url(),
+            Err(_) => self.settings.credentials.contains_key(&provider.id),
+        };
+        has_credential && self.base(provider).is_ok()
     }
 
     /// Replaces the placeholders of envelope fields with the values of environment variables. Only members of the outermost object are

@@ -39,7 +39,7 @@ impl std::fmt::Debug for HttpResponse {
 impl HttpResponse {
     /// Sends a request and waits for the response head.
     pub(super) async fn send(transport: &dyn Transport, to: &Destination, max_bytes: usize) -> Result<Self, SendError> {
-        let mut request = http::Request::new(Bytes::from(to.body.clone()));
+        let mut request = http::Request::new(to.body.clone());
         let uri = to.url.as_str().parse().map_err(|_| SendError::Address("the address is not a URI".to_owned()))?;
         (*request.method_mut(), *request.uri_mut()) = (to.method.clone(), uri);
         *request.headers_mut() = to.headers(SystemTime::now())?;
@@ -64,10 +64,15 @@ impl HttpResponse {
 
     /// Decodes an error response.
     pub(super) fn error(&self, protocol: Protocol, body: &[u8]) -> SendError {
-        let pairs = self.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        Self::decode_error(self.status, &self.headers, protocol, body)
+    }
+
+    /// Decodes an error response from its parts.
+    pub(super) fn decode_error(status: StatusCode, headers: &HeaderMap, protocol: Protocol, body: &[u8]) -> SendError {
+        let pairs = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let pairs: Vec<(&str, &str)> = pairs.collect();
-        let mut error = protocol.decode_error(self.status.as_u16(), Headers(&pairs), body);
-        let date = || self.headers.get(RETRY_AFTER).and_then(|date| until_date(date.to_str().ok()?, SystemTime::now()));
+        let mut error = protocol.decode_error(status.as_u16(), Headers(&pairs), body);
+        let date = || headers.get(RETRY_AFTER).and_then(|date| until_date(date.to_str().ok()?, SystemTime::now()));
         error.retry_after_ms = error.retry_after_ms.or_else(date);
         SendError::Provider(Box::new(error))
     }

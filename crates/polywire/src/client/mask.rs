@@ -164,6 +164,17 @@ impl Mask {
         let starts = text.char_indices().map(|(at, _)| at).filter(|at| text.len() - at < longest);
         starts.into_iter().find(|at| text.get(*at..).is_some_and(is_begun)).unwrap_or(text.len())
     }
+
+    /// Like [`Mask::open_end`], for bytes that need not be UTF-8.
+    pub(super) fn open_end_of_bytes(&self, bytes: &[u8]) -> usize {
+        let longest = self.forms.first().map_or(0, |form| form.text.len());
+        let from = bytes.len().saturating_sub(longest.saturating_sub(1));
+        let is_begun = |end: &[u8]| {
+            let longer = self.forms.iter().map(|form| form.text.as_bytes()).filter(|form| form.len() > end.len());
+            longer.into_iter().any(|form| form.starts_with(end))
+        };
+        (from..bytes.len()).find(|at| bytes.get(*at..).is_some_and(is_begun)).unwrap_or(bytes.len())
+    }
 }
 
 /// The result of masking.

@@ -9,6 +9,7 @@
 //! | choose a key, deadline or temperature for one call | [`Client::call`] |
 //! | send over another HTTP stack | [`ClientBuilder::http`], [`Transport`] |
 //! | list a provider's models | [`Client::list_models`] |
+//! | pass a response on as bytes, in a gateway | [`Client::forward`] |
 
 mod address;
 mod ask;
@@ -21,6 +22,7 @@ mod credentials;
 mod environment;
 mod error;
 mod exchange;
+mod forward;
 mod limits;
 mod list;
 mod mask;
@@ -52,6 +54,7 @@ pub use call::CallOptions;
 pub use credentials::{Credential, CredentialFuture, Credentials};
 pub use environment::Environment;
 pub use error::{Failed, SendError};
+pub use forward::{ForwardError, ForwardOptions, RawRequest, Refusal, Upstream};
 pub use list::Listing;
 pub use options::{ClientOptions, PlainHttp, RawBytes, SpanContent};
 pub use partial::Partial;

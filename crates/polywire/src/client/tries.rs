@@ -16,6 +16,8 @@ pub(super) struct RetryState {
     provider: String,
     /// The deadline of the whole call.
     until: Instant,
+    /// Overrides the limit of the client's options.
+    max_retries: Option<usize>,
     pub(super) retries: usize,
 }
 
@@ -44,7 +46,12 @@ pub(super) fn instant_after(wait: Duration) -> Instant {
 
 impl RetryState {
     pub(super) fn new(provider: &str, until: Instant) -> Self {
-        Self { provider: provider.to_owned(), until, retries: 0 }
+        Self { provider: provider.to_owned(), until, max_retries: None, retries: 0 }
+    }
+
+    pub(super) fn with_max_retries(mut self, retries: usize) -> Self {
+        self.max_retries = Some(retries);
+        self
     }
 
     /// Waits for a permit of the provider, at most until the deadline.
@@ -64,7 +71,7 @@ impl RetryState {
         }
         let wait = requested.unwrap_or_else(|| backoff(options.backoff, self.retries).min(options.max_retry_after));
         let is_late = wait > options.max_retry_after || instant_after(wait) >= self.until;
-        if !error.retryable() || self.retries >= options.retries || is_late {
+        if !error.retryable() || self.retries >= self.max_retries.unwrap_or(options.retries) || is_late {
             return Err(error);
         }
         self.retries += 1;

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::model::ModelPatch;
 
 /// The tables that are ignored in an untrusted configuration.
-const IGNORED_TABLES: [&str; 2] = ["dialects", "provider"];
+const IGNORED_TABLES: [&str; 3] = ["dialects", "provider", "serve"];
 
 /// The accepted part of an untrusted configuration.
 #[derive(Clone, Debug, Default)]
