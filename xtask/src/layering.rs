@@ -21,7 +21,12 @@ const OUTWARD: &[&str] = &["apps", "bindings"];
 const FACADE: &str = "polywire";
 
 /// Outward packages that others there may use: the command starts the servers.
-const SERVED: &[(&str, &str)] = &[("polywire-cli", "polywire-emulator"), ("polywire-examples", "polywire-emulator")];
+const SERVED: &[(&str, &str)] = &[
+    ("polywire-cli", "polywire-emulator"),
+    ("polywire-examples", "polywire-emulator"),
+    ("polywire-gateway", "polywire-emulator"),
+    ("polywire-cli", "polywire-gateway"),
+];
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.
 const REFUSED: &[&str] = &[
