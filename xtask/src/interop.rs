@@ -1,4 +1,4 @@
-//! The official SDKs read what we write, and SDKs and coding agents talk to the emulator. This installs them under `target/interop`,
+//! The official SDKs read what we write, and SDKs and coding agents talk to the emulator and the gateway. This installs them under `target/interop`,
 //! pinned, and runs the scripts of `interop/` on the corpus encoded in every protocol and on a running emulator. What must come of it
 //! is in the scripts.
 
@@ -24,10 +24,15 @@ struct Suite {
     corpus_script: Option<&'static str>,
     /// The script that talks to the emulator.
     emulator_script: &'static str,
+    /// The script that talks to the gateway and prints the table of `docs/gateway-clients.md`.
+    gateway_script: Option<&'static str>,
     install: fn(&Path) -> Result<()>,
     /// The program that runs the scripts, in the folder of the installation.
     interpreter: fn(&Path) -> PathBuf,
 }
+
+/// The documentation with the tables of scripts.
+const TABLE: &str = "docs/gateway-clients.md";
 
 const SUITES: [Suite; 3] = [
     Suite {
@@ -36,6 +41,7 @@ const SUITES: [Suite; 3] = [
         pins: &["requirements.txt"],
         corpus_script: Some("sdks.py"),
         emulator_script: "emulated.py",
+        gateway_script: Some("gateway.py"),
         install: |folder| {
             succeed(Command::new("python3").args(["-m", "venv", "--clear", "venv"]).current_dir(folder))?;
             let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
@@ -49,6 +55,7 @@ const SUITES: [Suite; 3] = [
         pins: &["package.json", "package-lock.json"],
         corpus_script: Some("sdks.mjs"),
         emulator_script: "emulated.mjs",
+        gateway_script: None,
         install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
@@ -59,6 +66,7 @@ const SUITES: [Suite; 3] = [
         pins: &["agents/package.json", "agents/package-lock.json"],
         corpus_script: None,
         emulator_script: "agents.mjs",
+        gateway_script: None,
         install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
@@ -85,32 +93,48 @@ pub(crate) fn check() -> Result<()> {
         bail!("the corpus cannot be encoded: {}", String::from_utf8_lossy(&output.stderr));
     }
     fs::write(&cases, output.stdout)?;
-    let emulator = Emulator::start()?;
-    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.name), &cases, &emulator.url))
+    let program = program()?;
+    let emulator = Server::emulator(&program)?;
+    let gateway = Server::gateway(&program, &folder)?;
+    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.name), &cases, &emulator.url, &gateway.url))
 }
 
-/// A running `polywire emulate`, which ends with this.
-struct Emulator {
+/// A running `polywire emulate` or `polywire serve`, which ends with this.
+struct Server {
     process: Child,
     url: String,
 }
 
-impl Emulator {
-    fn start() -> Result<Self> {
-        let mut process =
-            Command::new(program()?).args(["emulate", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        if let Some(out) = process.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
-        }
-        let mut started = Self { process, url: String::new() };
+impl Server {
+    fn emulator(program: &Path) -> Result<Self> {
+        let (mut started, line) = Self::start(Command::new(program).args(["emulate", "--json"]))?;
         let said: Value = serde_json::from_str(&line).context("the emulator printed no address")?;
         said.get("url").and_then(Value::as_str).unwrap_or_default().clone_into(&mut started.url);
         Ok(started)
     }
+
+    /// A gateway that sees no keys, so that the emulator answers.
+    fn gateway(program: &Path, folder: &Path) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["serve", "--port", "0", "--store", "memory"]).env_clear().current_dir(folder);
+        let (mut started, line) = Self::start(command.stderr(Stdio::null()))?;
+        let url = line.trim().strip_prefix("listening on ").context("the gateway printed no address")?;
+        url.clone_into(&mut started.url);
+        Ok(started)
+    }
+
+    /// Starts a server and reads its first line.
+    fn start(command: &mut Command) -> Result<(Self, String)> {
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        if let Some(out) = process.stdout.take() {
+            BufReader::new(out).read_line(&mut line)?;
+        }
+        Ok((Self { process, url: String::new() }, line))
+    }
 }
 
-impl Drop for Emulator {
+impl Drop for Server {
     fn drop(&mut self) {
         // One that has ended already is as good.
         let _ = self.process.kill();
@@ -119,7 +143,7 @@ impl Drop for Emulator {
 }
 
 /// Builds the command line program and says where it is.
-fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let build = ["build", "--quiet", "-p", "polywire-cli", "--message-format=json-render-diagnostics"];
     let output = cargo_command().args(build).stderr(Stdio::inherit()).output()?;
     let messages = output.stdout.split(|byte| *byte == b'\n');
@@ -129,7 +153,7 @@ fn program() -> Result<PathBuf> {
 }
 
 impl Suite {
-    fn check(&self, folder: &Path, cases: &Path, url: &str) -> Result<()> {
+    fn check(&self, folder: &Path, cases: &Path, emulator: &str, gateway: &str) -> Result<()> {
         if let Err(error) = self.prepare(folder) {
             if std::env::var_os("CI").is_some() {
                 return Err(error.context(format!("the {} packages cannot be installed", self.name)));
@@ -140,7 +164,25 @@ impl Suite {
         if let Some(script) = self.corpus_script {
             self.run(folder, script, &cases.to_string_lossy())?;
         }
-        self.run(folder, self.emulator_script, url)
+        self.run(folder, self.emulator_script, emulator)?;
+        self.gateway_script.map_or(Ok(()), |script| self.check_table(folder, script, gateway))
+    }
+
+    /// Compares the table that a script prints with the documentation.
+    fn check_table(&self, folder: &Path, script: &str, url: &str) -> Result<()> {
+        fs::copy(root().join("interop").join(script), folder.join(script))?;
+        let mut command = Command::new((self.interpreter)(folder));
+        let output = command.arg(folder.join(script)).arg(url).current_dir(folder).stderr(Stdio::inherit()).output()?;
+        let table = String::from_utf8_lossy(&output.stdout).into_owned();
+        if !output.status.success() {
+            bail!("`{script}` found clients that the gateway does not serve:\n{table}");
+        }
+        let known = fs::read_to_string(root().join(TABLE))?;
+        if known.contains(table.trim()) {
+            Ok(())
+        } else {
+            bail!("{TABLE} does not have the table of `{script}`:\n{table}")
+        }
     }
 
     fn run(&self, folder: &Path, script: &str, argument: &str) -> Result<()> {

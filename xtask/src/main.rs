@@ -7,6 +7,7 @@ mod interop;
 mod layering;
 mod metadata;
 mod packages;
+mod page;
 mod public_api;
 mod steps;
 mod tidy;

@@ -35,8 +35,13 @@ pub(crate) struct PlainHttpArg {
 }
 
 impl PlainHttpArg {
+    /// The hosts to which requests may be sent without TLS.
+    pub(crate) fn hosts(&self) -> PlainHttp {
+        if self.plain_http { PlainHttp::Anywhere } else { PlainHttp::LoopbackOnly }
+    }
+
     pub(crate) fn apply(&self, options: ClientOptions) -> ClientOptions {
-        if self.plain_http { options.with_plain_http(PlainHttp::Anywhere) } else { options }
+        options.with_plain_http(self.hosts())
     }
 }
 

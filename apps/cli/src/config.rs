@@ -26,7 +26,7 @@ Examples:
 
 The configuration is the file that --config or POLYWIRE_CONFIG names, else ./polywire.toml, else the file in the platform's \
 configuration folder. It may have [defaults] (model, offline, ttl-hours), dialects = [\"FILE\", …], [[provider]], \
-[[family]] and [[model]]; docs/models.md shows them.
+[[family]], [[model]] and [serve]; docs/models.md and docs/gateway.md show them.
 
 A ./polywire.toml may come with someone else's folder. Until it is trusted, only [defaults], [[family]] and [[model]] of built-in \
 providers are used; the rest is ignored with a note. `polywire config trust` trusts the file in its current form: if it changes, or a \

@@ -15,7 +15,9 @@ mod emulate;
 mod encode;
 mod explain;
 mod fit;
+mod import;
 mod input;
+mod keys;
 mod known;
 mod locate;
 mod markdown;
@@ -28,6 +30,7 @@ mod regular_file;
 mod request;
 mod round_trip;
 mod sarif;
+mod serve;
 mod style;
 mod tally;
 mod translate;
@@ -48,6 +51,7 @@ Examples:
   polywire ask \"An order of three books\" --model emulator/openai --schema schema.json
   polywire batch prompts.jsonl answers.jsonl --model emulator/openai --schema schema.json --jobs 8
   polywire emulate --port 8080
+  polywire serve --route '*=openai/gpt-4.1'
   polywire encode request.json --to anthropic/claude-sonnet-4-5
   polywire translate chat.json --from openai-chat --to gemini
   polywire fit tools.json --to openai-strict
@@ -76,6 +80,9 @@ enum Command {
     Ask(Box<ask::Ask>),
     Batch(Box<batch::Batch>),
     Emulate(emulate::Emulate),
+    Serve(serve::Serve),
+    Keys(keys::Keys),
+    Import(import::Import),
     Encode(encode::Encode),
     Plan(encode::PlanCommand),
     Decode(translate::Decode),
@@ -132,6 +139,9 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Ask(ask) => ask.run(out, style),
         Command::Batch(batch) => batch.run(out, style),
         Command::Emulate(emulate) => emulate.run(out),
+        Command::Serve(serve) => serve.run(out),
+        Command::Keys(keys) => keys.run(out),
+        Command::Import(import) => import.run(out),
         Command::Encode(encode) => encode.run(out),
         Command::Plan(plan) => plan.run(out, style),
         Command::Decode(decode) => decode.run(out),

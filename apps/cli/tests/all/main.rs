@@ -16,6 +16,7 @@ mod echo;
 mod process;
 #[cfg(feature = "prove")]
 mod prove;
+mod serve;
 mod trust;
 
 use std::fs;
@@ -105,6 +106,10 @@ impl Drop for Emulator {
 fn json(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{}", errors(output)))
+}
+
+fn output(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 fn errors(output: &Output) -> String {

@@ -1,0 +1,49 @@
+//! The gateway's page: its committed bundle is what its sources build, and it works in Chromium.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::interop::program;
+use crate::say;
+use crate::steps::{root, succeed};
+
+/// The files of the bundle.
+const BUNDLE: [&str; 3] = ["index.html", "assets/page.js", "assets/page.css"];
+const BROWSERS: [&str; 3] = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+pub(crate) fn check() -> Result<()> {
+    let folder = root().join("apps/gateway/page");
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    let committed: Vec<_> =
+        BUNDLE.iter().map(|name| fs::read(folder.join("dist").join(name))).collect::<Result<_, _>>()?;
+    let installed = Command::new(npm)
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(&folder)
+        .status();
+    if !installed.is_ok_and(|status| status.success()) {
+        if std::env::var_os("CI").is_some() {
+            bail!("the packages of the page cannot be installed");
+        }
+        say("    skipped: the packages of the page cannot be installed");
+        return Ok(());
+    }
+    succeed(Command::new(npm).args(["run", "--silent", "build"]).current_dir(&folder))?;
+    for (name, before) in BUNDLE.iter().zip(committed) {
+        if fs::read(folder.join("dist").join(name))? != before {
+            bail!("apps/gateway/page/dist/{name} is not what the sources build; commit the new one");
+        }
+    }
+    let Some(browser) = BROWSERS.iter().find(|path| fs::exists(path).unwrap_or_default()) else {
+        if std::env::var_os("CI").is_some() {
+            bail!("there is no Chromium");
+        }
+        say("    the page was not tried: there is no Chromium");
+        return Ok(());
+    };
+    let shots = root().join("target/page");
+    let mut test = Command::new("node");
+    test.arg("test/page.mjs").arg(program()?).arg(shots).env("CHROMIUM", browser);
+    succeed(test.current_dir(&folder))
+}
