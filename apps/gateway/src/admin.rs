@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
+use axum::{Router, middleware};
 use http::Request;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::api;
 use crate::caller::Caller;
 use crate::clock::{unix_ms, unix_seconds};
+use crate::cors;
 use crate::key::{Key, KeyLimits, KeyRole};
 use crate::page;
 use crate::playground;
@@ -47,6 +48,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/playground/fit", post(playground::fit_document))
         .route("/playground/plan", post(playground::plan_request))
         .fallback(api::serve)
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), cors::allow))
         .with_state(shared)
 }
 

@@ -19,8 +19,8 @@ use crate::report::{Attempt, Content, Report, Timings, Tokens, plan_summary};
 use crate::state::{Active, Shared};
 use crate::store::{LedgerRow, StoreError};
 
-/// Bytes of a recorded body.
-const MAX_CONTENT: usize = 1 << 20;
+/// Bytes of a recorded body. All recent requests are in memory.
+const MAX_CONTENT: usize = 64 << 10;
 /// Bytes of a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;
 

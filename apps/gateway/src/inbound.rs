@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::endpoint::Generate;
+use crate::telemetry::parse_trace_parent;
 
 pub(crate) const ON_LOSS_HEADER: &str = "x-polywire-on-loss";
 pub(crate) const REPORT_HEADER: &str = "x-polywire-report";
@@ -105,7 +106,8 @@ impl Inbound {
             values.map(|value| (*protocol, HeaderName::from_static(name), value))
         });
         let headers_of_caller = passed.filter(|(protocol, ..)| *protocol == generate.protocol).collect();
-        let trace_parent = headers.get("traceparent").cloned();
+        let is_valid = |value: &&HeaderValue| value.to_str().is_ok_and(|text| parse_trace_parent(text).is_some());
+        let trace_parent = headers.get("traceparent").filter(is_valid).cloned();
         Ok(Self {
             generate,
             model,

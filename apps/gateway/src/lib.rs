@@ -21,6 +21,7 @@ mod api;
 mod cache;
 mod caller;
 mod clock;
+mod cors;
 mod endpoint;
 mod entry;
 mod gateway;

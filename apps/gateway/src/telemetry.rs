@@ -112,7 +112,7 @@ impl Telemetry {
             .with_kind(SpanKind::Server)
             .with_start_time(start)
             .with_attributes(attributes);
-        let parent = match report.trace_parent.as_deref().and_then(parent) {
+        let parent = match report.trace_parent.as_deref().and_then(parse_trace_parent) {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
@@ -132,7 +132,7 @@ impl Telemetry {
 }
 
 /// The span of a `traceparent` header.
-fn parent(text: &str) -> Option<SpanContext> {
+pub(crate) fn parse_trace_parent(text: &str) -> Option<SpanContext> {
     let mut parts = text.split('-');
     let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let flags = TraceFlags::new(u8::from_str_radix(flags, 16).ok()?);
@@ -147,18 +147,18 @@ fn integer(count: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::parent;
+    use super::parse_trace_parent;
 
     #[test]
     fn a_trace_parent_is_read_or_left_out() {
-        assert!(parent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").is_some());
+        assert!(parse_trace_parent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").is_some());
         for bad in [
             "",
             "00-0-0-0",
             "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
             "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
         ] {
-            assert!(parent(bad).is_none(), "{bad}");
+            assert!(parse_trace_parent(bad).is_none(), "{bad}");
         }
     }
 }

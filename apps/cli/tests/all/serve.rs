@@ -1,9 +1,10 @@
 //! `polywire serve` and `polywire keys` as processes: start, reload, keys of another process, kill and restart.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -18,7 +19,12 @@ struct Served {
 
 impl Served {
     fn start(home: &Home, arguments: &[&str]) -> Self {
+        Self::start_with(home, arguments, &[])
+    }
+
+    fn start_with(home: &Home, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = home.polywire(&[&["serve", "--port", "0"], arguments].concat());
+        command.envs(environment.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("standard output")).lines();
         let lines: Vec<String> = (0..2).map(|_| lines.next().expect("a line").expect("text")).collect();
@@ -118,6 +124,51 @@ fn r_g4_keys_of_another_process_count_and_a_kill_loses_nothing() {
     let id = created["id"].as_str().expect("an id");
     assert!(output(&home.run(&["keys", "revoke", id], &[])).contains("is revoked"));
     assert!(output(&home.run(&["keys", "list"], &[])).contains("revoked"));
+}
+
+/// R-G6: spans and metrics reach a collector before a gateway that is told to stop has ended.
+#[cfg(unix)]
+#[test]
+fn r_g6_telemetry_is_sent_before_the_gateway_ends() {
+    let home = Home::new("serve-otlp");
+    let collector = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let endpoint = format!("http://{}", collector.local_addr().expect("an address"));
+    let served = Served::start_with(&home, &["--store", "memory"], &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]);
+    assert_eq!(served.ask("gpt-4o", "").map(|(status, _)| status), Some(200));
+    let stopped = Command::new("kill").arg(served.child.id().to_string()).status().expect("a status");
+    assert!(stopped.success());
+    let mut received = BTreeMap::new();
+    while received.len() < 2 {
+        let (path, body) = collected(&collector);
+        received.insert(path, body);
+    }
+    for (path, name) in [("/v1/traces", "gen_ai.usage.input_tokens"), ("/v1/metrics", "gen_ai.client.token.usage")] {
+        assert!(received.get(path).is_some_and(|body| body.contains(name)), "{path}: {received:?}");
+    }
+    served.kill();
+}
+
+/// The path and body of the next request to a collector.
+fn collected(collector: &TcpListener) -> (String, String) {
+    let (mut stream, _) = collector.accept().expect("a connection");
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer).expect("bytes");
+        bytes.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
+        let lower = head.to_lowercase();
+        let length = lower
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .map_or(0, |length| length.parse().expect("a length"));
+        if bytes.len() >= head.len() + 4 + length {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("written");
+            return (head.split(' ').nth(1).expect("a path").to_owned(), text);
+        }
+        assert!(count > 0, "the request ended early");
+    }
 }
 
 /// R-G6: a changed file is read without losing a request; a bad one changes nothing.

@@ -126,6 +126,13 @@ async fn r_g8_other_origins_and_hosts_are_refused() {
     assert_eq!(other.status, 403, "{}", other.text);
     assert_eq!(post_with(&gateway, path, &[("origin", &gateway.url())], &chat("gpt-4o")).await.status, 200);
     assert_eq!(post_with(&gateway, path, &[("host", "attacker.example")], &chat("gpt-4o")).await.status, 403);
+    let allowed = post_with(&gateway, path, &[("origin", "https://app.example")], &chat("gpt-4o")).await;
+    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (200, "https://app.example"));
+    let preflight = http().request(reqwest::Method::OPTIONS, format!("{}{path}", gateway.url()));
+    let preflight =
+        preflight.header("origin", "https://app.example").header("access-control-request-headers", "x-api-key");
+    let preflight = read(preflight.send().await.expect("a response")).await;
+    assert_eq!((preflight.status, preflight.header("access-control-allow-headers")), (204, "x-api-key"));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The gateway over real HTTP on loopback, with the emulator behind it.
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fail loudly")]
 
+mod cache;
 mod fallback;
 mod inbound;
 mod keys;
