@@ -39,6 +39,8 @@ pub(crate) struct Entry {
     permit: Option<OwnedSemaphorePermit>,
     request_bytes: usize,
     response_bytes: usize,
+    /// Events of a stream. Providers send about one for each token, in far more bytes than the token has.
+    events: usize,
     is_closed: bool,
 }
 
@@ -105,6 +107,7 @@ impl Entry {
             permit: None,
             request_bytes,
             response_bytes: 0,
+            events: 0,
             is_closed: false,
         }
     }
@@ -175,6 +178,9 @@ impl Entry {
             self.report.timings.first_byte_ms = Some(milliseconds(self.started.elapsed()));
         }
         self.response_bytes = self.response_bytes.saturating_add(bytes.len());
+        if self.report.stream {
+            self.events += bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"data:")).count();
+        }
         if let Some(content) = &mut self.report.content
             && content.response.len() < MAX_CONTENT
         {
@@ -256,7 +262,11 @@ impl Entry {
             },
             None => Tokens {
                 input: estimate(self.request_bytes),
-                output: estimate(self.response_bytes),
+                output: if self.report.stream {
+                    u64::try_from(self.events).unwrap_or(u64::MAX)
+                } else {
+                    estimate(self.response_bytes)
+                },
                 estimated: true,
                 ..Tokens::default()
             },

@@ -58,6 +58,24 @@ async fn r_g3_losses_are_refused_where_asked() {
     assert_eq!(forgiven.status, 200, "{}", forgiven.text);
 }
 
+/// R-G4: a Chat stream has its usage only on request; without it tokens are estimated by events, not by the bytes around them.
+#[tokio::test]
+async fn r_g4_tokens_of_a_stream_without_usage_are_estimated_on_record() {
+    let gateway = gateway("").await;
+    let mut body = chat("gpt-4o");
+    body["stream"] = json!(true);
+    let usage = async |body: &Value| {
+        let answer = post(&gateway, "/v1/chat/completions", body).await;
+        get(&gateway, &format!("/requests/{}", answer.header("x-polywire-request-id"))).await.json()["usage"].clone()
+    };
+    let estimated = usage(&body).await;
+    body["stream_options"] = json!({"include_usage": true});
+    let reported = usage(&body).await;
+    assert_eq!((&estimated["estimated"], &reported["estimated"]), (&json!(true), &json!(false)));
+    let output = |usage: &Value| usage["output"].as_u64().expect("a count");
+    assert!((1..=3 * output(&reported)).contains(&output(&estimated)), "{estimated} for {reported}");
+}
+
 /// R-G6: requests are counted, and content is recorded only where the configuration says so.
 #[tokio::test]
 async fn r_g6_metrics_and_content() {
