@@ -4,25 +4,50 @@
 use crate::json::unescaped;
 use crate::keyword::Kw;
 use polywire_report::{Change, Effect};
+use serde_json::Value;
 
 /// The places of the changes with one effect, as the values know them.
 #[derive(Clone, Debug)]
 pub struct Cover(Vec<Way>);
 
-/// Where values of the whole schema stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Root {
-    /// At the top of a value only.
-    AtTheTop,
-    /// Anywhere in a value, as the schema refers to itself.
-    Anywhere,
-}
+/// Where a schema refers to, as JSON Pointers: what stands there may govern a value anywhere.
+#[derive(Clone, Debug, Default)]
+pub struct References(Vec<String>);
 
-impl Root {
-    /// What the text of a schema says.
-    pub fn of(text: &str) -> Self {
-        if text.contains("\"#\"") { Self::Anywhere } else { Self::AtTheTop }
+impl References {
+    /// The targets of all local references of a schema.
+    pub fn of(schema: &Value) -> Self {
+        let mut found = Self::default();
+        found.collect(schema, schema.get(Kw::Id.name()).and_then(Value::as_str).unwrap_or("#"));
+        found.0.sort_unstable();
+        found.0.dedup();
+        found
+    }
+
+    fn collect(&mut self, schema: &Value, base: &str) {
+        let Value::Object(members) = schema else { return };
+        for (key, value) in members {
+            match (Kw::of(key), value) {
+                (Some(Kw::Ref | Kw::OpenRef | Kw::RecursiveRef | Kw::DynamicRef), Value::String(target)) => {
+                    let local = target.strip_prefix(base.trim_end_matches('#')).unwrap_or(target);
+                    self.0.extend(local.strip_prefix('#').or(local.is_empty().then_some("")).map(str::to_owned));
+                }
+                (Some(Kw::Enum | Kw::Const | Kw::Default | Kw::Examples), _) => {}
+                (
+                    Some(
+                        Kw::Properties
+                        | Kw::PatternProperties
+                        | Kw::DependentSchemas
+                        | Kw::Dependencies
+                        | Kw::Defs
+                        | Kw::Definitions,
+                    ),
+                    Value::Object(schemas),
+                ) => schemas.values().for_each(|own| self.collect(own, base)),
+                (_, Value::Array(schemas)) => schemas.iter().for_each(|own| self.collect(own, base)),
+                (_, own) => self.collect(own, base),
+            }
+        }
     }
 }
 
@@ -43,18 +68,23 @@ enum Step {
 
 impl Cover {
     /// The changes with an effect.
-    pub fn of(changes: &[Change], effect: Effect, root: Root) -> Self {
-        let way = |change: &Change| {
-            let way = Way::of(&change.at);
-            Way { from_root: way.from_root && root == Root::AtTheTop, ..way }
-        };
-        Self(changes.iter().filter(|change| change.effect == effect).map(way).collect())
+    pub fn of(changes: &[Change], effect: Effect, references: &References) -> Self {
+        let mut ways = Vec::new();
+        for change in changes.iter().filter(|change| change.effect == effect) {
+            ways.push(Way::of(&change.at));
+            let below = |target: &String| {
+                let rest = change.at.strip_prefix(target.as_str())?;
+                (rest.is_empty() || rest.starts_with('/')).then(|| Way { from_root: false, ..Way::of(rest) })
+            };
+            ways.extend(references.0.iter().filter_map(below));
+        }
+        Self(ways)
     }
 
-    /// Whether a change stands at one of these places of a value, around it or within it.
-    pub fn any(&self, places: &[Place]) -> bool {
-        !self.0.is_empty()
-            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.meets(place))))
+    /// Whether a change stands at each of these places of a value, around it or within it. A loss without a place is covered by
+    /// nothing.
+    pub fn covers(&self, places: &[Place]) -> bool {
+        !places.is_empty() && places.iter().all(|place| self.0.iter().any(|way| way.meets(place)))
     }
 }
 
@@ -67,6 +97,13 @@ pub struct Place {
 }
 
 impl Place {
+    /// The places at which two values of the caller differ.
+    pub fn differences(a: &Value, b: &Value) -> Vec<Self> {
+        let mut found = Vec::new();
+        differ(a, b, &mut Vec::new(), &mut found);
+        found
+    }
+
     /// The place of a pointer into the caller's value.
     pub fn of_caller(pointer: &str) -> Self {
         Self {
@@ -80,6 +117,35 @@ impl Place {
         Self { of_caller: false, ..Self::of_caller(pointer) }
     }
 }
+
+fn differ(a: &Value, b: &Value, at: &mut Vec<String>, found: &mut Vec<Place>) {
+    let mut below = |step: String, a: &Value, b: &Value| {
+        at.push(step);
+        differ(a, b, at, found);
+        at.pop();
+    };
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (key, own) in a {
+                below(key.clone(), own, b.get(key).unwrap_or(&ABSENT));
+            }
+            for (key, other) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+                below(key.clone(), &ABSENT, other);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                below(index.to_string(), a, b);
+            }
+        }
+        // What is absent is not equal to anything, `null` least of all.
+        (a, b) if a == b && !std::ptr::eq(a, &raw const ABSENT) && !std::ptr::eq(b, &raw const ABSENT) => {}
+        _ => found.push(Place { tokens: at.clone(), of_caller: true }),
+    }
+}
+
+/// Stands for a member that is not there.
+static ABSENT: Value = Value::Null;
 
 impl Way {
     /// Reads a JSON Pointer into a schema as a way into its values.

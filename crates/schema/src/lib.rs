@@ -60,7 +60,7 @@ mod zod;
 
 pub use cache::{FitCache, ToolRef};
 pub use check::{Violation, check, check_text, strict_preflight};
-pub use cover::{Cover, Place, Root};
+pub use cover::{Cover, Place, References};
 pub use dialect::{
     Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, explain_own,
     own_codes, target,
@@ -68,8 +68,8 @@ pub use dialect::{
 pub use error::{ReadError, ReadErrorKind};
 #[cfg(feature = "schemars")]
 pub use fit::fit_type;
-pub use fit::{FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
-pub use lens::{Lens, LensError, NoImage};
+pub use fit::{AmbiguousNull, FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
+pub use lens::{DecodeRepair, Lens, LensError, NoImage};
 pub use openapi::as_json_schema;
 pub use polywire_report::{Action, Change, Code, Effect};
 pub use read::{Draft, Limits, Resolver, Unresolved};

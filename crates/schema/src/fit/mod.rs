@@ -31,7 +31,7 @@ use std::sync::{Arc, LazyLock};
 use foldhash::{HashMap, HashSet};
 use serde_json::Value;
 
-pub use options::{FitOptions, Open, Spill, StrictMode};
+pub use options::{AmbiguousNull, FitOptions, Open, Spill, StrictMode};
 
 use crate::arena::Arena;
 use crate::dialect::{Caps, Demand, Dialect, Slot};
@@ -294,6 +294,7 @@ struct Lowerer<'g, 'd, 'c> {
     slot: Slot,
     open: Open,
     spill_mode: Spill,
+    ambiguous_null: AmbiguousNull,
     refs: Refs,
     words: Words,
     changes: Vec<Edit<'d>>,
@@ -434,6 +435,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             slot: options.slot,
             open: options.open,
             spill_mode: options.spill,
+            ambiguous_null: options.ambiguous_null,
             refs,
             words,
             changes: Vec::with_capacity(CHANGES),

@@ -3,7 +3,7 @@
 use super::emit::{Sheet, described};
 use super::null::accepts_null;
 use super::required::{Wanted, undeclared};
-use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
+use super::{AmbiguousNull, Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, Depth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
@@ -276,8 +276,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let list = self.null_here(lowered);
                 return (list.json, Absent::Kept, list.lens, false);
             }
-            let (effect, absent) =
-                if must { (Effect::Same, Absent::IsNull) } else { (Effect::Narrower, Absent::IsEither) };
+            let (effect, absent) = match (must, self.reads_ambiguous_null(id)) {
+                (true, _) => (Effect::Same, Absent::IsNull),
+                (false, true) => (Effect::Narrower, Absent::IsEitherNull),
+                (false, false) => (Effect::Narrower, Absent::IsEither),
+            };
             let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
             self.change(&code, place, Kw::Type, Action::Carried, effect, detail);
             return (lowered.json, absent, lowered.lens, false);
@@ -295,7 +298,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
                 let detail = "absence travels as `null`, as `null` itself does";
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
-                return (lowered.json, Absent::NullEither, lowered.lens, true);
+                let is_null = self.reads_ambiguous_null(id);
+                let absent = if is_null { Absent::NullEitherIsNull } else { Absent::NullEither };
+                return (lowered.json, absent, lowered.lens, true);
             }
             return self.absent_as_null(Demand::AllRequired, place, lowered);
         }
@@ -308,6 +313,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let lens = lowered.lens;
         let list = self.at_most_one(lowered);
         (list.json, Absent::EmptyList, lens, true)
+    }
+
+    /// Whether a property is `null` in the caller's value where the wire has one sign for `null` and absence.
+    fn reads_ambiguous_null(&self, id: NodeId) -> bool {
+        match self.ambiguous_null {
+            AmbiguousNull::ByDefault => matches!(self.graph[id].note(Kw::Default), Some(Json::Null)),
+            AmbiguousNull::Absent => false,
+            AmbiguousNull::Null => true,
+        }
     }
 
     /// A property that may be absent and is never `null`, which a demand wants to be required.

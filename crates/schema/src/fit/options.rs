@@ -16,6 +16,8 @@ pub struct FitOptions {
     pub open: Open,
     /// Whether dropped constraints go into descriptions.
     pub spill: Spill,
+    /// What `null` on the wire means for a property that may be absent and may be `null`.
+    pub ambiguous_null: AmbiguousNull,
     /// Where the schema is going.
     pub slot: Slot,
     /// The draft, where the schema's own word is not to be taken.
@@ -63,6 +65,19 @@ pub enum Spill {
     Off,
 }
 
+/// What a property is decoded to that may be absent and may be `null`, where the wire cannot tell the two apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AmbiguousNull {
+    /// `null` where the property's `default` is `null`, else absence.
+    #[default]
+    ByDefault,
+    /// Absence.
+    Absent,
+    /// `null`.
+    Null,
+}
+
 macro_rules! setters {
     ($($(#[$doc:meta])* $with:ident $field:ident: $type:ty;)*) => {
         impl FitOptions { $(
@@ -83,6 +98,8 @@ setters! {
     with_open open: Open;
     /// Sets whether dropped constraints go into descriptions.
     with_spill spill: Spill;
+    /// Sets what `null` on the wire means where it may stand for absence.
+    with_ambiguous_null ambiguous_null: AmbiguousNull;
     /// Sets where the schema is going.
     with_slot slot: Slot;
     /// Sets the draft.
@@ -101,6 +118,7 @@ impl fmt::Debug for FitOptions {
             .field("strict", &self.strict)
             .field("open", &self.open)
             .field("spill", &self.spill)
+            .field("ambiguous_null", &self.ambiguous_null)
             .field("slot", &self.slot)
             .field("draft", &self.draft)
             .field("unresolved", &self.unresolved)

@@ -399,7 +399,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(text) = self.too_deep(about) {
             return text;
         }
-        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch");
+        // Nothing says that one key must be given: an object without any passes.
+        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Wider, "a choice: one key for each branch");
         let closed = self.nothing();
         let mut properties = Vec::with_capacity(branches.len());
         let mut names: Vec<String> = Vec::with_capacity(branches.len());

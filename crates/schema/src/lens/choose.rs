@@ -48,6 +48,7 @@ impl Passage<'_> {
         let mut tried = if any_looks_right { looks_right } else { branches.iter().collect() };
         tried.sort_by_key(|branch| lens.chance_of(branch.lens, DEEPEST));
         let (mut likely, mut readable, mut fault) = (None, None, None);
+        let repairs = self.repair_count();
         for branch in tried {
             let Some(left) = self.tries_left.checked_sub(1) else { break };
             self.tries_left = left;
@@ -55,6 +56,7 @@ impl Passage<'_> {
             self.trying += 1;
             let passed = self.through(branch.lens, value.clone());
             self.trying -= 1;
+            let taken = self.take_repairs(repairs);
             match passed {
                 Ok(back) => {
                     let (sure, verdict) = (self.doubts == doubts, lens.verdict(branch.guard, &back));
@@ -62,20 +64,24 @@ impl Passage<'_> {
                         return Ok(back);
                     }
                     let best = if sure && verdict != Verdict::No { &mut likely } else { &mut readable };
-                    keep_best(best, verdict, back);
+                    keep_best(best, verdict, (back, taken));
                 }
                 Err(error) => fault = fault.or(Some(error)),
             }
             self.doubts = doubts;
         }
-        if let Some((_, back)) = likely {
+        if let Some((_, (back, repairs))) = likely {
+            self.put_repairs(repairs);
             return Ok(back);
         }
         self.doubts += 1;
         match (readable, fault) {
             // What looks right and cannot be read is not taken for something else that does not fit.
-            (_, Some(fault)) if any_looks_right && way == Way::Decode => Err(fault),
-            (Some((_, back)), _) => Ok(back),
+            (Some((Verdict::No, _)) | None, Some(fault)) if any_looks_right && way == Way::Decode => Err(fault),
+            (Some((_, (back, repairs))), _) => {
+                self.put_repairs(repairs);
+                Ok(back)
+            }
             (None, Some(fault)) => Err(fault),
             (None, None) => fail("no branch of the union fits"),
         }
@@ -106,20 +112,31 @@ impl Passage<'_> {
             // The key is none of the caller's.
             return above(passed, |_| None);
         }
-        let Value::Object(map) = self.through(object, value)? else {
-            return fail("a choice travels as an object");
+        let map = match self.through(object, value)? {
+            Value::Object(map) => map,
+            plain => {
+                self.repair("no choice was made; the value is read as it is");
+                return Ok(plain);
+            }
         };
-        let mut chosen = map.into_iter().filter(|(key, _)| branches.iter().any(|(name, _)| name == key));
-        match (chosen.next(), chosen.next()) {
-            (Some((_, value)), None) => Ok(value),
-            (Some(_), Some(_)) => fail("more than one choice was made"),
-            (None, _) => fail("no choice was made"),
+        let chosen = |key: &String| branches.iter().any(|(name, _)| name == key);
+        let count = map.keys().filter(|key| chosen(key)).count();
+        if count == 0 {
+            if self.way == Way::Partial {
+                return fail("the choice has not arrived");
+            }
+            self.repair("no choice was made; the value is read as it is");
+            return Ok(Value::Object(map));
         }
+        if count > 1 {
+            self.repair("several choices were made: the last one is read");
+        }
+        map.into_iter().rfind(|(key, _)| chosen(key)).map_or_else(|| fail("no choice was made"), |(_, value)| Ok(value))
     }
 }
 
 /// Keeps the value that most likely is right, the first of several.
-fn keep_best(best: &mut Option<(Verdict, Value)>, verdict: Verdict, value: Value) {
+fn keep_best<T>(best: &mut Option<(Verdict, T)>, verdict: Verdict, value: T) {
     if best.as_ref().is_none_or(|(most, _)| verdict > *most) {
         *best = Some((verdict, value));
     }

@@ -71,7 +71,8 @@ impl Key<'_> {
         let forms = match self.absent {
             Absent::Kept if self.required => [Some(value), None, None],
             Absent::Kept | Absent::IsEither => [Some(Form::missing()), Some(value), None],
-            Absent::IsNull => [Some(Form::Missing(Meaning::Null)), Some(value), None],
+            Absent::IsNull | Absent::IsEitherNull => [Some(Form::Missing(Meaning::Null)), Some(value), None],
+            Absent::NullEitherIsNull => [Some(Form::Null(Meaning::Null)), Some(value), None],
             Absent::Null | Absent::NullEither => [Some(Form::Null(Meaning::Absent)), Some(value), None],
             Absent::NullMark => [Some(Form::Null(Meaning::Absent)), Some(Form::EmptyList(Meaning::Null)), Some(value)],
             Absent::NullList => {

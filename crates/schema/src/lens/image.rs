@@ -244,7 +244,12 @@ impl Imager<'_> {
                 let object = self.image(*object, schema, depth)?;
                 let object = self.resolved(&object)?;
                 let properties = object.get(Kw::Properties.name())?;
-                branches.iter().map(|(name, _)| properties.get(name).cloned()).collect::<Option<_>>().map(any_of)
+                let chosen = branches.iter().map(|(name, _)| properties.get(name).cloned());
+                // Without a choice the object itself comes back.
+                let is_closed = object.get(Kw::AdditionalProperties.name()) == Some(&json!(false));
+                let none =
+                    if is_closed { json!({"type": "object", "maxProperties": 0}) } else { json!({"type": "object"}) };
+                chosen.chain([Some(none)]).collect::<Option<_>>().map(any_of)
             }
         }
     }

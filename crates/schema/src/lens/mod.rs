@@ -17,7 +17,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 pub(crate) use alike::Found;
-pub use apply::LensError;
+pub use apply::{DecodeRepair, LensError};
 pub(crate) use doubt::Guesses;
 pub(crate) use guard::{Guard, GuardId, More, Pattern, Sized, Verdict};
 pub use image::NoImage;
@@ -233,12 +233,16 @@ pub(crate) enum Absent {
     Kept,
     /// It travels as `null`.
     Null,
-    /// It travels as `null`, and `null` itself cannot travel.
+    /// It travels as `null`, as `null` itself does: `null` on the wire is read as absence.
     NullEither,
+    /// The same, but `null` on the wire is read as `null`.
+    NullEitherIsNull,
     /// `null` travels as absence.
     IsNull,
-    /// It stays absent, and `null` cannot travel.
+    /// It stays absent, as `null` becomes: absence on the wire is read as absence.
     IsEither,
+    /// The same, but absence on the wire is read as `null`.
+    IsEitherNull,
     /// It travels as an empty list, and a value as a list of one.
     EmptyList,
     /// It travels as `null`, and `null` as an empty list.
@@ -291,8 +295,13 @@ impl Absent {
     /// Whether something travels where the caller's object has nothing.
     fn has_a_mark(self) -> bool {
         match self {
-            Self::Kept | Self::IsNull | Self::IsEither => false,
-            Self::Null | Self::NullEither | Self::EmptyList | Self::NullMark | Self::NullList => true,
+            Self::Kept | Self::IsNull | Self::IsEither | Self::IsEitherNull => false,
+            Self::Null
+            | Self::NullEither
+            | Self::NullEitherIsNull
+            | Self::EmptyList
+            | Self::NullMark
+            | Self::NullList => true,
         }
     }
 }

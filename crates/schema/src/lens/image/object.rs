@@ -160,15 +160,15 @@ impl Imager<'_> {
     fn field(&mut self, field: &Field, wire: &Value, required: bool, depth: usize) -> Option<Presence> {
         if wire == &json!(false) && !required {
             // It is never there.
-            let is_null = field.absent == Absent::IsNull;
+            let is_null = matches!(field.absent, Absent::IsNull | Absent::IsEitherNull);
             let schema = if is_null { json!({"type": "null"}) } else { json!(false) };
             return Some(Presence { schema, required: is_null });
         }
         match field.absent {
-            Absent::Kept | Absent::IsEither => {
+            Absent::Kept | Absent::IsEither | Absent::NullEitherIsNull => {
                 Some(Presence { schema: self.image(field.lens, wire, depth)?, required })
             }
-            Absent::IsNull => {
+            Absent::IsNull | Absent::IsEitherNull => {
                 let mut images = vec![self.image(field.lens, wire, depth)?];
                 images.extend((!required).then(|| json!({"type": "null"})));
                 Some(Presence { schema: any_of(images), required: true })
