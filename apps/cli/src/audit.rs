@@ -21,7 +21,7 @@ use crate::Verdict;
 use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::{Failure, is_same_file, unreadable};
-use crate::prove::Prover;
+use crate::prover::Prover;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use polywire::answer::{Formats, Judge};
-use polywire::schema::{Cover, Effect, FittedText, Place, References, ToolShape, as_json_schema, sample};
+use polywire::schema::{Effect, FittedText, ToolShape};
+use polywire_testkit::{Cover, Place, References, as_json_schema, equal, sample, shortened};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -228,27 +229,4 @@ fn objections(judge: Option<&Judge>, value: &Value, place: fn(&str) -> Place) ->
 /// Whether a change accounts for a loss; for one without a known place none does.
 fn accounts(cover: &Cover, places: Places) -> bool {
     places.is_some_and(|places| cover.covers(&places))
-}
-
-/// Whether two values are equal, `1` and `1.0` being one number.
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len() && x.iter().all(|(key, own)| y.get(key).is_some_and(|other| equal(own, other)))
-        }
-        _ => a == b,
-    }
-}
-
-pub(crate) fn shortened(value: &Value) -> String {
-    shortened_text(&value.to_string())
-}
-
-pub(crate) fn shortened_text(text: &str) -> String {
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

@@ -499,7 +499,7 @@ pub(crate) fn push_token(pointer: &mut String, token: &str) {
 }
 
 /// The reference tokens of a JSON Pointer fragment, percent signs and tildes undone.
-pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(|token| {
         if !token.contains('%') {
             return unescaped(token);
@@ -509,7 +509,7 @@ pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>
 }
 
 /// What a token of a JSON Pointer says.
-pub(crate) fn unescaped(token: &str) -> Cow<'_, str> {
+pub fn unescaped(token: &str) -> Cow<'_, str> {
     if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
 }
 

@@ -5,7 +5,7 @@ use crate::types::Types;
 
 /// What stands behind a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// One schema.
     Schema,
     /// A list of schemas.
@@ -49,13 +49,14 @@ pub(crate) enum Role {
 
 /// One row of the table.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub struct Row {
     pub(crate) kw: Kw,
     pub(crate) name: &'static str,
-    pub(crate) holds: Holds,
+    /// What stands behind it.
+    pub holds: Holds,
     pub(crate) role: Role,
     /// The types it constrains; all of them where it is not bound to any.
-    pub(crate) speaks_of: Types,
+    pub speaks_of: Types,
 }
 
 macro_rules! keywords {
@@ -63,7 +64,7 @@ macro_rules! keywords {
         /// A keyword of JSON Schema, of any draft, or of `OpenAPI` 3.0.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub(crate) enum Kw { $($kw),* }
+        pub enum Kw { $(#[doc = concat!("`", $name, "`")] $kw),* }
 
         /// Every keyword, in the order in which a node is printed.
         pub(crate) const TABLE: &[Row] = &[
@@ -75,7 +76,7 @@ macro_rules! keywords {
 
         impl Kw {
             /// The keyword of that name.
-            pub(crate) fn of(name: &str) -> Option<Self> {
+            pub fn of(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$kw),)* _ => None }
             }
         }
@@ -191,12 +192,14 @@ impl Kw {
         SNAKE_CASE.iter().find(|(snake, _)| *snake == name).map(|(_, kw)| *kw)
     }
 
-    pub(crate) fn row(self) -> &'static Row {
+    /// The row of the table.
+    pub fn row(self) -> &'static Row {
         #[expect(clippy::indexing_slicing, reason = "the table has one row for each keyword, in declaration order")]
         &TABLE[self as usize]
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The name as schemas spell it.
+    pub fn name(self) -> &'static str {
         self.row().name
     }
 
@@ -225,7 +228,7 @@ impl Kw {
     }
 
     /// Whether the keyword only annotates and never constrains a value.
-    pub(crate) fn annotates(self) -> bool {
+    pub fn annotates(self) -> bool {
         matches!(self.row().role, Role::Hint | Role::Remark)
     }
 }

@@ -36,7 +36,6 @@
 mod arena;
 mod cache;
 mod check;
-mod cover;
 mod dialect;
 mod error;
 mod fit;
@@ -45,11 +44,9 @@ mod json;
 mod keyword;
 mod lens;
 mod names;
-mod openapi;
 mod pattern;
 mod place;
 mod read;
-mod sample;
 mod spelling;
 pub mod targets;
 mod tools;
@@ -60,7 +57,6 @@ mod zod;
 
 pub use cache::{FitCache, ToolRef};
 pub use check::{Violation, check, check_text, strict_preflight};
-pub use cover::{Cover, Place, References};
 pub use dialect::{
     Confidence, Dialect, DialectError, RuleView, Severity, Slot, ToolShape, dialect, dialects, explain, explain_own,
     own_codes, target,
@@ -69,15 +65,24 @@ pub use error::{ReadError, ReadErrorKind};
 #[cfg(feature = "schemars")]
 pub use fit::fit_type;
 pub use fit::{AmbiguousNull, FitOptions, Fitted, FittedText, Open, Spill, StrictMode, fit, fit_text};
-pub use lens::{DecodeRepair, Lens, LensError, NoImage};
-pub use openapi::as_json_schema;
+pub use lens::{DecodeRepair, Lens, LensError};
 pub use polywire_report::{Action, Change, Code, Effect};
 pub use read::{Draft, Limits, Resolver, Unresolved};
-pub use sample::sample;
 pub use tools::{
     FittedTool, FittedTools, OutputSchema, SharedEntry, ToolEntry, ToolList, ToolsByPlace, check_output, check_tools,
     fit_tools, is_schema, read_output, read_tools,
 };
+
+/// What `polywire-testkit` reads of keywords and lenses for samples and proofs. No promise: it changes with the engine.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::json::{pointer_tokens, unescaped};
+    pub use crate::keyword::{Holds, Kw};
+    pub use crate::lens::view::{GuardView, LensView};
+    pub use crate::lens::{Absent, Branch, Field, GuardId, LensId, ObjectShape, Pattern, Rest, Shape};
+    pub use crate::pattern::matcher as compile_pattern;
+    pub use crate::types::Types;
+}
 
 /// What is shared between threads by callers.
 const _: () = {

@@ -201,7 +201,7 @@ pub(crate) fn length_pattern(min: Option<u64>, max: Option<u64>) -> String {
 }
 
 /// What runs the pattern as ECMA-262 does; `None` where that engine cannot.
-pub(crate) fn matcher(pattern: &str) -> Option<Regex> {
+pub fn matcher(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&for_matcher(pattern)?).size_limit(1 << 20).build().ok()
 }
 

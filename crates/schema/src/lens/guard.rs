@@ -16,7 +16,7 @@ use crate::work::Work;
 /// A guard of a [`Lens`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct GuardId(u32);
+pub struct GuardId(u32);
 
 /// What is asked of a value. Everything that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -94,19 +94,20 @@ pub(crate) struct More {
 /// A regular expression, compiled when it is first needed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     text: String,
     #[serde(skip)]
     matcher: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+    /// A pattern in the syntax of ECMA-262.
+    pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), matcher: OnceLock::new() }
     }
 
     /// Whether a text matches; a pattern that cannot be used matches everything.
-    pub(super) fn matches(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         self.verdict(text) != Verdict::No
     }
 

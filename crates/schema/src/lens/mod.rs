@@ -8,8 +8,8 @@ mod doubt;
 mod format;
 mod frame;
 mod guard;
-mod image;
 mod place;
+pub(crate) mod view;
 mod wire_types;
 
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ use smol_str::SmolStr;
 pub(crate) use alike::Found;
 pub use apply::{DecodeRepair, LensError};
 pub(crate) use doubt::Guesses;
-pub(crate) use guard::{Guard, GuardId, More, Pattern, Sized, Verdict};
-pub use image::NoImage;
+pub(crate) use guard::{Guard, More, Sized, Verdict};
+pub use guard::{GuardId, Pattern};
 
 /// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written
 /// as JSON, kept, and used in another process.
@@ -57,12 +57,12 @@ impl Undeclared {
 /// A shape of a [`Lens`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct LensId(u32);
+pub struct LensId(u32);
 
 /// How the value at one place travels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Shape {
+pub enum Shape {
     /// As it is.
     Same,
     /// Another shape, by number: the way to a shape that was not known yet.
@@ -75,12 +75,21 @@ pub(crate) enum Shape {
     Object(Box<ObjectShape>),
     /// An array whose first items travel in shapes of their own, and the rest in one.
     Array {
+        /// The shapes of the first items.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         prefix: Vec<LensId>,
+        /// The shape of the other items.
         rest: LensId,
     },
     /// A tuple as an object with one field for each place, and the rest in a list.
-    Tuple { fields: Vec<String>, rest: Option<String>, object: LensId },
+    Tuple {
+        /// The keys of the first items.
+        fields: Vec<String>,
+        /// The key of the list of the other items.
+        rest: Option<String>,
+        /// The shape of the object.
+        object: LensId,
+    },
     /// A map as a list of entries.
     Entries(LensId),
     /// Inside an object under this key.
@@ -94,7 +103,12 @@ pub(crate) enum Shape {
     /// The first branch that fits.
     Union(Vec<Branch>),
     /// An object with one of these keys, by branch.
-    Choice { branches: Vec<(String, GuardId)>, object: LensId },
+    Choice {
+        /// The key and the guard of each branch.
+        branches: Vec<(String, GuardId)>,
+        /// The shape of the object.
+        object: LensId,
+    },
 }
 
 /// What a value of another kind becomes on the wire.
@@ -110,20 +124,21 @@ pub(crate) enum WireKind {
 
 /// An object whose properties travel in shapes of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ObjectShape {
-    pub(crate) fields: Vec<Field>,
+pub struct ObjectShape {
+    /// The declared properties.
+    pub fields: Vec<Field>,
     /// Properties that are not declared, as a list of entries.
-    pub(crate) rest: Option<Rest>,
+    pub rest: Option<Rest>,
     /// The shapes of properties that are not declared and stay in place, by the first pattern that the key matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) matching: Vec<(Pattern, LensId)>,
+    pub matching: Vec<(Pattern, LensId)>,
     /// The shape of those that match none.
-    pub(crate) others: LensId,
+    pub others: LensId,
 }
 
 impl Shape {
     /// What it is called, in words.
-    fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Same => "the same",
             Self::Link(_) => "a link",
@@ -186,13 +201,13 @@ impl Shape {
 
 impl ObjectShape {
     /// The shape of a property that is not declared.
-    fn other(&self, key: &str) -> LensId {
+    pub fn other(&self, key: &str) -> LensId {
         self.matching.iter().find(|(pattern, _)| pattern.matches(key)).map_or(self.others, |(_, lens)| *lens)
     }
 
     /// Whether an undeclared key could be taken for a renamed property: it is the new name of one, with any number of
     /// underscores behind it. Such keys travel with one underscore more.
-    fn takes(&self, key: &str) -> bool {
+    pub fn takes(&self, key: &str) -> bool {
         self.fields
             .iter()
             .filter_map(|field| field.renamed.as_deref())
@@ -202,25 +217,30 @@ impl ObjectShape {
 
 /// A branch of a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Branch {
+pub struct Branch {
     /// What the caller's value must be.
-    pub(crate) guard: GuardId,
-    pub(crate) lens: LensId,
+    pub guard: GuardId,
+    /// The shape of its values.
+    pub lens: LensId,
 }
 
 /// A declared property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Field {
-    pub(crate) name: SmolStr,
+pub struct Field {
+    /// The caller's name.
+    pub name: SmolStr,
     /// What it is called on the wire, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) renamed: Option<SmolStr>,
-    pub(crate) lens: LensId,
-    pub(crate) absent: Absent,
+    pub renamed: Option<SmolStr>,
+    /// The shape of its values.
+    pub lens: LensId,
+    /// The encoding of its absence.
+    pub absent: Absent,
 }
 
 impl Field {
-    pub(crate) fn wire(&self) -> &str {
+    /// Its name on the wire.
+    pub fn wire(&self) -> &str {
         self.renamed.as_deref().unwrap_or(&self.name)
     }
 }
@@ -228,7 +248,7 @@ impl Field {
 /// What the absence of a property becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Absent {
+pub enum Absent {
     /// It stays absent.
     Kept,
     /// It travels as `null`.
@@ -253,11 +273,13 @@ pub(crate) enum Absent {
 
 /// What happens to properties that are not declared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Rest {
-    pub(crate) wire: String,
-    pub(crate) lens: LensId,
+pub struct Rest {
+    /// The key of the list on the wire.
+    pub wire: String,
+    /// The shape of the values of entries.
+    pub lens: LensId,
     /// Whether the list is there even when it is empty.
-    pub(crate) always: bool,
+    pub always: bool,
 }
 
 /// How many shapes are followed that stand for others.
@@ -293,7 +315,7 @@ const MOST_LOOKS: usize = 64;
 
 impl Absent {
     /// Whether something travels where the caller's object has nothing.
-    fn has_a_mark(self) -> bool {
+    pub fn has_a_mark(self) -> bool {
         match self {
             Self::Kept | Self::IsNull | Self::IsEither | Self::IsEitherNull => false,
             Self::Null
@@ -310,7 +332,8 @@ impl LensId {
     /// The shape of what travels as it is.
     pub(crate) const SAME: Self = Self(0);
 
-    pub(crate) fn is_same(self) -> bool {
+    /// True of the identity only; [`Lens::keeps`] also finds shapes that turned out to change nothing.
+    pub fn is_same(self) -> bool {
         self == Self::SAME
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use polywire_schema::{FitOptions, Fitted, Lens, Open, ToolShape, as_json_schema, dialect, fit, sample};
+use polywire_schema::{FitOptions, Fitted, Lens, Open, ToolShape, dialect, fit};
+use polywire_testkit::{as_json_schema, image, image_at_most, sample};
 use serde_json::{Value, json};
 
 use crate::corpus::every_case;
@@ -176,9 +177,9 @@ fn the_image_holds_what_comes_back() {
         let fitted = fitted(&case["schema"], &id, Open::Close);
         let openapi = dialect(&id).expect("a dialect").shape() == ToolShape::GeminiOpenapi;
         let said = if openapi { as_json_schema(fitted.schema.clone()) } else { fitted.schema.clone() };
-        let hull = fitted.lens().image_at_most(&said);
+        let hull = image_at_most(fitted.lens(), &said);
         let around = jsonschema::draft202012::new(&hull).unwrap_or_else(|error| panic!("{id}: {hull}: {error}"));
-        let image = fitted.lens().image(&said).unwrap_or_else(|_| hull.clone());
+        let image = image(fitted.lens(), &said).unwrap_or_else(|_| hull.clone());
         let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{id}: {image}: {error}"));
         let wire = jsonschema::draft202012::new(&said).expect("a fitted schema");
         let valid = case["valid"].as_array().into_iter().flatten();
@@ -204,7 +205,7 @@ fn an_open_object_lets_undeclared_properties_through() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
         "additionalProperties": {"type": "integer"}});
     let fitted = fitted(&schema, "gemini-openapi", Open::Close);
-    let image = fitted.lens().image(&fitted.schema).expect("an image");
+    let image = image(fitted.lens(), &fitted.schema).expect("an image");
     let judge = jsonschema::draft202012::new(&image).expect("a schema");
     let list = "additional_properties";
     let rows = [
@@ -268,7 +269,7 @@ fn every_shape_has_an_image() {
 fn assert_image(schema: &Value, id: &str, held: &[Value], others: &[Value]) {
     let fitted = fitted(schema, id, Open::Close);
     assert!(!fitted.lens().is_identity(), "{id}: {}", fitted.schema);
-    let image = fitted.lens().image(&fitted.schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+    let image = image(fitted.lens(), &fitted.schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
     let judge = jsonschema::draft202012::new(&image).unwrap_or_else(|error| panic!("{image}: {error}"));
     for (values, are_held) in [(held, true), (others, false)] {
         for value in values {

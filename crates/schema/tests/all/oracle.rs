@@ -2,7 +2,8 @@
 //! target takes this file in by its path, so that there is one judge.
 
 use polywire_answer::{Fault, Formats, Judge};
-use polywire_schema::{Cover, Dialect, Effect, Fitted, Place, References, ToolShape, as_json_schema, sample};
+use polywire_schema::{Dialect, Effect, Fitted, ToolShape};
+use polywire_testkit::{Cover, Place, References, as_json_schema, sample};
 use serde_json::{Value, json};
 
 use crate::chance::{Chance, has_children};

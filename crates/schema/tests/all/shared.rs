@@ -11,8 +11,9 @@ use std::thread;
 use flate2::read::MultiGzDecoder;
 use polywire_schema::{
     Action, Change, Effect, FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_text, fit_tools,
-    read_tools, sample,
+    read_tools,
 };
+use polywire_testkit::sample;
 use serde_json::{Value, json};
 
 use crate::judge::{assert_no_faults, fit_by_the_laws, is_full};

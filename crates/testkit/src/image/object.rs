@@ -1,12 +1,10 @@
 //! What an object of the wire comes back as: property by property, with the entries of a list for those that are not declared.
 
+use polywire_schema::internals::{Absent, Field, Kw, LensId, ObjectShape, Pattern};
 use serde_json::{Map, Value, json};
 
-use super::super::guard::Pattern;
-use super::super::{Absent, Field, LensId, ObjectShape};
 use super::words::{DEFS, any_of, listed, only};
 use super::{Bound, Imager};
-use crate::keyword::Kw;
 
 /// Words that count properties.
 const COUNTS: [Kw; 2] = [Kw::MinProperties, Kw::MaxProperties];
@@ -103,7 +101,8 @@ impl Imager<'_> {
 
     /// What properties come back as by pattern. A key that matches several has one shape only.
     fn patterns(&mut self, shape: &ObjectShape, patterns: &Map<String, Value>, depth: usize) -> Option<Value> {
-        let keeps = |lens: LensId| lens.is_same() || self.lens.keeps(lens);
+        let view = self.lens;
+        let keeps = |lens: LensId| view.is_identity(lens);
         let matches = |name: &str| patterns.keys().any(|pattern| Pattern::new(pattern).matches(name));
         let as_it_is = |field: &Field| field.absent == Absent::Kept && field.renamed.is_none() && keeps(field.lens);
         let is_told = |field: &&Field| !as_it_is(field) && (matches(&field.name) || matches(field.wire()));

@@ -4,10 +4,9 @@
 mod dice;
 mod text;
 
+use polywire_schema::internals::{Kw, compile_pattern, pointer_tokens};
 use serde_json::{Map, Number, Value};
 
-use crate::json::pointer_tokens;
-use crate::keyword::Kw;
 use dice::Dice;
 
 /// Schemas within schemas beyond this depth are kept as small as they may be.
@@ -24,7 +23,7 @@ const MOST_VALUES: usize = 4_096;
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]});
-/// assert!(polywire_schema::sample(&schema, 7).unwrap()["n"].as_i64().unwrap() >= 3);
+/// assert!(polywire_testkit::sample(&schema, 7).unwrap()["n"].as_i64().unwrap() >= 3);
 /// ```
 pub fn sample(schema: &Value, seed: u64) -> Option<Value> {
     Sampler { root: schema, dice: Dice::new(seed), left: MOST_VALUES }.value(schema, 0)
@@ -246,7 +245,7 @@ impl<'s> Sampler<'s> {
         let matching = rules
             .pattern_properties()
             .into_iter()
-            .find(|(pattern, _)| crate::pattern::matcher(pattern).is_some_and(|matcher| matcher.is_match(key)));
+            .find(|(pattern, _)| compile_pattern(pattern).is_some_and(|matcher| matcher.is_match(key)));
         match matching.map(|(_, schema)| schema).or_else(|| rules.one(Kw::AdditionalProperties)) {
             Some(schema) => self.value(schema, depth),
             None => Some(Value::String(self.dice.word())),

@@ -1,11 +1,11 @@
 //! Strings that a schema accepts: by format, by pattern, of a length.
 
+use polywire_schema::internals::{Kw, compile_pattern};
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::Value;
 
 use super::Rules;
 use super::dice::Dice;
-use crate::keyword::Kw;
 
 /// One text for each format that a value can be told from.
 const FORMATS: &[(&str, &str)] = &[
@@ -69,7 +69,7 @@ pub(super) fn of_pattern(pattern: &str, dice: &mut Dice) -> Option<String> {
 /// A text that a pattern matches, with no repetition more often than it must be by so much.
 fn repeated(pattern: &str, more: usize, dice: &mut Dice) -> Option<String> {
     // Our own reader says the pattern in the syntax that the parser knows.
-    let said = crate::pattern::matcher(pattern)?;
+    let said = compile_pattern(pattern)?;
     let parsed = regex_syntax::Parser::new().parse(said.as_str()).ok()?;
     let mut out = String::new();
     write(&parsed, more, dice, &mut out)?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::gather::gathered;
 use super::lengths::lengths;
-use crate::locate::token;
+use crate::values::escaped;
 
 /// Schemas within schemas beyond this depth are given up.
 const DEEPEST: usize = 256;
@@ -209,7 +209,7 @@ fn below(
     let Value::Object(map) = schema else { return Ok(()) };
     visit(map, at);
     for (key, value) in map.iter_mut() {
-        let at = format!("{at}/{}", token(key));
+        let at = format!("{at}/{}", escaped(key));
         let (is_inside, is_named) = (INSIDE.contains(&key.as_str()), NAMED.contains(&key.as_str()));
         if let (true, Value::Array(items)) = (is_inside, &mut *value) {
             for (index, item) in items.iter_mut().enumerate() {
@@ -217,7 +217,7 @@ fn below(
             }
         } else if let (true, Value::Object(named)) = (is_named, &mut *value) {
             for (name, item) in named.iter_mut() {
-                below(item, &format!("{at}/{}", token(name)), visit, depth)?;
+                below(item, &format!("{at}/{}", escaped(name)), visit, depth)?;
             }
         } else if is_inside {
             below(value, &at, visit, depth)?;
@@ -317,7 +317,7 @@ impl Words {
         let is_referred =
             ["properties", "patternProperties"].iter().any(|word| self.on_the_way.contains(&format!("{at}/{word}")));
         newer_words(map, if is_referred { Keys::Referred } else { Keys::Own });
-        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", token(key))));
+        map.retain(|key, _| is_word(key) || self.on_the_way.contains(&format!("{at}/{}", escaped(key))));
         self.seen.insert(at.to_owned());
     }
 

@@ -4,16 +4,21 @@
 use std::env;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+#[cfg(feature = "prove")]
 use std::panic;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "prove")]
 use anyhow::Result;
 use polywire::schema::{FittedText, ToolShape};
+#[cfg(feature = "prove")]
+use polywire_testkit::prove::decide;
+use polywire_testkit::prove::{Proof, Question, Reason, Undecided};
 
-use super::{Proof, Question, Reason, Undecided, decide};
+#[cfg(feature = "prove")]
 use crate::Verdict;
 
 /// The hidden command that answers questions.
@@ -32,6 +37,7 @@ const MOST_WAITING: u32 = 100;
 const TICK: Duration = Duration::from_millis(10);
 
 /// The stack of a proof: canonical forms are built by recursion.
+#[cfg(feature = "prove")]
 const STACK_BYTES: usize = 256 << 20;
 
 /// Has proofs made, one at a time.
@@ -132,6 +138,7 @@ impl Drop for Worker {
 }
 
 /// Answers questions until there are no more: the other end of a [`Prover`].
+#[cfg(feature = "prove")]
 pub(crate) fn answer(out: &mut dyn Write) -> Result<Verdict> {
     // What broke is told in the answer.
     panic::set_hook(Box::new(|_| {}));

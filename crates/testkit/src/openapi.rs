@@ -1,9 +1,8 @@
 //! Schemas in the words of the `OpenAPI` slots, said in those of JSON Schema, so that a validator can read them. Whoever runs
 //! the laws asks here.
 
+use polywire_schema::internals::{Holds, Kw};
 use serde_json::{Map, Value, json};
-
-use crate::keyword::{Holds, Kw};
 
 /// Schemas within schemas beyond this depth stay as they are; none that was fitted goes as deep.
 const DEEPEST: usize = 512;
@@ -12,12 +11,12 @@ const DEEPEST: usize = 512;
 const DEFINITIONS: [Kw; 3] = [Kw::OpenDefs, Kw::Defs, Kw::Definitions];
 
 /// A schema as a validator reads it: `nullable`, `ref` and the upper-case types of the `OpenAPI` slots
-/// ([`ToolShape::GeminiOpenapi`](crate::ToolShape)) in the words of JSON Schema.
+/// ([`ToolShape::GeminiOpenapi`](polywire_schema::ToolShape)) in the words of JSON Schema.
 ///
 /// ```
 /// let slot = serde_json::json!({"type": "STRING", "nullable": true});
 /// let plain = serde_json::json!({"anyOf": [{"type": "string"}, {"type": "null"}]});
-/// assert_eq!(polywire_schema::as_json_schema(slot), plain);
+/// assert_eq!(polywire_testkit::as_json_schema(slot), plain);
 /// ```
 pub fn as_json_schema(schema: Value) -> Value {
     // Validators look for definitions under the word of JSON Schema, unless something else stands there.

@@ -1,17 +1,13 @@
 //! The words of a schema, as an image reads and writes them.
 
+use polywire_schema::internals::Kw;
 use serde_json::{Map, Value, json};
-
-use crate::keyword::Kw;
 
 /// Words that say nothing of values but may be referred to.
 const NAMES: [Kw; 4] = [Kw::Id, Kw::Anchor, Kw::DynamicAnchor, Kw::RecursiveAnchor];
 
 /// The definition of a schema that refers to itself as a whole.
 const WHOLE: &str = "image-of-all";
-
-/// How much of a schema is shown that has no image.
-const MOST_SHOWN: usize = 200;
 
 /// Where definitions stand.
 pub(super) const DEFS: &str = "$defs";
@@ -94,14 +90,6 @@ fn move_references(schema: &mut Value) -> bool {
         }
         Value::Array(items) => items.iter_mut().fold(false, |moved, item| move_references(item) | moved),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-pub(super) fn shortened(schema: &Value) -> String {
-    let text = schema.to_string();
-    match text.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
     }
 }
 

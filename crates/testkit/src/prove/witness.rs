@@ -3,15 +3,14 @@
 
 use std::cmp::Reverse;
 
-use polywire::schema::sample;
 use serde_json::{Map, Value, json};
 
 use super::algebra::Side;
 use super::parts::{Step, Stuck};
 use super::plain::each_schema;
 use super::{Reason, Undecided};
-use crate::locate::token;
-use crate::values::shortened;
+use crate::sample;
+use crate::values::{escaped, shortened};
 
 /// How many values are made up of each schema.
 const MADE: u64 = 16;
@@ -389,7 +388,7 @@ fn places(value: &Value) -> Vec<String> {
     while let Some(place) = places.get(next).cloned().filter(|_| places.len() < MOST_PLACES) {
         next += 1;
         match value.pointer(&place) {
-            Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", token(key)))),
+            Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", escaped(key)))),
             Some(Value::Array(items)) if !items.is_empty() => places.push(format!("{place}/0")),
             _ => {}
         }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use jsonschema::canonical::{self, CanonicalSchema, CanonicalView, Containment, Satisfiability};
 use jsonschema::{Draft, Validator};
-use polywire::schema::{Lens, as_json_schema, sample};
+use polywire_schema::Lens;
 use serde_json::{Value, json};
 
 use super::merge::listed;
@@ -16,6 +16,7 @@ use super::plain::{plain, with_lengths};
 use super::witness::{Search, along};
 use super::{Difference, Proof, Question, Reason, Relation, Undecided, Words};
 use crate::values::{equal, shortened, shortened_text};
+use crate::{as_json_schema, image, image_at_most, sample};
 
 /// Schemas of more bytes than this are not tried.
 const MOST_BYTES: usize = 1 << 20;
@@ -35,11 +36,11 @@ pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     let wire = openapi(read(wire)?);
     let asked = read(asked)?;
     let asked = if asked.get("$schema").is_none() { openapi(asked) } else { asked };
-    let image = lens.image(&wire).map_err(|error| Reason::Image.because(error.to_string()));
+    let image = image(lens, &wire).map_err(|error| Reason::Image.because(error.to_string()));
     let differences = match image.and_then(|image| differences(&asked, &image, &wire, lens)) {
         // Where it cannot be said what comes back, it can be said that no more does.
         Err(why) if why.reason == Reason::Image => {
-            let (lost, gained) = differences(&asked, &lens.image_at_most(&wire), &wire, lens)?;
+            let (lost, gained) = differences(&asked, &image_at_most(lens, &wire), &wire, lens)?;
             (lost.if_no_more_comes_back(Difference::Lost, &why), gained.if_no_more_comes_back(Difference::Gained, &why))
         }
         differences => differences?,

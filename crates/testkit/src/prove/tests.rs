@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use polywire::schema::{FitOptions, FittedText, ToolShape, dialect, fit_text};
+use polywire_schema::{FitOptions, FittedText, ToolShape, dialect, fit_text};
 use serde_json::{Value, json};
 
 use super::lengths::lengths;

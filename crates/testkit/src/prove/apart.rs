@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use polywire_schema::internals::unescaped;
 use serde_json::{Map, Value, json};
 
 use super::merge::{DEFINITIONS, Merger, NUMBER, is_silent};
 use super::plain::each_schema;
-use crate::locate::unescaped;
 
 /// How many intersections within intersections are said in one piece.
 const MOST_WITHIN: usize = 4;
@@ -207,7 +207,7 @@ pub(super) fn with_definitions(schema: &Value, root: &Value) -> Value {
         for word in DEFINITIONS {
             let of_word = needed.iter().filter(|(own, _)| *own == word);
             let own: Map<String, Value> = of_word
-                .filter_map(|(_, name)| Some((unescaped(name), definition(root, word, name)?.clone())))
+                .filter_map(|(_, name)| Some((unescaped(name).into_owned(), definition(root, word, name)?.clone())))
                 .collect();
             if !own.is_empty() {
                 map.insert(word.to_owned(), Value::Object(own));
@@ -219,7 +219,7 @@ pub(super) fn with_definitions(schema: &Value, root: &Value) -> Value {
 }
 
 fn definition<'s>(root: &'s Value, word: &str, name: &str) -> Option<&'s Value> {
-    DEFINITIONS.contains(&word).then(|| root.get(word)?.get(unescaped(name))).flatten()
+    DEFINITIONS.contains(&word).then(|| root.get(word)?.get(unescaped(name).as_ref())).flatten()
 }
 
 /// Visits the references in a schema, wherever they stand.

@@ -1,5 +1,5 @@
 //! Proves whether a fitted schema, after decoding, accepts the same values as the original: equal, wider or narrower, with a
-//! counterexample. Needs the feature `prove`.
+//! counterexample. The types are always there, so that reports can name them; the judge needs the feature `prove`.
 
 #[cfg(feature = "prove")]
 mod algebra;
@@ -17,33 +17,33 @@ mod parts;
 mod plain;
 #[cfg(feature = "prove")]
 mod witness;
-mod worker;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use polywire::schema::{Effect, FittedText, Lens, ToolShape};
+use polywire_schema::{Effect, FittedText, Lens, ToolShape};
 use serde::{Deserialize, Serialize};
-
-pub(crate) use worker::Prover;
-#[cfg(feature = "prove")]
-pub(crate) use worker::{COMMAND, answer};
 
 /// How the decoded values compare with the original schema.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Relation {
+pub enum Relation {
+    /// The same values.
     Equal,
+    /// All of them, and others.
     Wider,
+    /// Only some of them.
     Narrower,
+    /// Not all of them, and others.
     Neither,
+    /// Nothing was decided.
     Undecided,
 }
 
 /// Why nothing was decided.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Reason {
+pub enum Reason {
     /// One of the schemas has too many bytes.
     Size,
     /// The original schema uses something that JSON Schema 2020-12 cannot express.
@@ -66,19 +66,22 @@ pub(crate) enum Reason {
 
 /// Why one schema is undecided.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Undecided {
-    pub(crate) reason: Reason,
+pub struct Undecided {
+    /// The kind of obstacle.
+    pub reason: Reason,
     /// What stood in the way, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) detail: String,
+    pub detail: String,
 }
 
 impl Reason {
-    pub(crate) fn because(self, detail: impl Into<String>) -> Undecided {
+    /// This reason, with a detail.
+    pub fn because(self, detail: impl Into<String>) -> Undecided {
         Undecided { reason: self, detail: detail.into() }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
             Self::Draft => "draft",
@@ -95,20 +98,26 @@ impl Reason {
 
 /// Schemas by relation.
 #[derive(Clone, Default, Serialize)]
-pub(crate) struct Proofs {
-    pub(crate) equal: usize,
-    pub(crate) wider: usize,
-    pub(crate) narrower: usize,
-    pub(crate) neither: usize,
-    pub(crate) undecided: usize,
+pub struct Proofs {
+    /// How many are [`Relation::Equal`].
+    pub equal: usize,
+    /// How many are [`Relation::Wider`].
+    pub wider: usize,
+    /// How many are [`Relation::Narrower`].
+    pub narrower: usize,
+    /// How many are [`Relation::Neither`].
+    pub neither: usize,
+    /// How many are [`Relation::Undecided`].
+    pub undecided: usize,
     /// Undecided ones by reason.
-    pub(crate) reasons: BTreeMap<Reason, usize>,
+    pub reasons: BTreeMap<Reason, usize>,
     /// Verdicts that no change accounts for.
-    pub(crate) silent: usize,
+    pub silent: usize,
 }
 
 impl Proofs {
-    pub(crate) fn add(&mut self, proof: &Proof) {
+    /// Counts one proof.
+    pub fn add(&mut self, proof: &Proof) {
         *match proof.relation {
             Relation::Equal => &mut self.equal,
             Relation::Wider => &mut self.wider,
@@ -125,21 +134,23 @@ impl Proofs {
 
 /// What was proved of one schema.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Proof {
-    pub(crate) relation: Relation,
+pub struct Proof {
+    /// The verdict.
+    pub relation: Relation,
     /// What comes back and was not asked for: a small value, or the schema of such values.
-    pub(crate) gained: Option<String>,
+    pub gained: Option<String>,
     /// What was asked for and cannot come back.
-    pub(crate) lost: Option<String>,
+    pub lost: Option<String>,
     /// Why nothing was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) undecided: Option<Undecided>,
+    pub undecided: Option<Undecided>,
     /// What contradicts the changes on record.
-    pub(crate) silent: Option<String>,
+    pub silent: Option<String>,
 }
 
 impl Proof {
-    fn undecided(undecided: Undecided) -> Self {
+    /// A proof that decided nothing.
+    pub fn undecided(undecided: Undecided) -> Self {
         let undecided = Some(undecided);
         Self { relation: Relation::Undecided, gained: None, lost: None, undecided, silent: None }
     }
@@ -170,9 +181,9 @@ impl fmt::Display for Proof {
     }
 }
 
-/// What is compared, with all that a judge needs to know.
+/// A fitted schema and its original, to be compared. It can be written as JSON and answered in another process.
 #[derive(Serialize, Deserialize)]
-struct Question {
+pub struct Question {
     asked: String,
     wire: String,
     lens: Lens,
@@ -197,7 +208,8 @@ enum Difference {
 }
 
 impl Question {
-    fn of(fitted: &FittedText, asked: &str, shape: ToolShape) -> Self {
+    /// The comparison of a fitted schema with the text that it was fitted from.
+    pub fn of(fitted: &FittedText, asked: &str, shape: ToolShape) -> Self {
         let rows = [(Effect::Wider, Difference::Gained), (Effect::Narrower, Difference::Lost)];
         let is_recorded = |effect: Effect| fitted.changes.iter().any(|change| change.effect == effect);
         let recorded = rows.iter().filter(|(effect, _)| is_recorded(*effect)).map(|(_, difference)| *difference);
@@ -211,14 +223,10 @@ impl Question {
     }
 }
 
+/// Compares the two schemas by their canonical forms.
 #[cfg(feature = "prove")]
-fn decide(question: &Question) -> Result<Proof, Undecided> {
+pub fn decide(question: &Question) -> Result<Proof, Undecided> {
     algebra::compare(question)
-}
-
-#[cfg(not(feature = "prove"))]
-fn decide(_: &Question) -> Result<Proof, Undecided> {
-    Err(Reason::Fault.because("the feature `prove` is not there"))
 }
 
 #[cfg(feature = "prove")]

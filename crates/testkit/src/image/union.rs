@@ -1,16 +1,12 @@
 //! What a union of the wire comes back as: alternative by alternative, each by the branch that reads it.
 
+use polywire_schema::internals::{Absent, Branch, GuardId, GuardView, Kw, LensId, LensView, ObjectShape, Shape, Types};
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::super::apply::Way;
-use super::super::guard::{Guard, Reach};
-use super::super::{Absent, Branch, GuardId, Lens, LensId, ObjectShape, Shape, Undeclared};
 use super::words::{DEFS, any_of, listed, only, types};
 use super::{Bound, DEEPEST, Imager};
-use crate::keyword::Kw;
 use crate::sample::sample;
-use crate::types::Types;
 
 /// Values that are made up to see that a branch of the wire is read as the branch it was made for.
 const TRIED: u64 = 16;
@@ -53,8 +49,9 @@ impl Imager<'_> {
     ) -> Option<Vec<Branch>> {
         let read = Read { wire: resolved, kinds: Types::named(resolved.get("type")?.as_str()?)? };
         let made = self.made_of(own)?;
-        let back = |root: LensId, value: &Value| self.lens.pass_from(root, value.clone(), Way::Decode).ok();
-        let reads = |branch: &Branch, keys: Keys| self.lens.reads(branch.lens, branch.guard, &read, keys, DEEPEST);
+        let back = |root: LensId, value: &Value| self.lens.decode(root, value.clone());
+        let reads =
+            |branch: &Branch, keys: Keys| Reader(self.lens).reads(branch.lens, branch.guard, &read, keys, DEEPEST);
         let mut readers: Vec<Branch> = branches.iter().filter(|branch| reads(branch, Keys::Any)).copied().collect();
         readers.retain(|branch| made.iter().all(|value| back(id, value) == back(branch.lens, value)));
         // Where no branch has the keys that it looks for, any may be the one.
@@ -63,7 +60,7 @@ impl Imager<'_> {
         }
         // They stand in the same order where there is one for each. What comes back as it is needs no other reader.
         let twin = branches.get(index).filter(|twin| count == branches.len() && readers.contains(twin));
-        let plain = || readers.iter().find(|branch| branch.lens.is_same() || self.lens.keeps(branch.lens));
+        let plain = || readers.iter().find(|branch| self.lens.is_identity(branch.lens));
         Some(twin.or_else(plain).map_or(readers.clone(), |best| vec![*best]))
     }
 
@@ -156,12 +153,15 @@ impl Read<'_> {
     }
 }
 
-impl Lens {
+/// The shapes that may read an alternative.
+struct Reader<'l>(LensView<'l>);
+
+impl Reader<'_> {
     /// Whether a shape may be what reads a value of the wire.
     fn reads(&self, id: LensId, guard: GuardId, read: &Read<'_>, keys: Keys, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return true };
-        let own = match self.shape(id) {
-            Shape::Same => self.guard(guard).and_then(|guard| guard.types).unwrap_or(Types::ANY),
+        let own = match self.0.shape(id) {
+            Shape::Same => self.0.guard(guard).map_or(Types::ANY, GuardView::types),
             Shape::Link(inner) => return self.reads(*inner, guard, read, keys, depth),
             Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
                 return read.kinds.meets(Types::NULL) || self.reads(*inner, guard, read, keys, depth);
@@ -179,8 +179,8 @@ impl Lens {
 
     /// Whether objects of the wire may have the keys that a shape looks for, and no others where it wants none.
     fn reads_keys(&self, id: LensId, guard: GuardId, read: &Read<'_>) -> bool {
-        let Some(guard) = self.guard(guard) else { return true };
-        match self.shape(id) {
+        let Some(guard) = self.0.guard(guard) else { return true };
+        match self.0.shape(id) {
             Shape::Same => self.reads_guarded(guard, read),
             Shape::Object(shape) => self.reads_object(shape, guard, read),
             Shape::Wrapped(key, _) => read.may_have(key) && read.required().all(|name| name == key),
@@ -200,40 +200,34 @@ impl Lens {
         }
     }
 
-    fn reads_guarded(&self, guard: &Guard, read: &Read<'_>) -> bool {
-        let declares = |name: &str| guard.properties.iter().any(|(own, _)| own == name);
+    fn reads_guarded(&self, guard: GuardView<'_>, read: &Read<'_>) -> bool {
+        let declares = |name: &str| guard.properties().iter().any(|(own, _)| own == name);
         let told = |(name, own): &(SmolStr, GuardId)| {
-            read.values(name).is_none_or(|values| values.iter().any(|value| self.admits(*own, value, Reach::Near)))
+            read.values(name).is_none_or(|values| values.iter().any(|value| self.0.admits(*own, value)))
         };
-        guard.required.iter().all(|name| read.may_have(name))
-            && (!self.is_closed(guard) || read.required().all(declares))
-            && guard.properties.iter().all(told)
+        guard.required().iter().all(|name| read.may_have(name))
+            && (!guard.is_closed() || read.required().all(declares))
+            && guard.properties().iter().all(told)
     }
 
-    fn reads_object(&self, shape: &ObjectShape, guard: &Guard, read: &Read<'_>) -> bool {
+    fn reads_object(&self, shape: &ObjectShape, guard: GuardView<'_>, read: &Read<'_>) -> bool {
         let needs = |absent: Absent, name: &str| {
-            absent.has_a_mark() || (absent == Absent::Kept && guard.required.iter().any(|own| own == name))
+            absent.has_a_mark() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
         };
-        let is_closed = self.is_closed(guard) || shape.rest.is_some() || self.undeclared == Undeclared::Refused;
+        let is_closed = guard.is_closed() || shape.rest.is_some() || self.0.refuses_undeclared();
         let is_known = |name: &str| {
             shape.fields.iter().any(|field| field.wire() == name)
                 || shape.rest.as_ref().is_some_and(|rest| rest.wire == name)
         };
         let told = |name: &str, wire: &str| {
-            let own = guard.properties.iter().find(|(own, _)| own == name);
+            let own = guard.properties().iter().find(|(own, _)| own == name);
             let values = own.and_then(|(_, own)| Some((own, read.values(wire)?)));
-            values.is_none_or(|(own, values)| values.iter().any(|value| self.admits(*own, value, Reach::Near)))
+            values.is_none_or(|(own, values)| values.iter().any(|value| self.0.admits(*own, value)))
         };
         shape.fields.iter().all(|field| {
-            let is_kept = field.absent == Absent::Kept && (field.lens.is_same() || self.keeps(field.lens));
+            let is_kept = field.absent == Absent::Kept && self.0.is_identity(field.lens);
             (!needs(field.absent, &field.name) || read.may_have(field.wire()))
                 && (!is_kept || told(&field.name, field.wire()))
         }) && (!is_closed || read.required().all(is_known))
-    }
-
-    /// Whether a guard admits no properties that it does not declare.
-    fn is_closed(&self, guard: &Guard) -> bool {
-        let never = guard.additional.and_then(|own| self.guard(own)).is_some_and(Guard::is_never);
-        never && guard.pattern_properties.is_empty()
     }
 }

@@ -8,15 +8,13 @@ mod words;
 use std::collections::HashMap;
 use std::fmt;
 
+use polywire_schema::Lens;
+use polywire_schema::internals::{Kw, LensId, LensView, Shape};
 use serde_json::{Map, Value, json};
 
 use self::object::at_most_one;
-use self::words::{
-    DEFS, any_of, is_mixed, keeps_its_place, listed, only, reference_to, shortened, without_root_references,
-};
-use super::apply::Way;
-use super::{Lens, LensId, Shape};
-use crate::keyword::Kw;
+use self::words::{DEFS, any_of, is_mixed, keeps_its_place, listed, only, reference_to, without_root_references};
+use crate::values::shortened;
 
 /// Schemas within schemas beyond this depth are given up.
 const DEEPEST: usize = 128;
@@ -24,7 +22,7 @@ const DEEPEST: usize = 128;
 /// How many schemas are looked at in all.
 const MOST_STEPS: usize = 20_000;
 
-/// Why there is no [`image`](Lens::image): what comes back at one place cannot be said exactly as a schema.
+/// Why there is no [`image`]: what comes back at one place cannot be said exactly as a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoImage {
     what: &'static str,
@@ -39,51 +37,49 @@ impl fmt::Display for NoImage {
 
 impl std::error::Error for NoImage {}
 
-impl Lens {
-    /// The schema of everything that a value of the wire's schema may come back as, in the words of JSON Schema 2020-12, or
-    /// what stands in the way of saying that exactly. A key that the schema declares is not expected among the entries of undeclared ones.
-    pub fn image(&self, schema: &Value) -> Result<Value, NoImage> {
-        self.image_by(Bound::Exact, schema)
-    }
+/// The schema of everything that a value of the wire's schema may come back as, in the words of JSON Schema 2020-12, or
+/// what stands in the way of saying that exactly. A key that the schema declares is not expected among the entries of undeclared ones.
+pub fn image(lens: &Lens, schema: &Value) -> Result<Value, NoImage> {
+    image_by(lens.view(), Bound::Exact, schema)
+}
 
-    /// A schema of everything that a value of the wire's schema may come back as, and perhaps of more: anything, where
-    /// nothing closer can be said.
-    pub fn image_at_most(&self, schema: &Value) -> Value {
-        self.image_by(Bound::AtMost, schema).unwrap_or(Value::Bool(true))
-    }
+/// A schema of everything that a value of the wire's schema may come back as, and perhaps of more: anything, where
+/// nothing closer can be said.
+pub fn image_at_most(lens: &Lens, schema: &Value) -> Value {
+    image_by(lens.view(), Bound::AtMost, schema).unwrap_or(Value::Bool(true))
+}
 
-    fn image_by(&self, bound: Bound, schema: &Value) -> Result<Value, NoImage> {
-        let schema = match &self.next {
-            Some(next) => next.image_by(bound, schema)?,
-            None => schema.clone(),
-        };
-        if self.root.is_same() {
-            return Ok(schema);
-        }
-        let schema = without_root_references(schema);
-        let mut imager = Imager {
-            lens: self,
-            wire: &schema,
-            bound,
-            made: Map::new(),
-            names: HashMap::new(),
-            steps_left: MOST_STEPS,
-            stuck: None,
-        };
-        let top = imager.image(self.root, &schema, 0);
-        let Imager { made, stuck, .. } = imager;
-        let unsaid = || stuck.unwrap_or_else(|| NoImage { what: "the whole", schema: shortened(&schema) });
-        let mut top = top.ok_or_else(unsaid)?;
-        let mut defs = schema.get(DEFS).and_then(Value::as_object).cloned().unwrap_or_default();
-        defs.extend(made);
-        if let Some(map) = top.as_object_mut() {
-            map.remove(DEFS);
-            if !defs.is_empty() {
-                map.insert(DEFS.to_owned(), Value::Object(defs));
-            }
-        }
-        Ok(top)
+fn image_by(lens: LensView<'_>, bound: Bound, schema: &Value) -> Result<Value, NoImage> {
+    let schema = match lens.after() {
+        Some(next) => image_by(next, bound, schema)?,
+        None => schema.clone(),
+    };
+    if lens.root().is_same() {
+        return Ok(schema);
     }
+    let schema = without_root_references(schema);
+    let mut imager = Imager {
+        lens,
+        wire: &schema,
+        bound,
+        made: Map::new(),
+        names: HashMap::new(),
+        steps_left: MOST_STEPS,
+        stuck: None,
+    };
+    let top = imager.image(lens.root(), &schema, 0);
+    let Imager { made, stuck, .. } = imager;
+    let unsaid = || stuck.unwrap_or_else(|| NoImage { what: "the whole", schema: shortened(&schema) });
+    let mut top = top.ok_or_else(unsaid)?;
+    let mut defs = schema.get(DEFS).and_then(Value::as_object).cloned().unwrap_or_default();
+    defs.extend(made);
+    if let Some(map) = top.as_object_mut() {
+        map.remove(DEFS);
+        if !defs.is_empty() {
+            map.insert(DEFS.to_owned(), Value::Object(defs));
+        }
+    }
+    Ok(top)
 }
 
 /// How well an image tells what comes back.
@@ -97,13 +93,13 @@ enum Bound {
 
 /// The image of one schema under way.
 struct Imager<'l> {
-    lens: &'l Lens,
+    lens: LensView<'l>,
     wire: &'l Value,
     bound: Bound,
     /// Images of definitions, by name.
     made: Map<String, Value>,
     /// The names of those, by shape and reference: a loop ends where it began.
-    names: HashMap<(u32, String), String>,
+    names: HashMap<(LensId, String), String>,
     steps_left: usize,
     /// The innermost place that has no image.
     stuck: Option<NoImage>,
@@ -123,7 +119,7 @@ impl Imager<'_> {
             return None;
         }
         self.steps_left = self.steps_left.checked_sub(1)?;
-        if id.is_same() || self.lens.keeps(id) {
+        if self.lens.is_identity(id) {
             return keeps_its_place(schema).then(|| schema.clone());
         }
         if let Shape::Link(inner) = self.lens.shape(id) {
@@ -157,7 +153,7 @@ impl Imager<'_> {
 
     /// What listed values come back as.
     fn decoded(&self, id: LensId, values: Vec<Value>) -> Value {
-        let back = values.into_iter().filter_map(|value| self.lens.pass_from(id, value, Way::Decode).ok());
+        let back = values.into_iter().filter_map(|value| self.lens.decode(id, value));
         json!({ "enum": back.collect::<Vec<_>>() })
     }
 
@@ -169,7 +165,7 @@ impl Imager<'_> {
         depth: usize,
     ) -> Option<Value> {
         only(map, &["$ref", DEFS, "$schema"])?;
-        let key = (id.0, reference.to_owned());
+        let key = (id, reference.to_owned());
         if let Some(name) = self.names.get(&key) {
             return Some(reference_to(name));
         }

@@ -1,9 +1,8 @@
 //! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
 //! laws asks here.
 
-use crate::json::unescaped;
-use crate::keyword::Kw;
 use polywire_report::{Change, Effect};
+use polywire_schema::internals::{Kw, unescaped};
 use serde_json::Value;
 
 /// The places of the changes with one effect, as the values know them.
