@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::rows::{Demand, File, RuleRow};
 use super::{DialectError, is_built_in};
-use crate::check::Misfit;
+use crate::check::MalformedValue;
 use crate::keyword::Kw;
 use crate::pattern::Feature;
 
@@ -82,7 +82,7 @@ pub(super) fn rows(file: &File) -> Result<(), DialectError> {
             }
         }
         for name in row.refuse.iter().filter(|_| row.demand == Demand::WellFormed) {
-            if !Misfit::NAMED.iter().any(|misfit| misfit.name() == name) {
+            if !MalformedValue::NAMED.iter().any(|malformed| malformed.name() == name) {
                 return fail(format!("rule {}: `{name}` is nothing that may be wrong with a value", row.code));
             }
         }

@@ -8,7 +8,7 @@ use super::Printed;
 use super::trade::room_for_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
+use crate::check::{LONG_ENUM, Violation, count_optionals, enum_chars, unused_definitions};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
@@ -128,7 +128,7 @@ impl<'j> Tally<'j> {
         if depth > 0 {
             let properties = json.get(Kw::Properties.name()).and_then(Json::as_obj).unwrap_or_default();
             self.printed.properties += number(properties.len());
-            self.printed.optionals += optionals(properties, json.get(Kw::Required.name()));
+            self.printed.optionals += count_optionals(properties, json.get(Kw::Required.name()));
             self.printed.enum_values += number(list(Kw::Enum).len());
         }
         self.named.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));

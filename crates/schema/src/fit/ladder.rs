@@ -171,7 +171,7 @@ fn attempt<'d>(
         return None;
     }
     if let Some((demand, count)) = lowerer.hopeless() {
-        let stuck = check::overdrawn(rung, options.slot, demand, count);
+        let stuck = check::budget_violation(rung, options.slot, demand, count);
         return Some(Tried { json, lens, edits: Vec::new(), late: Vec::new(), stuck, root: lowerer.root_kind() });
     }
     let mut late = Vec::new();

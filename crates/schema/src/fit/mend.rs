@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 use super::budget::unbounded;
 use super::null::or_null;
 use crate::arena::Arena;
-use crate::check::{Keys, Subject, Violation, check_json};
+use crate::check::{KeyIndex, Subject, Violation, check_json};
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::json::{Json, pointer_tokens};
 use crate::keyword::{Kw, keywords_along};
@@ -176,7 +176,7 @@ impl Mends {
 /// What is asked about a schema again and again while its loops are looked at.
 #[derive(Default)]
 struct Known<'d> {
-    keys: Keys<'d>,
+    keys: KeyIndex<'d>,
     /// The names that an object requires, by the address of their list.
     required: HashMap<usize, HashSet<&'d str>>,
 }

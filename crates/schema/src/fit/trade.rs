@@ -3,7 +3,7 @@
 
 use super::union::plain_union;
 use super::{Lowered, Lowerer};
-use crate::check::{Counts, counts_of};
+use crate::check::{Counts, count_json};
 use crate::dialect::{Caps, Demand};
 use crate::graph::NodeId;
 use crate::json::Json;
@@ -22,7 +22,7 @@ impl Trade {
     /// How many have to be required, so that what was printed meets the budget; none where that overdraws the one for unions.
     pub(super) fn for_budget(json: &Json<'_>, tradable: Self, caps: &Caps) -> Option<Self> {
         let limit = caps.limit(Demand::MaxOptionals)?;
-        let Counts { optionals, unions, .. } = counts_of(json);
+        let Counts { optionals, unions, .. } = count_json(json);
         let excess = optionals.checked_sub(limit).filter(|excess| *excess > 0)?;
         let room = room_for_unions(caps).saturating_sub(unions).min(tradable.others);
         let trade = Self { unions: excess.min(tradable.unions), others: excess.saturating_sub(tradable.unions) };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Extra, HostedTool, ToolEntry, ToolList, Written, names, shapes};
-use crate::check::counts;
+use crate::check::count_schema;
 use crate::dialect::{Demand, RuleRow, demand_name};
 use crate::keyword::Kw;
 use crate::{
@@ -144,7 +144,7 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
             format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
     }
-    let chars: u64 = fitted.tools.iter().map(|tool| counts(&tool.schema).chars).sum();
+    let chars: u64 = fitted.tools.iter().map(|tool| count_schema(&tool.schema).chars).sum();
     for row in rows(dialect, Demand::RequestChars).filter(|row| exceeds(row, chars)) {
         let detail = format!("the schemas have {chars} characters together, which may be more than the provider takes");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
@@ -335,7 +335,7 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
     for own in [Spends::AsAsked, Spends::AllThereIs] {
         let strict = |tool: &FittedTool| tool.strict && tool.spends(dialect) == own;
         for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| strict(tool)) {
-            let cost = counts(&tool.schema);
+            let cost = count_schema(&tool.schema);
             let mut after = spent;
             for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
                 *sum = sum.saturating_add(cost);
