@@ -186,9 +186,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
-        if self.are_alike(rules.prefix) {
-            let rest_alike =
-                ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
+        if self.are_equal_shapes(rules.prefix) {
+            let rest_alike = ends
+                || rules
+                    .items
+                    .is_none_or(|rest| self.are_equal_shapes(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
             if ends {
                 rules.max = Some(rules.max.map_or(count, |max| max.min(count)));
             }
@@ -262,7 +264,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Whether schemas say the same: they are printed alike, with the same losses, and their values travel alike.
-    fn are_alike(&mut self, ids: &[NodeId]) -> bool {
+    fn are_equal_shapes(&mut self, ids: &[NodeId]) -> bool {
         let Some((first, rest)) = ids.split_first() else { return true };
         if rest.iter().all(|id| id == first) {
             return true;
@@ -280,7 +282,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let other = self.lower(*id, Pos::Other);
             other.json.same(&model.json)
                 && other.null == model.null
-                && self.lens.are_alike(other.lens, model.lens)
+                && self.lens.are_equal_shapes(other.lens, model.lens)
                 && self.losses_since(before) == losses
         });
         self.take_back(mark);

@@ -8,7 +8,7 @@ use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{LensId, Shape, Verdict};
+use crate::lens::{GuardVerdict, LensId, Shape};
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
@@ -449,7 +449,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if types.meets(Types::NULL) && self.may_exclude_null(node) {
             let guard = self.guard(flat);
-            if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == Verdict::No {
+            if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == GuardVerdict::No {
                 types = types.without(Types::NULL);
             }
         }

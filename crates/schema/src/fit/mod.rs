@@ -520,8 +520,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let closed = self.caps.must(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
-        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
-        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.keeps(*shape));
+        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).simplified();
+        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.is_identity_shape(*shape));
         let (meant, shown) = (understood && kept(&self.relied.shapes), kept(&self.relied.samples));
         if !meant {
             self.trust = Trust::Nothing;
@@ -586,7 +586,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         }
         let defined = self.trust == Trust::Definitions
             && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens))
-            && !self.lens.surely_changes(lens);
+            && !self.lens.is_known_to_change(lens);
         if defined {
             self.relied.shapes.push(lens);
         }
@@ -598,7 +598,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         if lens.is_same() || !matches!(kw, Kw::Default | Kw::Example | Kw::Examples) {
             return true;
         }
-        let kept = self.samples == Trust::Definitions && !self.lens.surely_changes(lens);
+        let kept = self.samples == Trust::Definitions && !self.lens.is_known_to_change(lens);
         if kept {
             self.relied.samples.push(lens);
         }

@@ -330,7 +330,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let place = self.graph[id].place;
         let detail = "absence travels as `null`, and `null` as an empty list";
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
-        let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
+        let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.may_become_list(lowered.lens);
         let lens = lowered.lens;
         let none = Lowered {
             json: self.arena.obj(&[(Kw::Type.name(), Json::Str("string"))]),

@@ -252,8 +252,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(own) = self.definitions.get_mut(index) {
             own.json = Some(lowered.json);
             let lens = own.lens;
-            self.lens.settle(lens, lowered.lens);
-            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
+            self.lens.set_link(lens, lowered.lens);
+            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.is_known_to_change(lens);
         }
     }
 

@@ -123,7 +123,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             // Definitions that are printed later may still refer to it.
             self.root_lens = lowered.lens;
         } else {
-            self.lens.settle(self.root_lens, lowered.lens);
+            self.lens.set_link(self.root_lens, lowered.lens);
         }
         Some(lowered)
     }
@@ -250,7 +250,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// A change to what was printed of the caller's schema, as one to the caller's schema: where values travel in other shapes nobody
 /// knows, and the place around that is named.
 pub(super) fn rebase(change: &mut Change, lens: &Lens) {
-    let (at, exactly) = lens.callers_place(&change.at);
+    let (at, exactly) = lens.caller_place(&change.at);
     if !exactly {
         change.detail = format!("{} (at `{}` of what was fitted)", change.detail, change.at).into();
     }

@@ -13,7 +13,7 @@ use crate::dialect::Demand;
 use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
 use crate::json::{Distinct, Json};
 use crate::keyword::Kw;
-use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
+use crate::lens::{Branch, GuardVerdict, LensId, Shape, WireKind};
 use crate::names::Names;
 use crate::place::Place;
 use crate::types::Types;
@@ -219,11 +219,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let (place, guard) = (node.place, self.guard(id));
         let verdict = self.lens.verdict_within(guard, &serde_json::Value::Null, self.work);
-        if !matches!(verdict, Verdict::Yes | Verdict::No) {
+        if !matches!(verdict, GuardVerdict::Yes | GuardVerdict::No) {
             let detail = "whether `null` is excluded cannot be told";
             self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);
         }
-        verdict != Verdict::No
+        verdict != GuardVerdict::No
     }
 
     /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.

@@ -6,7 +6,7 @@ use crate::dialect::Demand;
 use crate::graph::{Node, Rules};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{Shape, Verdict};
+use crate::lens::{GuardVerdict, Shape};
 use crate::names::Names;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
@@ -216,8 +216,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sure = true;
         let meets = |value: &&'d Json<'d>| {
             let verdict = self.lens.verdict_within(guard, &value.to_value(), self.work);
-            sure &= matches!(verdict, Verdict::Yes | Verdict::No);
-            verdict != Verdict::No
+            sure &= matches!(verdict, GuardVerdict::Yes | GuardVerdict::No);
+            verdict != GuardVerdict::No
         };
         (values.filter(meets).collect(), sure)
     }

@@ -212,7 +212,7 @@ impl Reader<'_> {
 
     fn reads_object(&self, shape: &ObjectShape, guard: GuardView<'_>, read: &Read<'_>) -> bool {
         let needs = |absent: Absent, name: &str| {
-            absent.has_a_mark() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
+            absent.is_encoded() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
         };
         let is_closed = guard.is_closed() || shape.rest.is_some() || self.0.refuses_undeclared();
         let is_known = |name: &str| {
