@@ -1,11 +1,11 @@
-//! Owns the step from a schema that stands in JSON to those within it, to look at them or to put others in their place. What
-//! reading and judging a document ask on the way (scopes, places, depth) they ask themselves.
+//! Visits or replaces the direct subschemas of a schema in JSON. Scopes, places and depth are the concern of those who read or
+//! check a document.
 
 use crate::arena::Arena;
 use crate::json::Json;
 use crate::keyword::{Holds, Kw};
 
-/// The same schema with what a function makes of some of its subschemas, given the way to them; nothing where all stay.
+/// Replaces the subschemas for which the function returns another one; `None` where all stay.
 pub(crate) fn with_subschemas<'d>(
     json: Json<'d>,
     arena: &'d Arena,
@@ -29,7 +29,7 @@ pub(crate) fn with_subschemas<'d>(
     replaced.map(Json::Obj)
 }
 
-/// Calls a function for every subschema of a printed schema and the keyword under which it stands, to be looked at only.
+/// Calls a function for every subschema and its keyword.
 pub(crate) fn look_at_subschemas<'j>(json: &Json<'j>, visit: &mut dyn FnMut(Kw, &'j Json<'j>)) {
     for (key, value) in json.as_obj().unwrap_or_default() {
         let Some(kw) = Kw::of(key) else { continue };

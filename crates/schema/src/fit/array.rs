@@ -4,7 +4,7 @@ use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::check::takes_objects;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
+use crate::graph::{AnnotationKey, ArrayRules, Node, NodeId, ObjectRules, RuleSet};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -200,8 +200,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let rules = Rules { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
-                return Some(self.emit(self.nodes.keep(node.asking(rules, self.nodes)), pos));
+                let rules = RuleSet { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
+                return Some(self.emit(self.nodes.keep(node.with_rules(rules, self.nodes)), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
@@ -223,9 +223,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
                 let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
-                let rules = Rules { array: Some(self.nodes.keep(list)), ..Rules::default() };
+                let rules = RuleSet { array: Some(self.nodes.keep(list)), ..RuleSet::default() };
                 let list = Node { types: Some(Types::ARRAY), ..Node::default() };
-                let list = self.graph.add(list.asking(rules, self.nodes));
+                let list = self.graph.add(list.with_rules(rules, self.nodes));
                 properties.push(("rest", list));
                 if min > 0 {
                     required.push("rest");
@@ -269,13 +269,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if rest.iter().all(|id| id == first) {
             return true;
         }
-        if let Some(known) = self.alike.get(ids) {
+        if let Some(known) = self.uniform_tuples.get(ids) {
             return *known;
         }
         let mark = self.mark();
         let model = self.lower(*first, Pos::Other);
         let losses = self.losses_since(mark.so_far.changes);
-        let alike = rest.iter().all(|id| {
+        let is_uniform = rest.iter().all(|id| {
             let before = self.changes.len();
             // Only one of them is printed in the end.
             self.printed = mark.printed;
@@ -286,12 +286,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 && self.losses_since(before) == losses
         });
         self.take_back(mark);
-        self.alike.insert(ids.to_vec(), alike);
-        alike
+        self.uniform_tuples.insert(ids.to_vec(), is_uniform);
+        is_uniform
     }
 
     /// What was lost since there were so many changes, wherever it was.
-    fn losses_since(&self, changes: usize) -> Vec<(NoteKey<'d>, Effect)> {
+    fn losses_since(&self, changes: usize) -> Vec<(AnnotationKey<'d>, Effect)> {
         let since = self.changes.get(changes..).unwrap_or_default();
         let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
         lost.map(|edit| (edit.keyword, edit.effect)).collect()

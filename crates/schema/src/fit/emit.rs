@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Lowered, Lowerer, Pos, SPARE_ROOM, SoFar, Spill, Trust, Wanting};
 use crate::arena::Arena;
 use crate::dialect::{Demand, RuleRow};
-use crate::graph::{Bound, Logic, Node, NodeId, NoteKey, Side};
+use crate::graph::{AnnotationKey, Bound, BoundSide, Logic, Node, NodeId};
 use crate::json::{Json, Member, cut};
 use crate::keyword::{Kw, KwSet, Role};
 use crate::lens::LensId;
@@ -89,9 +89,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
         self.put_notes(node, lens, &mut members, &mut facts);
-        let notes = members.len() - stated;
+        let annotations = members.len() - stated;
         if let Some(behind_type) = members.get_mut(first..) {
-            behind_type.rotate_right(notes);
+            behind_type.rotate_right(annotations);
         }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
         if let Some(description) = self.description(written, &facts, node.place) {
@@ -154,15 +154,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         members: &mut Vec<Member<'d>>,
         facts: &mut Vec<String>,
     ) {
-        for note in node.notes {
+        for note in node.annotations {
             match note.key {
-                NoteKey::Kw(Kw::Description) => {}
-                NoteKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
+                AnnotationKey::Kw(Kw::Description) => {}
+                AnnotationKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
-                NoteKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
-                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
-                NoteKey::Unknown(name) => {
+                AnnotationKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
+                AnnotationKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
+                AnnotationKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
                 }
             }
@@ -171,9 +171,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether all annotations of a node may stay.
     fn takes_notes(&self, node: &Node<'g, 'd>) -> bool {
-        node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.accepts(kw),
-            NoteKey::Unknown(name) => self.takes_unknown(name),
+        node.annotations.iter().all(|note| match note.key {
+            AnnotationKey::Kw(kw) => self.caps.accepts(kw),
+            AnnotationKey::Unknown(name) => self.takes_unknown(name),
         })
     }
 
@@ -208,21 +208,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     ) -> Option<Json<'d>> {
         let describes = beside.has(Kw::Description);
         let mut facts = Vec::new();
-        for note in node.notes {
+        for note in node.annotations {
             match note.key {
-                NoteKey::Kw(Kw::Description) if describes => {}
-                NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) && self.shows(kw, lens) => {
+                AnnotationKey::Kw(Kw::Description) if describes => {}
+                AnnotationKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
-                NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
-                NoteKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
+                AnnotationKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
+                AnnotationKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
                     members.push((name, *note.value));
                 }
-                NoteKey::Kw(kw) => {
+                AnnotationKey::Kw(kw) => {
                     let code = self.refusal_code(kw);
                     self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here");
                 }
-                NoteKey::Unknown(name) => self.drop_unknown(node.place, name),
+                AnnotationKey::Unknown(name) => self.drop_unknown(node.place, name),
             }
         }
         let written = node.note(Kw::Description).filter(|_| describes);
@@ -406,7 +406,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         sheet: &mut Sheet<'d>,
     ) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
-        for (bound, side) in [(&rules.min, Side::Lower), (&rules.max, Side::Upper)] {
+        for (bound, side) in [(&rules.min, BoundSide::Lower), (&rules.max, BoundSide::Upper)] {
             if let Some(bound) = bound {
                 self.put_bound(node, bound, side, sheet);
             }
@@ -420,11 +420,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    fn put_bound(&mut self, node: &'g Node<'g, 'd>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
+    fn put_bound(&mut self, node: &'g Node<'g, 'd>, bound: &Bound, side: BoundSide, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         let (inclusive, exclusive, step) = match side {
-            Side::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
-            Side::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
+            BoundSide::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
+            BoundSide::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
         };
         let kw = if bound.exclusive { exclusive } else { inclusive };
         let value = Json::Num(bound.value);

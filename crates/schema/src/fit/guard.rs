@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::Lowerer;
 use super::merge::MAX_CHAIN;
-use crate::graph::{Node, NodeId, Rules};
+use crate::graph::{Node, NodeId, RuleSet};
 use crate::lens::{Guard, GuardId, Pattern, RareConstraints, SizeKind};
 use crate::types::Types;
 
@@ -19,7 +19,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The guard of what a node asks besides its listed values.
     pub(super) fn rules_guard(&mut self, node: &'g Node<'g, 'd>) -> GuardId {
-        let rules = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
+        let rules = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         let filled = self.fill(self.nodes.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }
@@ -30,7 +30,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let flat = self.flatten(id);
         let node = self.graph[flat];
-        if node.asks_only_types() {
+        if node.has_only_types() {
             return self.guard_of_types(node.types);
         }
         let Some(depth) = depth.checked_sub(1).filter(|_| self.work.spend(1)) else {

@@ -15,7 +15,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::lens::Lens;
 use crate::place::Places;
-use crate::read::{Read, ReadOptions, Unresolved, has_forgotten_siblings, read, remote_references};
+use crate::read::{Read, ReadOptions, Unresolved, has_dropped_ref_siblings, read, remote_references};
 use crate::work::Work;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
@@ -62,7 +62,7 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_forgotten_siblings(&json, options.draft);
+    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_dropped_ref_siblings(&json, options.draft);
     if stays(rung) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }

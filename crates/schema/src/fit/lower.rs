@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId, RuleSet, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{GuardVerdict, LensId, Shape};
@@ -105,19 +105,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn note_unheard(&mut self, node: &'g Node<'g, 'd>, parts: &[NodeId], merged: NodeId) {
         let mut lost: Vec<Kw> = Vec::new();
         let merged = self.graph[merged];
-        let mut compare = |notes: &[Note<'d>]| {
-            for note in notes {
-                if let NoteKey::Kw(kw) = note.key
+        let mut compare = |annotations: &[Annotation<'d>]| {
+            for note in annotations {
+                if let AnnotationKey::Kw(kw) = note.key
                     && merged.note(kw).is_none_or(|own| !own.same(note.value))
                 {
                     lost.push(kw);
                 }
             }
         };
-        compare(node.notes);
+        compare(node.annotations);
         for part in parts {
             let flat = self.flatten(*part);
-            compare(self.graph[flat].notes);
+            compare(self.graph[flat].annotations);
         }
         let code = self.refusal_code(Kw::AllOf);
         for kw in lost {
@@ -233,28 +233,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.emit(node, pos);
         }
         if null_only {
-            let null = Rules { values: Some(&[&Json::Null]), ..node.rules.all() };
-            return self.lower_values(self.nodes.keep(node.asking(null, self.nodes)), pos);
+            let null = RuleSet { values: Some(&[&Json::Null]), ..node.rules.all() };
+            return self.lower_values(self.nodes.keep(node.with_rules(null, self.nodes)), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
-        let notes = node.notes;
+        let annotations = node.annotations;
         let mut variants = Vec::new();
         for (_, one) in rest.names() {
             let mut variant = *node;
-            variant.notes = &[];
+            variant.annotations = &[];
             variant.restrict(one, self.nodes);
             variants.push(self.graph.add(variant));
         }
         if types.meets(Types::NULL) {
             // An exclusion may be one of `null`.
             let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
-            let rules = Rules { logic: node.rules.logic(), ..Rules::default() };
-            variants.push(self.graph.add(null.asking(rules, self.nodes)));
+            let rules = RuleSet { logic: node.rules.logic(), ..RuleSet::default() };
+            variants.push(self.graph.add(null.with_rules(rules, self.nodes)));
         }
         let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
         self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type");
-        self.lower_branches(variants, Node { place: node.place, notes, ..Node::default() }, pos)
+        self.lower_branches(variants, Node { place: node.place, annotations, ..Node::default() }, pos)
     }
 
     fn lower_single(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
@@ -400,7 +400,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             // What excludes nothing says nothing.
             return;
         }
-        let only_types = refused.asks_only_types();
+        let only_types = refused.has_only_types();
         if only_types {
             let left = node.types().without(refused.types());
             // There is no type of numbers that are not whole.
@@ -414,7 +414,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && refused.rules.logic().is_none()
         {
             let left = self.nodes.filtered(own, |value| !values.iter().any(|other| other.same(value)));
-            *node = node.asking(Rules { values: Some(left), ..node.rules.all() }, self.nodes);
+            *node = node.with_rules(RuleSet { values: Some(left), ..node.rules.all() }, self.nodes);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }

@@ -36,7 +36,7 @@ pub use options::{FitOptions, Open, Spill, StrictMode};
 use crate::arena::Arena;
 use crate::dialect::{Caps, Demand, Dialect, Slot};
 use crate::error::ReadError;
-use crate::graph::{Graph, Node, NodeId, NodeMap, NoteKey};
+use crate::graph::{AnnotationKey, Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
@@ -377,7 +377,7 @@ struct Lowerer<'g, 'd, 'c> {
     /// Nodes that were found to hold parts which want the value in different shapes.
     torn: HashSet<NodeId>,
     /// Whether the places of a tuple were found to be alike.
-    alike: HashMap<Vec<NodeId>, bool>,
+    uniform_tuples: HashMap<Vec<NodeId>, bool>,
     relied: Relied<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
@@ -428,7 +428,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             arena,
             nodes: read.graph.arena(),
             read,
-            graph: read.graph.layer(),
+            graph: read.graph.extend_graph(),
             dialect,
             caps,
             slot: options.slot,
@@ -489,7 +489,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             trade: way.trade,
             parts: Wanting::OneShape,
             torn: HashSet::default(),
-            alike: HashMap::default(),
+            uniform_tuples: HashMap::default(),
             relied: Relied::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
@@ -620,13 +620,13 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
+        let (code, keyword, detail) = (Arc::clone(code), AnnotationKey::Kw(kw), detail.into());
         // What is made up here stands for what is being printed.
         self.changes.push(Edit { place: place.or(self.here), code, keyword, action, effect, detail });
     }
 
     /// Records that an annotation may not stand beside a reference.
-    fn drop_note(&mut self, place: Option<Place>, keyword: NoteKey<'d>, why: &'static str) {
+    fn drop_note(&mut self, place: Option<Place>, keyword: AnnotationKey<'d>, why: &'static str) {
         let (code, detail) = (self.demand_code(Demand::RefAlone), Cow::Borrowed(why));
         self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
@@ -635,7 +635,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn drop_unknown(&mut self, place: Option<Place>, name: &'d str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
         let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
-        let (keyword, detail) = (NoteKey::Unknown(name), Cow::Borrowed("not a keyword"));
+        let (keyword, detail) = (AnnotationKey::Unknown(name), Cow::Borrowed("not a keyword"));
         self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
 

@@ -101,7 +101,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.nodes);
+            let rare = RareRules { patterns: &[], ..*rules.rare }.store_in(self.nodes);
             return self.nodes.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
         }
         rules

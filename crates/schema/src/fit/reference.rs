@@ -7,7 +7,7 @@ use super::edit::Edit;
 use super::emit::described;
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
-use crate::graph::{Node, NodeId, Note, NoteKey};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, Role, root_definition};
 use crate::lens::LensId;
@@ -43,9 +43,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.refs == Refs::Inline || pos == Pos::Root {
             return self.inline(id, node, target, pos);
         }
-        let notes_fit = node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark,
-            NoteKey::Unknown(_) => !self.caps.unknown,
+        let notes_fit = node.annotations.iter().all(|note| match note.key {
+            AnnotationKey::Kw(kw) => {
+                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark
+            }
+            AnnotationKey::Unknown(_) => !self.caps.unknown,
         });
         if bare && notes_fit {
             return self.refer(target, Some(node));
@@ -65,8 +67,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let beside = self.caps.beside_union;
             let wrap = self.caps.accepts(Kw::AnyOf) && beside.has(Kw::Description);
             let referred = self.refer(target, None);
-            let hints = |note: &Note<'d>| matches!(note.key, NoteKey::Kw(kw) if kw.row().role == Role::Hint);
-            if wrap && node.notes.iter().any(hints) {
+            let hints =
+                |note: &Annotation<'d>| matches!(note.key, AnnotationKey::Kw(kw) if kw.row().role == Role::Hint);
+            if wrap && node.annotations.iter().any(hints) {
                 let mut members = self.sheet().members;
                 self.notes_beside(node, referred.lens, beside, &mut members);
                 if members.is_empty() {
@@ -78,7 +81,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 members.push((Kw::AnyOf.name(), self.arena.arr(&[referred.json])));
                 return Lowered { json: self.sealed(members, None), ..referred };
             }
-            for note in node.notes {
+            for note in node.annotations {
                 self.drop_note(node.place, note.key, "a reference stands alone");
             }
             return referred;
@@ -318,9 +321,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The target with nothing but another description: the print of the target serves, if its own description is just
     /// what its writer wrote.
     fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
-        let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
+        let only = |key: &AnnotationKey<'_>| *key == AnnotationKey::Kw(Kw::Description);
         let refers = self.graph[target].target.is_some();
-        if !node.notes.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
+        if !node.annotations.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
             return None;
         }
         let description = node.note(Kw::Description)?;
@@ -337,7 +340,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if own.is_some_and(|own| own != description) {
             let detail = "what it refers to has another one, which gives way";
-            self.drop_note(node.place, NoteKey::Kw(Kw::Description), detail);
+            self.drop_note(node.place, AnnotationKey::Kw(Kw::Description), detail);
         }
         let json = if own.is_some() {
             self.arena.with(lowered.json, Kw::Description.name(), *description)

@@ -198,7 +198,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.note_unheard(node, &[only], flat);
         for branch in union.branches.iter().filter(|branch| **branch != only) {
             let dead = self.graph[*branch];
-            for note in dead.notes {
+            for note in dead.annotations {
                 self.drop_note(dead.place, note.key, "its branch takes no object");
             }
         }
@@ -233,7 +233,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let spoken =
             node.types.is_none() && node.rules.object().is_some() && node.rules.values().is_none() && !has_union;
         // An empty schema at the root is a tool without arguments.
-        let silent = node.is_any() && node.notes.is_empty();
+        let silent = node.is_any() && node.annotations.is_empty();
         let refused_values = node.rules.values().is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
@@ -270,6 +270,6 @@ impl Node<'_, '_> {
             && self
                 .rules
                 .object()
-                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.are_none())
+                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.is_empty())
     }
 }

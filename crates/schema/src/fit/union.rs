@@ -10,8 +10,8 @@ use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
-use crate::json::{Distinct, Json};
+use crate::graph::{AnnotationKey, ArrayRules, Logic, Node, NodeId, ObjectRules, RuleSet, Union};
+use crate::json::{DistinctValues, Json};
 use crate::keyword::Kw;
 use crate::lens::{Branch, GuardVerdict, LensId, Shape, WireKind};
 use crate::names::Names;
@@ -41,11 +41,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         {
             return lowered;
         }
-        let base = Node { notes: &[], ..node.without_unions(self.nodes) };
-        let (notes, unions) = (node.notes, node.unions());
+        let base = Node { annotations: &[], ..node.without_unions(self.nodes) };
+        let (annotations, unions) = (node.annotations, node.unions());
         let silent = base.is_bare() && base.rules.logic().is_none();
         // A type beside a union is often what every branch says again.
-        let only_types = base.types.filter(|_| base.asks_only_types());
+        let only_types = base.types.filter(|_| base.has_only_types());
         let weight = base.rules.object().map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
@@ -102,10 +102,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if branches == [base] {
             let mut alone = *self.graph[base];
-            alone.notes = notes;
+            alone.annotations = annotations;
             return self.lower_merged_plain(self.nodes.keep(alone), pos);
         }
-        self.lower_branches(branches, Node { place: node.place, source: node.source, notes, ..Node::default() }, pos)
+        self.lower_branches(
+            branches,
+            Node { place: node.place, source: node.source, annotations, ..Node::default() },
+            pos,
+        )
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
@@ -189,8 +193,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 if let Some(values) = self.folded_values(several, null) {
                     let about = self.with_legend(about, several);
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let rules = Rules { values: Some(self.nodes.list(&values)), ..about.rules.all() };
-                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
+                    let rules = RuleSet { values: Some(self.nodes.list(&values)), ..about.rules.all() };
+                    let folded = Node { types: Some(types), ..*about }.with_rules(rules, self.nodes);
                     return self.lower_values(self.nodes.keep(folded), pos);
                 }
                 if self.says(Kw::AnyOf, pos) {
@@ -230,7 +234,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn opened_up(&self, branches: Vec<NodeId>) -> Vec<NodeId> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
-            let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
+            let plain = node.target.is_none() && node.is_bare() && node.annotations.is_empty();
             match node.rules.logic() {
                 Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
                     if plain =>
@@ -255,10 +259,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A schema with another's annotations over its own.
     fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
-        if about.notes.is_empty() {
+        if about.annotations.is_empty() {
             return self.lower(id, pos);
         }
-        let only = Node { place: about.place, target: Some(id), notes: about.notes, ..Node::default() };
+        let only = Node { place: about.place, target: Some(id), annotations: about.annotations, ..Node::default() };
         let only = self.graph.add(only);
         if self.graph[id].target.is_some() || self.opened.contains(&id) {
             return self.lower(only, pos);
@@ -268,7 +272,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
-        let mut list = Distinct::default();
+        let mut list = DistinctValues::default();
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for (index, branch) in branches.iter().enumerate() {
@@ -353,8 +357,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None if object && self.becomes_entries(branch) => ("entries", Types::ARRAY),
             None => return lowered,
         };
-        let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
-        if alike { self.boxed(lowered, key.to_owned()) } else { lowered }
+        let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
+        if shares_type { self.boxed(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
@@ -386,7 +390,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let mut facts = self.told_of_branches(branches, &code, LONGEST_FACT);
             facts.extend(self.told_of_required(branches));
             joined.place = about.place;
-            joined.notes = about.notes;
+            joined.annotations = about.annotations;
             let joined = self.graph.add(joined);
             if self.may_not_repeat() {
                 return self.as_text(joined, &code, "too large to repeat");
@@ -432,10 +436,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object that stands for what a node asks, with its annotations.
     pub(super) fn made_object(&self, object: ObjectRules<'g, 'd>, about: &Node<'g, 'd>) -> &'g Node<'g, 'd> {
-        let rules = Rules { object: Some(self.nodes.keep(object)), ..Rules::default() };
+        let rules = RuleSet { object: Some(self.nodes.keep(object)), ..RuleSet::default() };
         let types = Some(Types::OBJECT);
-        let made = Node { place: about.place, types, notes: about.notes, ..Node::default() };
-        self.nodes.keep(made.asking(rules, self.nodes))
+        let made = Node { place: about.place, types, annotations: about.annotations, ..Node::default() };
+        self.nodes.keep(made.with_rules(rules, self.nodes))
     }
 
     /// One node that accepts what any of these accepts, where all are of one type.
@@ -461,9 +465,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 return self.join(&open);
             }
         }
-        let mut rules = Rules::default();
+        let mut rules = RuleSet::default();
         if nodes.iter().all(|node| node.rules.values().is_some()) {
-            let mut distinct = Distinct::default();
+            let mut distinct = DistinctValues::default();
             let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
             let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
             rules.values = Some(self.nodes.list(&values));
@@ -474,7 +478,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         }
-        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
+        Some(Node { types: Some(types), ..Node::default() }.with_rules(rules, self.nodes))
     }
 
     /// What an item may be in any of these arrays; nothing where it may be anything in one.
@@ -627,7 +631,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Json::Obj(members) = json else { return json };
         let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef)));
         if refers && !self.caps.beside_ref.has(Kw::Description) {
-            self.drop_note(self.here, NoteKey::Kw(Kw::Description), "may not stand beside a reference");
+            self.drop_note(self.here, AnnotationKey::Kw(Kw::Description), "may not stand beside a reference");
             return json;
         }
         let arena = self.arena;

@@ -3,7 +3,7 @@
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Node, Rules};
+use crate::graph::{Node, RuleSet};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{GuardVerdict, Shape};
@@ -17,7 +17,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if values.is_empty() {
             return self.never(node);
         }
-        let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
+        let kw = if node.is_const && values.len() == 1 { Kw::Const } else { Kw::Enum };
         if !sure {
             let detail = "whether a listed value meets the other rules cannot be told";
             self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
@@ -111,13 +111,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let rules = Rules { values: Some(self.nodes.list(&own)), ..Rules::default() };
+            let rules = RuleSet { values: Some(self.nodes.list(&own)), ..RuleSet::default() };
             let branch = Node { types: Some(kind), ..Node::default() };
-            branches.push(self.graph.add(branch.asking(rules, self.nodes)));
+            branches.push(self.graph.add(branch.with_rules(rules, self.nodes)));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
-        let about = Node { place: node.place, notes: node.notes, ..Node::default() };
+        let about = Node { place: node.place, annotations: node.annotations, ..Node::default() };
         self.lower_any_of(&branches, false, self.nodes.keep(about))
     }
 
@@ -198,7 +198,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// A dialect without enums: the types stay, the values go into the description.
     fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
+        let mut plain = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);
         let mut facts = Vec::new();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
@@ -229,8 +229,8 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
     for value in values {
         let kind = Types::of(value);
         let numeric = kind.meets(Types::NUMBER);
-        let alike = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.meets(Types::NUMBER));
-        if let Some((own, list)) = kinds.iter_mut().find(alike) {
+        let is_same_kind = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.meets(Types::NUMBER));
+        if let Some((own, list)) = kinds.iter_mut().find(is_same_kind) {
             *own = own.or(kind);
             list.push(value);
         } else {
