@@ -422,7 +422,7 @@ impl<'g, 'd> Node<'g, 'd> {
 
     /// The node as it was written, where it is still that: one type of values without parts, and annotations.
     pub(crate) fn as_written(&self) -> Option<&'d Json<'d>> {
-        let scalar = !self.types?.meets(Types::ARRAY.or(Types::OBJECT));
+        let scalar = !self.types?.intersects(Types::ARRAY.or(Types::OBJECT));
         let name = self.types?.name().filter(|_| scalar && self.has_only_types())?;
         let source = self.source?;
         let members = source.as_obj().filter(|members| members.len() == self.annotations.len() + 1)?;
@@ -439,22 +439,22 @@ impl<'g, 'd> Node<'g, 'd> {
         let types = self.types().and(types);
         let mut rules = self.rules.all();
         self.types = Some(types);
-        if !types.meets(Types::NUMBER) {
+        if !types.intersects(Types::NUMBER) {
             rules.number = None;
         }
-        if !types.meets(Types::STRING) {
+        if !types.intersects(Types::STRING) {
             rules.text = None;
-            if !types.meets(Types::NUMBER) {
+            if !types.intersects(Types::NUMBER) {
                 rules.formats = &[];
             }
         }
-        if !types.meets(Types::ARRAY) {
+        if !types.intersects(Types::ARRAY) {
             rules.array = None;
         }
-        if !types.meets(Types::OBJECT) {
+        if !types.intersects(Types::OBJECT) {
             rules.object = None;
         }
-        rules.values = rules.values.map(|values| arena.filtered(values, |value| types.meets(Types::of(value))));
+        rules.values = rules.values.map(|values| arena.filtered(values, |value| types.intersects(Types::of(value))));
         self.rules = rules.store_in(arena);
     }
 }

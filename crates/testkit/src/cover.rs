@@ -53,7 +53,7 @@ impl Cover {
     /// Whether a change stands at one of these places of a value, around it or within it.
     pub fn any(&self, places: &[Place]) -> bool {
         !self.0.is_empty()
-            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.meets(place))))
+            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.intersects(place))))
     }
 }
 
@@ -117,7 +117,7 @@ impl Way {
     }
 
     /// Whether one of the two ways goes on where the other ends.
-    fn meets(&self, place: &Place) -> bool {
+    fn intersects(&self, place: &Place) -> bool {
         let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
         starts.into_iter().any(|start| {
             let rest = place.tokens.get(start..).unwrap_or_default();
@@ -146,7 +146,7 @@ mod tests {
             ("/properties/properties/properties/c", "/properties/d", false),
         ];
         for (at, place, met) in rows {
-            assert_eq!(Way::of(at).meets(&Place::of_caller(place)), met, "{at} {place}");
+            assert_eq!(Way::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::key_index::KeyIndex;
 use crate::dialect::{ErrorText, Slot};
 use crate::json::{Json, cut};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{KeywordValue, Kw};
 
 /// The tool or format whose schema is checked.
 #[derive(Clone, Copy, Debug)]
@@ -163,8 +163,8 @@ fn steps<'w, 'j>(tokens: &'w [String], document: &'j Json<'j>, keys: &KeyIndex<'
         } else {
             Step::Word(token)
         });
-        let holds = Kw::of(token).filter(|_| !map && !list).map(|kw| kw.row().holds);
-        map = holds.is_some_and(|holds| matches!(holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
+        let holds = Kw::of(token).filter(|_| !map && !list).map(|kw| kw.info().holds);
+        map = holds.is_some_and(|holds| matches!(holds, KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap));
         json = json.and_then(|json| keys.step(json, token));
     }
     steps

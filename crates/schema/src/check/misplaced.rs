@@ -6,7 +6,7 @@ use foldhash::HashSet;
 
 use super::{Checker, NodeContext, Requiredness, SchemaPath};
 use crate::json::{Json, pointer_tokens};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{KeywordValue, Kw};
 
 impl<'j> Checker<'_, 'j> {
     pub(super) fn check_misplaced_targets(&mut self) {
@@ -49,10 +49,11 @@ impl<'j> Checker<'_, 'j> {
 fn is_misplaced(pointer: &str) -> bool {
     let mut tokens = pointer_tokens(pointer).peekable();
     while let Some(token) = tokens.next() {
-        match Kw::of(&token).map(|kw| kw.row().holds) {
+        match Kw::of(&token).map(|kw| kw.info().holds) {
             // The tuple of older drafts is a list under the same word.
-            Some(Holds::Schema) => _ = tokens.next_if(|index| index.parse::<usize>().is_ok()),
-            Some(Holds::SchemaList | Holds::SchemaMap | Holds::SchemaOrNamesMap) if tokens.next().is_some() => {}
+            Some(KeywordValue::Schema) => _ = tokens.next_if(|index| index.parse::<usize>().is_ok()),
+            Some(KeywordValue::SchemaList | KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap)
+                if tokens.next().is_some() => {}
             Some(_) | None => return true,
         }
     }

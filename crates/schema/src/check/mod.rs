@@ -25,10 +25,10 @@ pub(crate) use totals::{
 pub(crate) use well_formed::MalformedValue;
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot, Words};
+use crate::dialect::{Capabilities, Confidence, Demand, Dialect, KeywordRow, KeywordSpelling, RuleRow, Severity, Slot};
 use crate::error::ReadError;
 use crate::json::{Json, push_token};
-use crate::keyword::{Holds, Kw, KwSet};
+use crate::keyword::{KeywordValue, Kw, KwSet};
 use crate::read::Limits;
 use messages::{ErrorMessage, Placeholders};
 use references::{CycleBreaker, ReferenceGraph};
@@ -96,7 +96,7 @@ pub fn strict_preflight(schema: &Value, dialect: &Dialect, slot: Slot) -> Result
 }
 
 pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
-    if dialect.words() == Words::InSnakeCaseToo {
+    if dialect.keyword_spelling() == KeywordSpelling::InSnakeCaseToo {
         let arena = Arena::default();
         if let Some(renamed) = snake_case::with_keyword_names(*json, dialect.caps(slot).accepted, &arena) {
             let found = check_as_written(&renamed, dialect, slot, subject).into_iter();
@@ -247,7 +247,7 @@ enum Requiredness {
 struct Checker<'c, 'j> {
     document: &'j Json<'j>,
     dialect: &'c Dialect,
-    caps: &'c Caps,
+    caps: &'c Capabilities,
     rules: &'c [RuleRow],
     /// The leniency at the root, and below it.
     leniency: [Option<well_formed::Leniency>; 2],
@@ -272,7 +272,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             dialect,
             caps: dialect.caps(slot),
             leniency: [leniency, leniency.map(well_formed::Leniency::below)],
-            ignored_references: [Kw::OpenRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
+            ignored_references: [Kw::BareRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
             rules,
             slot,
             subject,
@@ -301,7 +301,7 @@ impl<'c, 'j> Checker<'c, 'j> {
 
     /// Requiredness matters to one demand only.
     fn initial_requiredness(&self) -> Requiredness {
-        if self.caps.must(Demand::CycleOptional) { Requiredness::Required } else { Requiredness::Optional }
+        if self.caps.has_demand(Demand::CycleOptional) { Requiredness::Required } else { Requiredness::Optional }
     }
 
     fn is_done(&self) -> bool {
@@ -323,8 +323,8 @@ impl<'c, 'j> Checker<'c, 'j> {
         for (kw, value) in node.subschemas() {
             let below = NodeContext { root: false, under: Some(kw), depth, ..context };
             let at = path.kw(kw);
-            match (kw.row().holds, value) {
-                (Holds::SchemaList, Json::Arr(items)) => {
+            match (kw.info().holds, value) {
+                (KeywordValue::SchemaList, Json::Arr(items)) => {
                     // Only `null` is known to be taken as a way out of a loop.
                     let has_exit = kw != Kw::AllOf && items.iter().any(is_null);
                     let below = NodeContext {
@@ -339,7 +339,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                         self.check_schema(item, &at.index(index), NodeContext { requiredness, ..below });
                     }
                 }
-                (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
+                (KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap, Json::Obj(map)) => {
                     let required = if context.requiredness == Requiredness::Required {
                         node.required()
                     } else {
@@ -349,7 +349,7 @@ impl<'c, 'j> Checker<'c, 'j> {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;
                         }
-                        let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs) {
+                        let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::BareDefs) {
                             NodeContext {
                                 depth: 0,
                                 owner: self.references.owner(kw, name),
@@ -370,14 +370,14 @@ impl<'c, 'j> Checker<'c, 'j> {
                         }
                     }
                 }
-                (Holds::Schema, Json::Arr(items)) if kw == Kw::Items => {
+                (KeywordValue::Schema, Json::Arr(items)) if kw == Kw::Items => {
                     for (index, item) in items.iter().enumerate() {
                         self.check_schema(item, &at.index(index), below);
                     }
                 }
-                (Holds::Schema, _) => {
+                (KeywordValue::Schema, _) => {
                     let needed = (kw == Kw::Items && node.min_items() > 0)
-                        || (kw == Kw::AdditionalProperties && !self.caps.ways_out.has(kw));
+                        || (kw == Kw::AdditionalProperties && !self.caps.cycle_exits.has(kw));
                     self.check_schema(
                         value,
                         &at,

@@ -48,7 +48,7 @@ impl<'j> ReferenceGraph<'j> {
     pub(super) fn new(document: &'j Json<'j>) -> Self {
         let mut definitions = HashMap::default();
         for (key, value) in document.as_obj().unwrap_or_default() {
-            if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::OpenDefs)), Json::Obj(map)) = (Kw::of(key), value) {
+            if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::BareDefs)), Json::Obj(map)) = (Kw::of(key), value) {
                 for (name, _) in *map {
                     let number = definitions.len() + 1;
                     definitions.entry((kw, *name)).or_insert(number);
@@ -214,7 +214,7 @@ enum VisitState {
 impl Checker<'_, '_> {
     pub(super) fn check_references(&mut self) {
         for demand in [Demand::NoCycle, Demand::CycleOptional] {
-            if !self.caps.must(demand) {
+            if !self.caps.has_demand(demand) {
                 continue;
             }
             let most = if self.mode == CheckMode::All { usize::MAX } else { 1 };
@@ -236,7 +236,7 @@ impl Checker<'_, '_> {
                 }
             }
         }
-        if self.caps.must(Demand::DefsUsed) {
+        if self.caps.has_demand(Demand::DefsUsed) {
             self.check_definitions_used();
         }
     }

@@ -4,9 +4,9 @@ use super::messages::Placeholders;
 use super::totals::LONG_ENUM;
 use super::well_formed::{Leniency, MalformedValue, is_well_formed, not_a_schema_error};
 use super::{CheckMode, Checker, NodeContext, SchemaPath, is_null};
-use crate::dialect::{Caps, Demand, RuleRow};
+use crate::dialect::{Capabilities, Demand, RuleRow};
 use crate::json::{Json, Member};
-use crate::keyword::{COUNT, Holds, Kw, KwSet, TABLE, root_definition};
+use crate::keyword::{COUNT, KeywordValue, Kw, KwSet, TABLE, root_definition};
 use crate::pattern::{self, Features};
 use crate::types::Types;
 
@@ -36,7 +36,10 @@ const fn subschema_keywords() -> KwSet {
     let mut set = KwSet::NONE;
     let mut rest = TABLE;
     while let Some((row, after)) = rest.split_first() {
-        if matches!(row.holds, Holds::Schema | Holds::SchemaList | Holds::SchemaMap | Holds::SchemaOrNamesMap) {
+        if matches!(
+            row.holds,
+            KeywordValue::Schema | KeywordValue::SchemaList | KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap
+        ) {
             set = set.with(row.kw);
         }
         rest = after;
@@ -75,7 +78,7 @@ const INDEXED_KEYWORDS: [Kw; 16] = [
     Kw::Const,
     Kw::AnyOf,
     Kw::Ref,
-    Kw::OpenRef,
+    Kw::BareRef,
     Kw::Format,
     Kw::Pattern,
     Kw::MinItems,
@@ -367,33 +370,33 @@ fn needs_rules(node: &NodeKeywords<'_>, context: NodeContext, checker: &Checker<
             return !(1..=LONG_ENUM).contains(&values.len()) || !values.iter().all(with_keyword_names);
         }
         if types == Some(Types::ARRAY) && only(ARRAY_KEYWORDS) && node.keywords.has(Kw::Items) {
-            return node.keywords.has(Kw::MaxItems) && caps.must(Demand::ObjectListsUnbounded);
+            return node.keywords.has(Kw::MaxItems) && caps.has_demand(Demand::ObjectListsUnbounded);
         }
         if types == Some(Types::OBJECT) && only(OBJECT_KEYWORDS) && !node.properties().is_empty() {
             let shut = node.get(Kw::AdditionalProperties).and_then(Json::as_bool) == Some(false);
-            let unsaid = !shut && (caps.must(Demand::Closed) || caps.must(Demand::SaysOpen));
+            let unsaid = !shut && (caps.has_demand(Demand::Closed) || caps.has_demand(Demand::SaysOpen));
             let deep = caps.limit(Demand::MaxDepth).is_some_and(|limit| context.depth >= limit);
-            let others =
-                caps.must(Demand::OthersTyped) && matches!(node.get(Kw::AdditionalProperties), Some(Json::Obj(_)));
-            return unsaid || deep || others || caps.must(Demand::Keys) || needs_required_rules(node, caps);
+            let others = caps.has_demand(Demand::OthersTyped)
+                && matches!(node.get(Kw::AdditionalProperties), Some(Json::Obj(_)));
+            return unsaid || deep || others || caps.has_demand(Demand::Keys) || needs_required_rules(node, caps);
         }
         let formatted = node.keywords.has(Kw::Format);
-        return types != Some(Types::NULL) || caps.must(Demand::NoNull) || formatted || !only(SCALAR_KEYWORDS);
+        return types != Some(Types::NULL) || caps.has_demand(Demand::NoNull) || formatted || !only(SCALAR_KEYWORDS);
     }
     if node.keywords.has(Kw::AnyOf) {
         let beside = only(KwSet::NONE.with(Kw::AnyOf).with(Kw::Description)) && caps.beside_union.has(Kw::Description);
-        let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::AnyOf);
-        return !beside || !typed || caps.must(Demand::UnionTyped) || caps.must(Demand::OneEnum);
+        let typed = !caps.has_demand(Demand::Typed) || caps.typed_by.has(Kw::AnyOf);
+        return !beside || !typed || caps.has_demand(Demand::UnionTyped) || caps.has_demand(Demand::OneEnum);
     }
     if only(KwSet::NONE.with(Kw::Ref)) {
-        let typed = !caps.must(Demand::Typed) || caps.typed_by.has(Kw::Ref);
+        let typed = !caps.has_demand(Demand::Typed) || caps.typed_by.has(Kw::Ref);
         return !typed || !node.reference().is_some_and(|reference| checker.references.is_definition(reference));
     }
     true
 }
 
-fn needs_required_rules(node: &NodeKeywords<'_>, caps: &Caps) -> bool {
-    let (all, known) = (caps.must(Demand::AllRequired), caps.must(Demand::RequiredKnown));
+fn needs_required_rules(node: &NodeKeywords<'_>, caps: &Capabilities) -> bool {
+    let (all, known) = (caps.has_demand(Demand::AllRequired), caps.has_demand(Demand::RequiredKnown));
     (all || known)
         && !requires_all_in_order(node.properties(), node.required_list())
         && ((all && missing_required(node).is_some()) || (known && unknown_required(node).is_some()))
@@ -478,7 +481,7 @@ fn violates(row: &RuleRow, node: &NodeKeywords<'_>, context: NodeContext, checke
         Demand::OwnKeywords => foreign_keyword(row, node).is_some(),
         Demand::EnumTyped => {
             let one = node.get(Kw::Type).and_then(Json::as_str).and_then(Types::named);
-            node.has_values() && one.is_none_or(|types| node.values().any(|value| !types.meets(Types::of(value))))
+            node.has_values() && one.is_none_or(|types| node.values().any(|value| !types.intersects(Types::of(value))))
         }
         Demand::EnumFits => {
             let list =
@@ -488,8 +491,9 @@ fn violates(row: &RuleRow, node: &NodeKeywords<'_>, context: NodeContext, checke
                 && !node.types.is_some_and(exempt)
                 && (list
                     || node.types.is_some_and(|types| {
-                        node.values()
-                            .any(|value| !types.meets(Types::of(value)) && (!node.nullable() || *value != Json::Null))
+                        node.values().any(|value| {
+                            !types.intersects(Types::of(value)) && (!node.nullable() || *value != Json::Null)
+                        })
                     }))
         }
         Demand::EnumStrings => node.values().any(|value| value.as_str().is_none()),
@@ -513,8 +517,8 @@ fn violates(row: &RuleRow, node: &NodeKeywords<'_>, context: NodeContext, checke
             })
         }
         Demand::RefAlone => {
-            let open = !has(Kw::Ref) && node.get(Kw::OpenRef).is_some();
-            let reference = if open { Kw::OpenRef } else { Kw::Ref };
+            let open = !has(Kw::Ref) && node.get(Kw::BareRef).is_some();
+            let reference = if open { Kw::BareRef } else { Kw::Ref };
             let beside = node.keywords.without(row.allowed).without(KwSet::default().with(reference));
             has(reference) && !beside.is_empty()
         }
@@ -566,7 +570,7 @@ fn violates(row: &RuleRow, node: &NodeKeywords<'_>, context: NodeContext, checke
 
 impl<'j> NodeKeywords<'j> {
     pub(super) fn reference(&self) -> Option<&'j str> {
-        self.get(Kw::Ref).or(self.get(Kw::OpenRef)).and_then(Json::as_str)
+        self.get(Kw::Ref).or(self.get(Kw::BareRef)).and_then(Json::as_str)
     }
 }
 
@@ -580,11 +584,11 @@ pub(crate) fn takes_objects<'j>(json: &'j Json<'j>, target: &dyn Fn(&str) -> Opt
     // Unions and references may lead to each other for ever.
     for _ in 0..MAX_SCHEMAS_VISITED {
         let Some(json) = open.pop() else { break };
-        if json.get(Kw::Type.name()).and_then(Types::stated).is_some_and(|types| types.meets(Types::OBJECT)) {
+        if json.get(Kw::Type.name()).and_then(Types::stated).is_some_and(|types| types.intersects(Types::OBJECT)) {
             return true;
         }
         open.extend([Kw::AnyOf, Kw::OneOf].iter().filter_map(|kw| json.get(kw.name())?.as_arr()).flatten());
-        open.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| target(json.get(kw.name())?.as_str()?)));
+        open.extend([Kw::Ref, Kw::BareRef].iter().filter_map(|kw| target(json.get(kw.name())?.as_str()?)));
     }
     false
 }
@@ -610,7 +614,7 @@ const MAX_SCHEMAS_VISITED: usize = 64;
 
 fn value_kind(value: &Json<'_>) -> &'static str {
     let types = Types::of(value);
-    if types.meets(Types::NUMBER) { "number" } else { types.name().unwrap_or_default() }
+    if types.intersects(Types::NUMBER) { "number" } else { types.name().unwrap_or_default() }
 }
 
 fn missing_required<'j>(node: &NodeKeywords<'j>) -> Option<&'j str> {
@@ -649,8 +653,8 @@ fn foreign_keyword(row: &RuleRow, node: &NodeKeywords<'_>) -> Option<Kw> {
     let types = node.types.unwrap_or(Types::NONE);
     let own = |kw: &Kw| {
         // An enum belongs to strings where the rule names it.
-        let speaks_of = if *kw == Kw::Enum { Types::STRING } else { kw.row().speaks_of };
-        speaks_of.meets(types)
+        let applies_to = if *kw == Kw::Enum { Types::STRING } else { kw.info().applies_to };
+        applies_to.intersects(types)
     };
     row.refuse.iter().filter_map(|name| Kw::of(name)).filter(|kw| node.keywords.has(*kw)).find(|kw| !own(kw))
 }
@@ -734,7 +738,7 @@ fn find_offender<'j>(row: &RuleRow, node: &NodeKeywords<'j>) -> Offender<'j> {
         } else if row.demand == Demand::EnumNotBlank {
             value.as_str() == Some("")
         } else {
-            !types.meets(Types::of(value))
+            !types.intersects(Types::of(value))
         }
     };
     let offending = node.values().enumerate().find(|(_, value)| offends(value));

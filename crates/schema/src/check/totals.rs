@@ -9,12 +9,12 @@ use super::messages::Placeholders;
 use super::rules::{NodeKeywords, requires_all_in_order};
 use super::{Checker, SchemaPath, Violation};
 use crate::arena::Arena;
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet};
 use crate::read::Limits;
 
-const DEFINITIONS: KwSet = KwSet::NONE.with(Kw::Defs).with(Kw::Definitions).with(Kw::OpenDefs);
+const DEFINITIONS: KwSet = KwSet::NONE.with(Kw::Defs).with(Kw::Definitions).with(Kw::BareDefs);
 
 /// Counts over a document.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,15 +68,15 @@ pub(crate) fn unused_definitions<'j>(json: &'j Json<'j>) -> Vec<(Kw, &'j str)> {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, node: &NodeKeywords<'_>, caps: &Caps, counting: CountScope) {
+    pub(super) fn add(&mut self, node: &NodeKeywords<'_>, caps: &Capabilities, counting: CountScope) {
         let properties = node.properties();
         if !properties.is_empty() {
             self.properties += length(properties.len());
-            if counting == CountScope::Optionals || caps.must(Demand::MaxOptionals) {
+            if counting == CountScope::Optionals || caps.has_demand(Demand::MaxOptionals) {
                 self.optionals += count_optionals(properties, node.get(Kw::Required));
             }
         }
-        if caps.must(Demand::MaxNameChars) {
+        if caps.has_demand(Demand::MaxNameChars) {
             self.add_name_chars(node);
         }
         if let Some(values) = node.get(Kw::Enum).and_then(Json::as_arr) {

@@ -4,7 +4,7 @@ use super::messages::{LONGEST_VALUE, Placeholders, python_repr};
 use super::{CheckMode, Checker, SchemaPath};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::{Json, Member, are_distinct_texts, cut};
-use crate::keyword::{Holds, Kw};
+use crate::keyword::{KeywordValue, Kw};
 use crate::types::Types;
 
 impl<'c> Checker<'c, '_> {
@@ -52,9 +52,16 @@ impl MalformedValue {
     pub(crate) const NAMED: [Self; 3] = [Self::List, Self::TypeName, Self::Schema];
 
     fn of(kw: Kw, value: &Json<'_>) -> Self {
-        match (kw.row().holds, value) {
-            (Holds::TypeNames, Json::Str(_)) => Self::TypeName,
-            (Holds::SchemaList | Holds::Names | Holds::Values | Holds::Data | Holds::TypeNames, _) => Self::Other,
+        match (kw.info().holds, value) {
+            (KeywordValue::TypeNames, Json::Str(_)) => Self::TypeName,
+            (
+                KeywordValue::SchemaList
+                | KeywordValue::Names
+                | KeywordValue::Values
+                | KeywordValue::Data
+                | KeywordValue::TypeNames,
+                _,
+            ) => Self::Other,
             (_, Json::Arr(_)) => Self::List,
             _ => Self::Other,
         }
@@ -87,7 +94,7 @@ pub(super) struct Leniency {
 
 impl Leniency {
     fn tolerates(self, kw: Kw, value: &Json<'_>) -> bool {
-        let passed_over = self.other_drafts == Tolerated::Yes && !kw.is_of_2020();
+        let passed_over = self.other_drafts == Tolerated::Yes && !kw.is_in_2020_12();
         let nothing = matches!(value, Json::Null) && matches!(kw, Kw::Properties | Kw::Required);
         passed_over || (self.root_nulls == Tolerated::Yes && nothing)
     }
@@ -127,36 +134,36 @@ pub(super) fn is_well_formed(kw: Kw, value: &Json<'_>, leniency: Leniency) -> bo
 }
 
 fn matches_meta_schema(kw: Kw, value: &Json<'_>, leniency: Leniency) -> bool {
-    match kw.row().holds {
+    match kw.info().holds {
         // Values that are schemas themselves are judged as such when the walk reaches them.
-        Holds::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),
-        Holds::Schema | Holds::Data | Holds::SchemaOrNamesMap => true,
-        Holds::SchemaList => matches!(value, Json::Arr(items) if !items.is_empty()),
-        Holds::SchemaMap => matches!(value, Json::Obj(_)),
-        Holds::TypeNames => match value {
+        KeywordValue::Schema if kw == Kw::Items => !matches!(value, Json::Arr(_)),
+        KeywordValue::Schema | KeywordValue::Data | KeywordValue::SchemaOrNamesMap => true,
+        KeywordValue::SchemaList => matches!(value, Json::Arr(items) if !items.is_empty()),
+        KeywordValue::SchemaMap => matches!(value, Json::Obj(_)),
+        KeywordValue::TypeNames => match value {
             Json::Str(_) => is_type(value, leniency),
             Json::Arr(names) => {
                 !names.is_empty() && names.iter().all(|name| is_type(name, leniency)) && are_distinct_texts(names)
             }
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Obj(_) => false,
         },
-        Holds::Names => matches!(value, Json::Arr(names) if is_name_list(names, leniency)),
-        Holds::NamesMap => {
+        KeywordValue::Names => matches!(value, Json::Arr(names) if is_name_list(names, leniency)),
+        KeywordValue::NamesMap => {
             let named = |names: &[Json<'_>]| is_name_list(names, leniency);
             value.as_obj().is_some_and(|map| map.iter().all(|(_, names)| names.as_arr().is_some_and(named)))
         }
-        Holds::Count => {
+        KeywordValue::Count => {
             let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             value.as_count().is_some()
                 || (leniency.quoted_counts == Tolerated::Yes && value.as_str().is_some_and(digits))
         }
-        Holds::Number => {
+        KeywordValue::Number => {
             let positive = kw != Kw::MultipleOf || value.as_f64().is_some_and(|number| number > 0.0);
             matches!(value, Json::Num(_)) && positive
         }
-        Holds::Flag => matches!(value, Json::Bool(_)),
-        Holds::Text => matches!(value, Json::Str(_)),
-        Holds::Values => matches!(value, Json::Arr(_)),
+        KeywordValue::Flag => matches!(value, Json::Bool(_)),
+        KeywordValue::Text => matches!(value, Json::Str(_)),
+        KeywordValue::Values => matches!(value, Json::Arr(_)),
     }
 }
 
@@ -164,28 +171,30 @@ fn matches_meta_schema(kw: Kw, value: &Json<'_>, leniency: Leniency) -> bool {
 fn jsonschema_error(kw: Kw, value: &Json<'_>) -> String {
     let shown = cut(python_repr(value), LONGEST_VALUE);
     let is_not = |kind: &str| format!("{shown} is not of type '{kind}'");
-    match (kw.row().holds, value) {
-        (Holds::TypeNames, _) => format!("{shown} is not valid under any of the given schemas"),
-        (Holds::SchemaList, Json::Arr([])) => format!("{shown} should be non-empty"),
-        (Holds::Names, Json::Arr(names)) => match names.iter().find(|name| name.as_str().is_none()) {
+    match (kw.info().holds, value) {
+        (KeywordValue::TypeNames, _) => format!("{shown} is not valid under any of the given schemas"),
+        (KeywordValue::SchemaList, Json::Arr([])) => format!("{shown} should be non-empty"),
+        (KeywordValue::Names, Json::Arr(names)) => match names.iter().find(|name| name.as_str().is_none()) {
             Some(name) => format!("{} is not of type 'string'", cut(python_repr(name), LONGEST_VALUE)),
             None => format!("{shown} has non-unique elements"),
         },
-        (Holds::NamesMap, Json::Obj(map)) => {
+        (KeywordValue::NamesMap, Json::Obj(map)) => {
             let bad = map.iter().find(|(_, names)| names.as_arr().is_none_or(|names| !are_distinct_texts(names)));
             bad.map_or_else(|| is_not("object"), |(_, names)| jsonschema_error(Kw::Required, names))
         }
-        (Holds::Count, Json::Num(number)) if number.as_i64().is_some() => {
+        (KeywordValue::Count, Json::Num(number)) if number.as_i64().is_some() => {
             format!("{shown} is less than the minimum of 0")
         }
-        (Holds::Number, Json::Num(_)) => format!("{shown} is less than or equal to the minimum of 0"),
-        (Holds::Schema, _) => not_a_schema_error(value),
-        (Holds::SchemaMap | Holds::NamesMap | Holds::SchemaOrNamesMap | Holds::Data, _) => is_not("object"),
-        (Holds::SchemaList | Holds::Names | Holds::Values, _) => is_not("array"),
-        (Holds::Count, _) => is_not("integer"),
-        (Holds::Number, _) => is_not("number"),
-        (Holds::Flag, _) => is_not("boolean"),
-        (Holds::Text, _) => is_not("string"),
+        (KeywordValue::Number, Json::Num(_)) => format!("{shown} is less than or equal to the minimum of 0"),
+        (KeywordValue::Schema, _) => not_a_schema_error(value),
+        (KeywordValue::SchemaMap | KeywordValue::NamesMap | KeywordValue::SchemaOrNamesMap | KeywordValue::Data, _) => {
+            is_not("object")
+        }
+        (KeywordValue::SchemaList | KeywordValue::Names | KeywordValue::Values, _) => is_not("array"),
+        (KeywordValue::Count, _) => is_not("integer"),
+        (KeywordValue::Number, _) => is_not("number"),
+        (KeywordValue::Flag, _) => is_not("boolean"),
+        (KeywordValue::Text, _) => is_not("string"),
     }
 }
 

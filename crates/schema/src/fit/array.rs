@@ -15,7 +15,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a list of such items may have a greatest length, as far as the items themselves tell. What they refer to is known
     /// when everything is printed.
     pub(super) fn may_bound(&self, items: &Json<'d>) -> bool {
-        !self.caps.must(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
+        !self.caps.has_demand(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
     }
 
     pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
@@ -54,7 +54,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 sheet.put(Kw::Items, lowered.json);
                 rest = lowered.lens;
             }
-            None if self.caps.must(Demand::HasItems) => {
+            None if self.caps.has_demand(Demand::HasItems) => {
                 let any = self.any();
                 let lowered = self.lower(any, Pos::Other);
                 let code = self.demand_code(Demand::HasItems);
@@ -80,12 +80,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Says that nothing follows a tuple.
     fn put_no_more(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
-        if !self.caps.must(Demand::SchemaObject) {
+        if !self.caps.has_demand(Demand::SchemaObject) {
             sheet.put(Kw::Items, Json::Bool(false));
             return;
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
-        if self.caps.must(Demand::HasItems) {
+        if self.caps.has_demand(Demand::HasItems) {
             let any = self.any();
             let lowered = self.lower(any, Pos::Other);
             sheet.put(Kw::Items, lowered.json);

@@ -8,7 +8,7 @@ use crate::arena::Arena;
 use crate::dialect::{Demand, RuleRow};
 use crate::graph::{AnnotationKey, Bound, BoundSide, Logic, Node, NodeId};
 use crate::json::{Json, Member, cut};
-use crate::keyword::{Kw, KwSet, Role};
+use crate::keyword::{KeywordRole, Kw, KwSet};
 use crate::lens::LensId;
 use crate::pattern::{self, Feature, Features};
 use crate::place::Place;
@@ -49,20 +49,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let unheard = self.unheard;
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
-        let numeric = types.meets(Types::NUMBER) && node.rules.number().is_some();
+        let numeric = types.intersects(Types::NUMBER) && node.rules.number().is_some();
         self.put_formats(node, &mut sheet);
-        if let (Some(rules), true) = (node.rules.text(), types.meets(Types::STRING)) {
+        if let (Some(rules), true) = (node.rules.text(), types.intersects(Types::STRING)) {
             self.put_text(node, rules, &mut sheet);
         }
         if let (Some(rules), true) = (node.rules.number(), numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
-        if types.meets(Types::ARRAY)
-            && (node.rules.array().is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
+        if types.intersects(Types::ARRAY)
+            && (node.rules.array().is_some() || (node.types.is_some() && self.caps.has_demand(Demand::HasItems)))
         {
             self.put_array(node, &mut sheet);
         }
-        if types.meets(Types::OBJECT) && (node.rules.object().is_some() || node.types.is_some()) {
+        if types.intersects(Types::OBJECT) && (node.rules.object().is_some() || node.types.is_some()) {
             let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
             sheet.lens = self.by_type(lists, sheet.lens, node.place);
@@ -262,10 +262,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         effect: Effect,
         facts: &mut Vec<String>,
     ) {
-        let role = kw.row().role;
+        let role = kw.info().role;
         let described = self.spills()
-            && !(role == Role::Limit && Self::is_machine_bound(value))
-            && matches!(role, Role::Limit | Role::Hint);
+            && !(role == KeywordRole::Limit && Self::is_machine_bound(value))
+            && matches!(role, KeywordRole::Limit | KeywordRole::Hint);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
             self.change(code, place, kw, Action::Described, effect, "moved into the description");
@@ -279,7 +279,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         }
         let types = node.types();
-        let root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        let root = pos == Pos::Root && self.caps.has_demand(Demand::RootObject);
         if types == Types::ANY && !root && !self.wants_type(pos) {
             return;
         }
@@ -393,7 +393,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let taken = |text: &String| pattern::features_among(text, self.caps.pattern_refused).is_empty();
         let anchored = pattern::anchored(text).filter(taken).map(|text| (text, "anchored"));
         anchored.or_else(|| {
-            let spelled = pattern::spelled_out(text)?;
+            let spelled = pattern::without_escapes(text)?;
             let anchored = || pattern::anchored(&spelled).filter(taken);
             Some((Some(spelled.clone()).filter(taken).or_else(anchored)?, "spelled without escapes"))
         })
@@ -570,7 +570,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn put_nots(&mut self, node: &'g Node<'g, 'd>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
         for not in node.rules.logic().map_or(&[][..], |logic| logic.nots) {
-            if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
+            if !nots.is_empty() && self.caps.has_demand(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);
                 self.change(

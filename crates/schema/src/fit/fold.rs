@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Lowerer;
 use super::emit::described;
 use crate::check::is_null;
-use crate::dialect::{Demand, Depth};
+use crate::dialect::{Demand, KeyDepth};
 use crate::graph::{Annotation, AnnotationKey, Node, NodeId, Union};
 use crate::json::{DistinctValues, Json, Member};
 use crate::keyword::Kw;
@@ -22,7 +22,7 @@ const MOST_GROUPS: usize = 32;
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a union of single values has to be one enum.
     pub(super) fn splits_an_enum(&mut self, node: &Node<'g, 'd>) -> bool {
-        if !self.caps.must(Demand::OneEnum) {
+        if !self.caps.has_demand(Demand::OneEnum) {
             return false;
         }
         let [Union { branches, .. }] = node.unions() else { return false };
@@ -82,8 +82,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The values of all branches, where every branch is nothing but values.
     pub(super) fn folded_values(&mut self, branches: &[NodeId], null: bool) -> Option<Vec<&'d Json<'d>>> {
-        let folds = self.caps.must(Demand::OneEnum);
-        if !folds && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::EnumStrings) {
+        let folds = self.caps.has_demand(Demand::OneEnum);
+        if !folds && !self.caps.has_demand(Demand::Typed) && !self.caps.has_demand(Demand::EnumStrings) {
             return None;
         }
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
@@ -110,14 +110,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Printed branches that are nothing but values, one for each type, where values of one type have to be one enum: what was a
     /// union within the union shows only now. The same values are on the wire, in whatever shape they travel.
     pub(super) fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Vec<Json<'d>>> {
-        if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
+        if branches.len() < 2 || !self.caps.has_demand(Demand::OneEnum) {
             return None;
         }
         let (nulls, listed): (Vec<Json<'d>>, Vec<Json<'d>>) = branches.iter().partition(|branch| is_null(branch));
         let mut kinds: Vec<Listed<'d>> = Vec::new();
         for branch in &listed {
             let listed = Listed::of(branch)?;
-            match kinds.iter_mut().find(|own| own.types.meets(listed.types)) {
+            match kinds.iter_mut().find(|own| own.types.intersects(listed.types)) {
                 Some(own) => own.join(listed),
                 None => kinds.push(listed),
             }
@@ -178,8 +178,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         // A key may be called otherwise on the wire.
-        let said =
-            |group: &Vec<&str>| !group.is_empty() && group.iter().all(|name| self.caps.takes_key(name, Depth::Below));
+        let said = |group: &Vec<&str>| {
+            !group.is_empty() && group.iter().all(|name| self.caps.accepts_key(name, KeyDepth::Below))
+        };
         if own.len() < 2 || !own.iter().all(said) {
             return None;
         }
@@ -234,7 +235,7 @@ impl<'d> Listed<'d> {
             match (Kw::of(member.0), member.1) {
                 (Some(Kw::Type | Kw::Enum), _) | (Some(Kw::Nullable), Json::Bool(false)) => {}
                 (Some(Kw::Nullable), Json::Bool(true)) => null = true,
-                (Some(kw), _) if !kw.annotates() => return None,
+                (Some(kw), _) if !kw.is_annotation() => return None,
                 (Some(_) | None, _) => annotations.push((listed, member)),
             }
         }

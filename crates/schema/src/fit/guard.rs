@@ -166,6 +166,6 @@ fn asks_more(node: &Node<'_, '_>) -> bool {
 /// The types of values of which a schema asks more than a guard can.
 fn unasked(node: &Node<'_, '_>) -> Option<Types> {
     let says = node.unevaluated().into_iter().filter(|(_, says)| *says);
-    let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.row().speaks_of));
+    let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.info().applies_to));
     Some(types).filter(|types| !types.is_none())
 }

@@ -49,11 +49,11 @@ pub(super) fn fit_json<'d, T>(
         rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
-    while let (Some(torn), Some(next)) = (rung.torn(options.slot), rung.next_rung())
+    while let (Some(contradiction), Some(next)) = (rung.contradictory_keyword(options.slot), rung.next_rung())
         && options.strict != StrictMode::Require
     {
-        let says = format!("`{}` is wanted and refused", torn.kw.name());
-        fell.push(fall(&torn.wanted.code, "", torn.kw.name(), &says, rung, next));
+        let says = format!("`{}` is wanted and refused", contradiction.kw.name());
+        fell.push(fall(&contradiction.wanted.code, "", contradiction.kw.name(), &says, rung, next));
         (strict, rung) = (false, next);
     }
     let remote = fetch(&json, arena, options)?;
@@ -210,7 +210,10 @@ fn again_strictly<T>(
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
-    let in_vain = || dialect.torn(options.slot).is_some() || budget::is_over(&first.json, dialect.caps(options.slot));
+    let in_vain = || {
+        dialect.contradictory_keyword(options.slot).is_some()
+            || budget::is_over(&first.json, dialect.caps(options.slot))
+    };
     let read = if strict || in_vain() {
         None
     } else {

@@ -194,9 +194,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
     fn with_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
-        let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
+        let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.has_demand(Demand::RootObject));
         let silent = node.types.is_none() && node.rules.values().is_none() && node.unions().is_empty();
-        let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        let at_root = pos == Pos::Root && self.caps.has_demand(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
         if silent && wanted && spoken.is_none() && node.rules.logic().is_some() {
             // What is only said by exclusion is said of values of every type.
@@ -224,12 +224,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower_single(node, pos);
         }
         let rest = types.without(Types::NULL);
-        let lists = !self.caps.must(Demand::OneType) && (!types.meets(Types::NULL) || !self.caps.must(Demand::NoNull));
-        let scalars = !types.meets(Types::ARRAY.or(Types::OBJECT));
-        let demanding = self.caps.must(Demand::Typed) || self.caps.must(Demand::Closed);
+        let lists = !self.caps.has_demand(Demand::OneType)
+            && (!types.intersects(Types::NULL) || !self.caps.has_demand(Demand::NoNull));
+        let scalars = !types.intersects(Types::ARRAY.or(Types::OBJECT));
+        let demanding = self.caps.has_demand(Demand::Typed) || self.caps.has_demand(Demand::Closed);
         let natural = lists && (!demanding || (scalars && rest.count() <= 1));
         let null_only = rest.is_none();
-        if (natural && !null_only) || (null_only && !self.caps.must(Demand::NoNull)) || node.types.is_none() {
+        if (natural && !null_only) || (null_only && !self.caps.has_demand(Demand::NoNull)) || node.types.is_none() {
             return self.emit(node, pos);
         }
         if null_only {
@@ -245,13 +246,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             variant.restrict(one, self.nodes);
             variants.push(self.graph.add(variant));
         }
-        if types.meets(Types::NULL) {
+        if types.intersects(Types::NULL) {
             // An exclusion may be one of `null`.
             let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
             let rules = RuleSet { logic: node.rules.logic(), ..RuleSet::default() };
             variants.push(self.graph.add(null.with_rules(rules, self.nodes)));
         }
-        let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
+        let demand = if self.caps.has_demand(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
         self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type");
         self.lower_branches(variants, Node { place: node.place, annotations, ..Node::default() }, pos)
@@ -307,19 +308,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !self.wants_type(pos) {
             return self.emit(node, pos);
         }
-        let demand = if self.caps.must(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
+        let demand = if self.caps.has_demand(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
         let code = self.demand_code(demand);
         self.as_text(id, &code, "any value")
     }
 
     /// Whether a schema at a position must say its type.
     pub(super) fn wants_type(&self, pos: Pos) -> bool {
-        self.caps.must(Demand::Typed) || (pos == Pos::Branch && self.caps.must(Demand::UnionTyped))
+        self.caps.has_demand(Demand::Typed) || (pos == Pos::Branch && self.caps.has_demand(Demand::UnionTyped))
     }
 
     /// A node that accepts nothing. No dialect has a word for it that all take.
     pub(super) fn never(&mut self, node: &'g Node<'g, 'd>) -> Lowered<'d> {
-        if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
+        if self.caps.accepts(Kw::Not) && !self.caps.has_demand(Demand::Typed) {
             let not = (Kw::Not.name(), Json::EMPTY);
             return Lowered { json: self.arena.obj(&[not]), lens: LensId::SAME, null: false };
         }
@@ -447,7 +448,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             types = types.and(of_branches);
         }
-        if types.meets(Types::NULL) && self.may_exclude_null(node) {
+        if types.intersects(Types::NULL) && self.may_exclude_null(node) {
             let guard = self.guard(flat);
             if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == GuardVerdict::No {
                 types = types.without(Types::NULL);
@@ -464,7 +465,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn may_exclude_null(&mut self, node: &'g Node<'g, 'd>) -> bool {
         let Some(logic) = node.rules.logic() else { return false };
         let twice = |own: &mut Self, union: &Union| {
-            let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
+            let takes = |id: &&NodeId| own.types_of(**id).intersects(Types::NULL);
             union.exactly_one && union.branches.iter().filter(takes).count() > 1
         };
         !logic.nots.is_empty() || !logic.conditions.is_empty() || logic.unions.iter().any(|union| twice(self, union))

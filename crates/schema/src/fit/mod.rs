@@ -34,7 +34,7 @@ use serde_json::Value;
 pub use options::{FitOptions, Open, Spill, StrictMode};
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::error::ReadError;
 use crate::graph::{AnnotationKey, Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
@@ -290,7 +290,7 @@ struct Lowerer<'g, 'd, 'c> {
     read: &'c Read<'g, 'd>,
     graph: Graph<'g, 'd, 'c>,
     dialect: &'c Dialect,
-    caps: &'c Caps,
+    caps: &'c Capabilities,
     slot: Slot,
     open: Open,
     spill_mode: Spill,
@@ -409,11 +409,11 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         work: &'c Work,
     ) -> Self {
         let caps = dialect.caps(options.slot);
-        let typed = |kw: Kw| !caps.must(Demand::Typed) || caps.typed_by.has(kw);
+        let typed = |kw: Kw| !caps.has_demand(Demand::Typed) || caps.typed_by.has(kw);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs) && typed(Kw::Ref);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
-        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown && typed(Kw::OpenRef);
-        let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
+        let open = caps.accepts(Kw::BareRef) && caps.accepts(Kw::BareDefs) && !caps.unknown && typed(Kw::BareRef);
+        let refs = match (dollar || open, caps.has_demand(Demand::NoCycle)) {
             (false, _) => Refs::Inline,
             (true, true) => Refs::Acyclic,
             (true, false) => Refs::Keep,
@@ -421,7 +421,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let words = if dollar || !open {
             Words { reference: Kw::Ref, defs: Kw::Defs }
         } else {
-            Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
+            Words { reference: Kw::BareRef, defs: Kw::BareDefs }
         };
         let nodes_limit = read.graph.len() * 3 + 512;
         Self {
@@ -517,7 +517,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
             json = arena.with(json, self.words.defs.name(), arena.obj(&map));
         }
-        let closed = self.caps.must(Demand::Closed);
+        let closed = self.caps.has_demand(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
         let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).simplified();

@@ -9,7 +9,7 @@ use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Annotation, AnnotationKey, Node, NodeId};
 use crate::json::{Json, Member};
-use crate::keyword::{Kw, Role, root_definition};
+use crate::keyword::{KeywordRole, Kw, root_definition};
 use crate::lens::LensId;
 use crate::walk::look_at_subschemas;
 use polywire_report::{Action, Effect};
@@ -45,7 +45,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let notes_fit = node.annotations.iter().all(|note| match note.key {
             AnnotationKey::Kw(kw) => {
-                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark
+                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.info().role == KeywordRole::Remark
             }
             AnnotationKey::Unknown(_) => !self.caps.unknown,
         });
@@ -67,8 +67,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let beside = self.caps.beside_union;
             let wrap = self.caps.accepts(Kw::AnyOf) && beside.has(Kw::Description);
             let referred = self.refer(target, None);
-            let hints =
-                |note: &Annotation<'d>| matches!(note.key, AnnotationKey::Kw(kw) if kw.row().role == Role::Hint);
+            let hints = |note: &Annotation<'d>| matches!(note.key, AnnotationKey::Kw(kw) if kw.info().role == KeywordRole::Hint);
             if wrap && node.annotations.iter().any(hints) {
                 let mut members = self.sheet().members;
                 self.notes_beside(node, referred.lens, beside, &mut members);
@@ -148,7 +147,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Some(written) = node.written(Kw::Ref).and_then(Json::as_str).filter(|written| *written != pointer) else {
             return;
         };
-        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::OpenDefs);
+        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::BareDefs);
         if !defined || self.words.reference != Kw::Ref {
             let code = self.demand_code(Demand::RefToDefs);
             let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());
@@ -163,7 +162,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         own.target = None;
         let own = self.lower_merged_plain(self.nodes.keep(own), pos);
         // What stands beside it asks of the value what it is, not what it travels as; it may be a reference itself by now.
-        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates());
+        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.is_annotation());
         let silent = !own.json.as_obj().unwrap_or_default().iter().any(asks);
         let plain = own.json.get(self.words.reference.name()).is_none()
             && self.keeps_values(own.lens)
@@ -331,7 +330,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mark = self.mark();
         let lowered = self.inline_target(target, pos);
         let members = lowered.json.as_obj().unwrap_or_default();
-        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef)));
+        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::BareRef)));
         let own = lowered.json.get(Kw::Description.name());
         if alone || members.is_empty() || own.is_some_and(|own| written != Some(own)) {
             self.take_back(mark);
@@ -358,7 +357,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
         // What is printed for any place may lack the type that a branch must have.
-        let typed = pos == Pos::Branch && !self.caps.must(Demand::Typed) && self.wants_type(pos);
+        let typed = pos == Pos::Branch && !self.caps.has_demand(Demand::Typed) && self.wants_type(pos);
         if pos != Pos::Root
             && !typed
             && let Some(known) = self.inlined.get(&target)

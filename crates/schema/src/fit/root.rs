@@ -15,7 +15,7 @@ const VALUE: &str = "value";
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
         let root = self.read.root;
-        if !self.caps.must(Demand::RootObject) {
+        if !self.caps.has_demand(Demand::RootObject) {
             let mark = self.mark();
             self.root_in_place = true;
             self.opened.push(root);
@@ -87,7 +87,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether what is referred to may stand beside a printed root.
     fn leaves_room_for_definitions(&self, root: &Lowered<'d>) -> bool {
-        let alone = self.caps.must(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
+        let alone = self.caps.has_demand(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
         !alone || self.definitions.is_empty() || root.json.get(Kw::AnyOf.name()).is_none()
     }
 
@@ -130,7 +130,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The shape of the root: one to be settled where something refers to it before it is printed.
     pub(super) fn shape_of_root(&mut self) -> LensId {
-        if self.root_lens.is_same() && self.caps.must(Demand::RootObject) {
+        if self.root_lens.is_same() && self.caps.has_demand(Demand::RootObject) {
             self.root_lens = self.lens.reserve();
         }
         self.root_lens
@@ -182,7 +182,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return node;
         }
         let whole = self.graph.add(*node);
-        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).meets(Types::OBJECT);
+        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).intersects(Types::OBJECT);
         let mut live = union.branches.iter().copied().filter(|id| takes(self, *id));
         let (Some(only), None) = (live.next(), live.next()) else { return node };
         if self.types_of(whole) != Types::OBJECT || self.graph[only].says_unevaluated() {
@@ -214,7 +214,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let types = self.types_of(whole);
         let (effect, detail) = if types == Types::OBJECT {
             (Effect::Same, "every branch is an object")
-        } else if types.meets(Types::OBJECT) && node.rules.object().is_some() {
+        } else if types.intersects(Types::OBJECT) && node.rules.object().is_some() {
             (Effect::Narrower, "taken to be object, which its keywords speak of")
         } else {
             return node;
@@ -228,7 +228,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let id = self.graph.add(*node);
         let types = self.types_of(id);
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
-        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
+        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.has_demand(Demand::Typed);
         let has_union = !node.unions().is_empty();
         let spoken =
             node.types.is_none() && node.rules.object().is_some() && node.rules.values().is_none() && !has_union;

@@ -115,12 +115,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether unions may stand as they are, whatever is beside them.
     pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
-        let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
+        let demanding = strict.into_iter().any(|demand| self.caps.has_demand(demand));
         let takes = |union: &Union| {
             self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
         };
         let several = node.unions().len() > 1;
-        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
+        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.has_demand(Demand::OneType);
         // A branch that is closed would shut out what stands beside it.
         let apart = self.closes_unsaid() && node.rules.object().is_some();
         !demanding
@@ -357,7 +357,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None if object && self.becomes_entries(branch) => ("entries", Types::ARRAY),
             None => return lowered,
         };
-        let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
+        let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).intersects(kind));
         if shares_type { self.boxed(lowered, key.to_owned()) } else { lowered }
     }
 
@@ -397,7 +397,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             let lowered = self.repeat(|own| own.lower(joined, pos));
             let lowered = self.with_facts(lowered, &facts);
-            let null = branches.iter().any(|branch| self.types_of(*branch).meets(Types::NULL));
+            let null = branches.iter().any(|branch| self.types_of(*branch).intersects(Types::NULL));
             return if null { self.with_null(lowered) } else { lowered };
         }
         if let Some(text) = self.too_deep(about) {
@@ -586,7 +586,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
         self.caps.accepts(Kw::Nullable)
-            || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
+            || (!self.caps.has_demand(Demand::NoNull)
+                && (self.caps.accepts(Kw::AnyOf) || !self.caps.has_demand(Demand::OneType)))
     }
 
     /// Adds facts to the description of what is already printed.
@@ -629,7 +630,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Gives a printed schema a description, before its own; each branch of a union gets it, a reference where that may have one.
     fn describe(&mut self, json: Json<'d>, description: Json<'d>) -> Json<'d> {
         let Json::Obj(members) = json else { return json };
-        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef)));
+        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::BareRef)));
         if refers && !self.caps.beside_ref.has(Kw::Description) {
             self.drop_note(self.here, AnnotationKey::Kw(Kw::Description), "may not stand beside a reference");
             return json;
@@ -651,7 +652,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// The branches of a printed schema that is a union and nothing else but annotations.
 pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     let Json::Obj(members) = json else { return None };
-    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
+    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.is_annotation());
     let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
     union.filter(|_| members.iter().all(|(key, _)| tells(key)))
 }

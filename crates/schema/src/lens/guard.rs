@@ -233,7 +233,7 @@ impl Guard {
     }
 
     pub(super) fn admits_type_of(&self, value: &Value) -> bool {
-        self.types.is_none_or(|types| types.meets(Types::of_value(value)))
+        self.types.is_none_or(|types| types.intersects(Types::of_value(value)))
     }
 
     /// The types of the guard, or of its listed values.
@@ -334,7 +334,7 @@ impl<'l, 'v> GuardEvaluation<'l, 'v> {
         }
         let below = |own: &GuardId| self.verdict(*own, value, depth);
         let known = match guard.unasked {
-            Some(types) if types.meets(Types::of_value(value)) => GuardVerdict::Perhaps,
+            Some(types) if types.intersects(Types::of_value(value)) => GuardVerdict::Perhaps,
             Some(_) | None => GuardVerdict::Yes,
         };
         let inside = self.parts_verdict(guard, value, depth).min(known);

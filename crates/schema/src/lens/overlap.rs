@@ -385,19 +385,19 @@ impl<'l> Comparer<'l> {
 
     fn overlap_by_type(&mut self, a: GuardedShape, b: GuardedShape, shared: Types) -> Overlap {
         let mut most = Overlap::Disjoint;
-        if shared.meets(Types::NULL.or(Types::BOOLEAN))
-            || shared.meets(Types::NUMBER) && self.number_ranges_overlap(a, b)
+        if shared.intersects(Types::NULL.or(Types::BOOLEAN))
+            || shared.intersects(Types::NUMBER) && self.number_ranges_overlap(a, b)
         {
             most = Overlap::Equivalent;
         }
-        if shared.meets(Types::STRING) {
+        if shared.intersects(Types::STRING) {
             let is_text = |guarded: GuardedShape| matches!(guarded, GuardedShape::Of(id, _) if matches!(self.lens.shape(id), Shape::Text));
             most = most.max(if is_text(a) == is_text(b) { Overlap::Equivalent } else { Overlap::Ambiguous });
         }
-        if shared.meets(Types::ARRAY) && most < Overlap::Ambiguous {
+        if shared.intersects(Types::ARRAY) && most < Overlap::Ambiguous {
             most = most.max(self.overlap_lists(a, b));
         }
-        if shared.meets(Types::OBJECT) && most < Overlap::Ambiguous {
+        if shared.intersects(Types::OBJECT) && most < Overlap::Ambiguous {
             let (x, y) = (self.wire_object(a), self.wire_object(b));
             most = most.max(self.overlap_objects(&x, &y));
         }
@@ -503,7 +503,7 @@ impl<'l> Comparer<'l> {
         let least = self.sizes(items.0, SizeKind::Array).0.max(self.sizes(entries, SizeKind::Object).0);
         // An empty list has no items that could tell.
         let first = self.item(items, 0);
-        let objects = self.types(first).meets(Types::OBJECT);
+        let objects = self.types(first).intersects(Types::OBJECT);
         if least == 0 || objects { Overlap::Ambiguous } else { Overlap::Disjoint }
     }
 }

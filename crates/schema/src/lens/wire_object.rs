@@ -304,7 +304,7 @@ impl<'l> Comparer<'l> {
                     WireForm::EmptyList(_) | WireForm::ListOf(_) => Types::ARRAY,
                     WireForm::Missing(_) | WireForm::Value(_) => return Overlap::Disjoint,
                 };
-                if self.types(guarded).meets(kind) { Overlap::Ambiguous } else { Overlap::Disjoint }
+                if self.types(guarded).intersects(kind) { Overlap::Ambiguous } else { Overlap::Disjoint }
             }
             _ => Overlap::Disjoint,
         }

@@ -9,7 +9,7 @@ use crate::graph::{
     ObjectRules, RareRules, RuleSet, TextRules, Union,
 };
 use crate::json::{Json, Member, are_distinct_texts};
-use crate::keyword::{Holds, Kw, KwSet};
+use crate::keyword::{KeywordValue, Kw, KwSet};
 use crate::place::{Place, ROOT, Step};
 use crate::types::Types;
 use polywire_report::{Action, Effect};
@@ -91,7 +91,7 @@ impl<'g, 'd> NodeBuilder<'g, 'd> {
 fn is_bare_reference(value: &Json<'_>) -> bool {
     value
         .as_str()
-        .is_some_and(|pointer| pointer.strip_prefix("#/").is_some_and(|rest| rest.starts_with(Kw::OpenDefs.name())))
+        .is_some_and(|pointer| pointer.strip_prefix("#/").is_some_and(|rest| rest.starts_with(Kw::BareDefs.name())))
 }
 
 /// Why a keyword that only draft 3 knows is left out of others.
@@ -120,13 +120,13 @@ impl<'g, 'd> Reader<'g, 'd> {
         for (key, value) in members {
             let own = Kw::of(key);
             let known = own.or_else(|| Kw::of_snake_case(key));
-            let Some(kw) = known.filter(|kw| *kw != Kw::OpenRef || is_bare_reference(value)) else {
+            let Some(kw) = known.filter(|kw| *kw != Kw::BareRef || is_bare_reference(value)) else {
                 self.annotations.push(Annotation { key: AnnotationKey::Unknown(key), value });
                 continue;
             };
             let shadowed = own.is_some() && in_snake_case.has(kw);
             if own.is_none() {
-                let effect = if kw.annotates() { Effect::Note } else { Effect::Narrower };
+                let effect = if kw.is_annotation() { Effect::Note } else { Effect::Narrower };
                 let detail = format!("`{key}` is no keyword, but taken to be meant");
                 self.record_change("READ-SPELLING", place, kw.name(), Action::Rewritten, effect, detail);
             }
@@ -161,22 +161,22 @@ impl<'g, 'd> Reader<'g, 'd> {
         let arena = self.arena;
         let node = &mut builder.node;
         let place = node.place.unwrap_or(ROOT);
-        let nothing = matches!(value, Json::Null) && kw.row().holds != Holds::Data;
-        let odd = match kw.row().holds {
-            Holds::Text => value.as_str().is_none(),
-            Holds::Flag => kw.annotates() && value.as_bool().is_none(),
-            Holds::Values => kw.annotates() && value.as_arr().is_none(),
-            Holds::Names => kw.annotates() && !value.as_arr().is_some_and(are_distinct_names),
+        let nothing = matches!(value, Json::Null) && kw.info().holds != KeywordValue::Data;
+        let odd = match kw.info().holds {
+            KeywordValue::Text => value.as_str().is_none(),
+            KeywordValue::Flag => kw.is_annotation() && value.as_bool().is_none(),
+            KeywordValue::Values => kw.is_annotation() && value.as_arr().is_none(),
+            KeywordValue::Names => kw.is_annotation() && !value.as_arr().is_some_and(are_distinct_names),
             // What is excluded, or asked about, cannot be anything.
-            Holds::Schema => matches!(kw, Kw::Not | Kw::If | Kw::Then | Kw::Else) && !self.is_schema(value),
-            Holds::SchemaList
-            | Holds::SchemaMap
-            | Holds::SchemaOrNamesMap
-            | Holds::TypeNames
-            | Holds::NamesMap
-            | Holds::Count
-            | Holds::Number
-            | Holds::Data => false,
+            KeywordValue::Schema => matches!(kw, Kw::Not | Kw::If | Kw::Then | Kw::Else) && !self.is_schema(value),
+            KeywordValue::SchemaList
+            | KeywordValue::SchemaMap
+            | KeywordValue::SchemaOrNamesMap
+            | KeywordValue::TypeNames
+            | KeywordValue::NamesMap
+            | KeywordValue::Count
+            | KeywordValue::Number
+            | KeywordValue::Data => false,
         };
         if nothing || odd {
             self.record_malformed(kw, value, place);
@@ -194,7 +194,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 self.record_change("READ-NAME", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
-            Kw::Defs | Kw::Definitions | Kw::OpenDefs => {
+            Kw::Defs | Kw::Definitions | Kw::BareDefs => {
                 let detail = "only what is referred to is printed";
                 self.record_change("READ-DEFS", place, kw.name(), Action::Rewritten, Effect::Note, detail);
                 true
@@ -222,7 +222,7 @@ impl<'g, 'd> Reader<'g, 'd> {
                 self.record_change("READ-CONTENT", place, kw.name(), Action::Dropped, Effect::Note, detail);
                 true
             }
-            Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::OpenRef => {
+            Kw::Ref | Kw::DynamicRef | Kw::RecursiveRef | Kw::BareRef => {
                 self.read_reference(kw, value, builder, scope)?
             }
             Kw::Type => self.read_type(value, builder, scope)?,

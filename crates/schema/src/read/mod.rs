@@ -187,7 +187,8 @@ pub(crate) fn has_dropped_ref_siblings(document: &Json<'_>, draft: Option<Draft>
 }
 
 fn has_asserting_siblings(json: &Json<'_>) -> bool {
-    let asserts = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates() && !kw.is_silent_beside_ref());
+    let asserts =
+        |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.is_annotation() && !kw.is_ignored_beside_ref());
     let refers = json.get(Kw::Ref.name()).and_then(Json::as_str).is_some();
     if refers && json.as_obj().unwrap_or_default().iter().any(asserts) {
         return true;
@@ -279,7 +280,8 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     fn is_schema(&self, json: &'d Json<'d>) -> bool {
-        let is_schema_text = |text: &'d str| types::type_named(text).is_some() || self.parse_schema_text(text).is_some();
+        let is_schema_text =
+            |text: &'d str| types::type_named(text).is_some() || self.parse_schema_text(text).is_some();
         matches!(json, Json::Obj(_) | Json::Bool(_)) || json.as_str().is_some_and(is_schema_text)
     }
 

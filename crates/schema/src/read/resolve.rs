@@ -9,7 +9,7 @@ use super::keywords::NodeBuilder;
 use super::{Draft, Reader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::{Json, Member, pointer_tokens, unescaped};
-use crate::keyword::{Holds, Kw, keywords_along};
+use crate::keyword::{KeywordValue, Kw, keywords_along};
 use crate::place::{Place, ROOT, Step};
 use polywire_report::{Action, Effect};
 
@@ -363,7 +363,8 @@ impl<'g, 'd> Reader<'g, 'd> {
             let Some(inner) = self.step_into(at, token) else { break };
             at = inner;
             // What stands in a map of schemas has their names for keys.
-            let names = kw.is_some_and(|kw| matches!(kw.row().holds, Holds::SchemaMap | Holds::SchemaOrNamesMap));
+            let names = kw
+                .is_some_and(|kw| matches!(kw.info().holds, KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap));
             if !names {
                 found = self.defined_in(at, map, name).or(found);
             }
@@ -435,14 +436,14 @@ impl<'g, 'd> Reader<'g, 'd> {
                         }
                         continue;
                     }
-                    let holds = kw.map(|kw| kw.row().holds);
-                    if matches!(holds, Some(Holds::Data | Holds::Values))
+                    let holds = kw.map(|kw| kw.info().holds);
+                    if matches!(holds, Some(KeywordValue::Data | KeywordValue::Values))
                         || !matches!(value, Json::Obj(_) | Json::Arr(_))
                     {
                         continue;
                     }
                     let at = self.places.step(place, Step::Key(key));
-                    let map = matches!(holds, Some(Holds::SchemaMap | Holds::SchemaOrNamesMap));
+                    let map = matches!(holds, Some(KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap));
                     if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
                         for (name, schema) in *map {
                             let own = Target::new(schema, self.places.step(at, Step::Key(name)), scope);

@@ -112,12 +112,12 @@ impl<'g, 'd> Reader<'g, 'd> {
             self.record_rewrite("READ-TYPE", place, Kw::Type, "every type is named, which asks nothing");
         }
         // What is said of some strings or arrays is not said of those that stand for themselves.
-        if !items.is_none() && items != Types::ANY && !plain.meets(Types::ARRAY) {
+        if !items.is_none() && items != Types::ANY && !plain.intersects(Types::ARRAY) {
             let items = self.graph.add(Node { place: Some(place), types: Some(items), ..Node::default() });
             builder.array.get_or_insert_default().items.get_or_insert(items);
         }
         if let [format] = formats.as_slice()
-            && !plain.meets(Types::STRING)
+            && !plain.intersects(Types::STRING)
         {
             builder.formats = self.arena.extended(builder.formats, &[*format]);
         }

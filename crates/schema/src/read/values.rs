@@ -13,7 +13,7 @@ use polywire_report::{Action, Effect};
 impl<'g, 'd> Reader<'g, 'd> {
     pub(super) fn reconcile_values_with_types(&mut self, node: &mut Node<'g, 'd>, place: Place) {
         let (Some(values), Some(types)) = (node.rules.values(), node.types) else { return };
-        let fitting = self.arena.filtered(values, |value| types.meets(Types::of(value)));
+        let fitting = self.arena.filtered(values, |value| types.intersects(Types::of(value)));
         if fitting.len() == values.len() {
             return;
         }
@@ -45,11 +45,11 @@ impl<'g, 'd> Reader<'g, 'd> {
 
 /// A value as one of these types, where it reads like one.
 fn coerce_value<'d>(value: &Json<'d>, types: Types, arena: &'d Arena) -> Option<Json<'d>> {
-    if types.meets(Types::of(value)) {
+    if types.intersects(Types::of(value)) {
         return Some(*value);
     }
     match value {
-        Json::Num(_) | Json::Bool(_) if types.meets(Types::STRING) => Some(arena.str(&value.to_string())),
+        Json::Num(_) | Json::Bool(_) if types.intersects(Types::STRING) => Some(arena.str(&value.to_string())),
         Json::Str(text) => parse_as_type(text, types),
         Json::Null | Json::Bool(_) | Json::Num(_) | Json::Arr(_) | Json::Obj(_) => None,
     }
@@ -67,5 +67,5 @@ fn parse_as_type<'d>(text: &str, types: Types) -> Option<Json<'d>> {
     } else {
         Json::Num(number()?)
     };
-    Some(read).filter(|read| types.meets(Types::of(read)))
+    Some(read).filter(|read| types.intersects(Types::of(read)))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
-use super::{OutputSchema, ToolEntry, ToolList, Written, shapes};
+use super::{OutputSchema, RawSchema, ToolEntry, ToolList, shapes};
 use crate::arena::Arena;
 use crate::check::{Subject, SubjectPart, check_json, count_schema, tool_violation};
 use crate::dialect::{Demand, RuleRow};
@@ -42,17 +42,17 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
         }
-        for rival in &entry.extra.rivals {
+        for rival in &entry.extra.duplicates {
             found.extend(rows(dialect, Demand::OneSchema).map(|row| tool.violation(row, dialect, rival, 0)));
         }
-        match entry.extra.written {
-            Written::AsSchema => {}
-            Written::AsText => found.extend(tool.as_text(dialect)),
-            Written::Outside => {
+        match entry.extra.raw_schema {
+            RawSchema::AsSchema => {}
+            RawSchema::AsText => found.extend(tool.as_text(dialect)),
+            RawSchema::Outside => {
                 found.push(tool.cannot_be_read("it stands beside the function, where it is not looked for"));
             }
-            Written::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
-            Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
+            RawSchema::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
+            RawSchema::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
         }
         let refused = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
@@ -112,7 +112,6 @@ impl Tool<'_> {
         unreadable(&self.subject(), &self.entry.at, why)
     }
 
-    /// What is said of a schema that is JSON text.
     fn as_text(&self, dialect: &Dialect) -> Vec<Violation> {
         let found: Vec<Violation> =
             rows(dialect, Demand::SchemaNotText).map(|row| self.about_schema(row, dialect)).collect();
@@ -158,7 +157,6 @@ pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> 
     found
 }
 
-/// Checks a schema that stands somewhere in a document.
 fn check_part(schema: &Value, at: &str, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
     let arena = Arena::default();
     let found = match Json::from_value(schema, Limits::default().bounds(), &arena) {
