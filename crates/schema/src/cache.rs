@@ -42,13 +42,13 @@ struct List {
     fitted: Arc<FittedTools>,
 }
 
-/// A tool to be fitted, where it stands.
+/// A borrowed tool to be fitted.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolRef<'a> {
     /// The name as the caller gave it.
     pub name: &'a str,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: Option<&'a str>,
     /// The schema of its arguments.
     pub schema: &'a Value,
@@ -112,7 +112,7 @@ struct State {
 }
 
 struct Entry {
-    /// What the key was made of: two schemas may share a hash.
+    /// The input of the key: two schemas may share a hash.
     schema: Value,
     settings: String,
     fitted: Arc<Fitted>,
@@ -197,7 +197,7 @@ impl FitCache {
         self.locked(|state| state.entries.len())
     }
 
-    /// Whether none is.
+    /// True while it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -234,7 +234,7 @@ impl fmt::Debug for FitCache {
     }
 }
 
-/// Whether two values are written the same. The order of keys counts.
+/// Equality that respects the order of keys.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -256,7 +256,7 @@ fn fingerprint(schema: &Value, settings: &str) -> u64 {
     hasher.finish()
 }
 
-/// The order of keys counts: it is part of what is fitted.
+/// Respects the order of keys, which fitting keeps.
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
     match value {
         Value::Null => 0_u8.hash(hasher),

@@ -14,11 +14,11 @@
 //! });
 //! let strict = dialect("openai-strict").unwrap();
 //!
-//! // What would the provider say?
+//! // Predict the provider's answer.
 //! let violations = check(&schema, strict, Slot::Tool).unwrap();
 //! assert!(violations[0].says.contains("'additionalProperties' is required to be supplied and to be false"));
 //!
-//! // Say it so that it is taken, and list everything that had to give.
+//! // Rewrite the schema until it is accepted, and list every change.
 //! let fitted = fit(&schema, strict, &FitOptions::default()).unwrap();
 //! assert!(fitted.strict());
 //! assert!(check(&fitted.schema, strict, Slot::Tool).unwrap().is_empty());
@@ -77,14 +77,14 @@ pub use tools::{
 #[doc(hidden)]
 pub mod internals {
     pub use crate::json::{pointer_tokens, unescaped};
-    pub use crate::keyword::{Holds, Kw};
+    pub use crate::keyword::{KeywordValue, Kw};
     pub use crate::lens::view::{GuardView, LensView};
     pub use crate::lens::{Absent, Branch, Field, GuardId, LensId, ObjectShape, Pattern, Rest, Shape};
     pub use crate::pattern::matcher as compile_pattern;
     pub use crate::types::Types;
 }
 
-/// What is shared between threads by callers.
+/// Callers share these between threads.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Dialect>();

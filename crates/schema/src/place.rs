@@ -1,4 +1,4 @@
-//! Owns places: where in the caller's schema a node was read, kept as steps and spelled out only for what is told.
+//! Places in the caller's schema, stored as steps; pointers are written only for what is reported.
 
 use std::fmt::Write;
 use std::num::NonZeroU32;
@@ -13,17 +13,17 @@ pub(crate) struct Place(NonZeroU32);
 /// The place of the root.
 pub(crate) const ROOT: Place = Place(NonZeroU32::MIN);
 
-/// The number of the last of so many things that are counted from one, so that having none takes no room.
+/// Counted from one, so that `Option` of it takes no more space.
 pub(crate) fn nth(count: usize) -> NonZeroU32 {
     u32::try_from(count).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX)
 }
 
-/// Where a thing with that number stands in a list.
+/// The index of a number that is counted from one.
 pub(crate) fn index(number: NonZeroU32) -> usize {
     number.get() as usize - 1
 }
 
-/// One step of the way to a place.
+/// One step of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'d> {
     Kw(Kw),
@@ -31,16 +31,16 @@ pub(crate) enum Step<'d> {
     Index(usize),
 }
 
-/// The same beside the place that it leads from, in as little room as can be.
+/// A step and the place that it starts from, packed.
 #[derive(Clone, Copy, Debug)]
-struct Kept<'d> {
+struct PackedStep<'d> {
     from: Place,
     /// The number of a keyword, or behind those an index, where there is no key.
     number: u32,
     key: Option<&'d &'d str>,
 }
 
-impl<'d> Kept<'d> {
+impl<'d> PackedStep<'d> {
     fn new(from: Place, step: Step<'d>) -> Self {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         match step {
@@ -89,18 +89,17 @@ impl<'d> Step<'d> {
 
 /// The places of a schema: each is a step from the one around it.
 #[derive(Debug)]
-pub(crate) struct Places<'d>(Vec<Kept<'d>>);
+pub(crate) struct Places<'d>(Vec<PackedStep<'d>>);
 
 impl<'d> Places<'d> {
-    /// The place of the root, and room for so many.
-    pub(crate) fn with_room(places: usize) -> Self {
+    pub(crate) fn with_capacity(places: usize) -> Self {
         let mut steps = Vec::with_capacity(places);
-        steps.push(Kept::new(ROOT, Step::Index(0)));
+        steps.push(PackedStep::new(ROOT, Step::Index(0)));
         Self(steps)
     }
 
     pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
-        self.0.push(Kept::new(parent, step));
+        self.0.push(PackedStep::new(parent, step));
         Place(nth(self.0.len()))
     }
 
@@ -109,8 +108,8 @@ impl<'d> Places<'d> {
         self.0.get(index(place.0)).filter(|_| place != ROOT).map(|kept| (kept.from, kept.step()))
     }
 
-    /// Whether one of these keywords stands on the way to a place.
-    pub(crate) fn passes(&self, place: Place, words: &[Kw]) -> bool {
+    /// True of places below one of these keywords.
+    pub(crate) fn is_below(&self, place: Place, words: &[Kw]) -> bool {
         let mut at = place;
         while let Some((parent, step)) = self.last_step(at) {
             if matches!(step, Step::Kw(kw) if words.contains(&kw)) {
@@ -121,7 +120,7 @@ impl<'d> Places<'d> {
         false
     }
 
-    /// The last word on the way to a place: the name of a definition or property.
+    /// The last key or keyword of a path: the name of a definition or property.
     pub(crate) fn name(&self, place: Place) -> Option<&'d str> {
         let mut at = place;
         loop {
@@ -134,16 +133,15 @@ impl<'d> Places<'d> {
     }
 }
 
-/// The way to a place, spelled out, and how long it is at each place on it: neighbours are often asked for in turn.
+/// Writes pointers, reusing the common prefix with the previous one: neighbours are often written in turn.
 #[derive(Debug, Default)]
-pub(crate) struct Spelled {
+pub(crate) struct PointerWriter {
     text: String,
     places: Vec<(Place, usize)>,
 }
 
-impl Spelled {
-    /// With room for what most places need.
-    pub(crate) fn with_room() -> Self {
+impl PointerWriter {
+    pub(crate) fn with_capacity() -> Self {
         Self { text: String::with_capacity(128), places: Vec::with_capacity(16) }
     }
 
@@ -157,7 +155,7 @@ impl Spelled {
         pointer
     }
 
-    /// Goes to a place, back over what lies behind the last common one. A place is made after the one around it, so its
+    /// Truncates to the last common place, then appends. A place is created after the one around it, so its
     /// number is greater.
     fn go_to(&mut self, place: Place, places: &Places<'_>) {
         while self.places.pop_if(|(own, _)| *own > place).is_some() {}

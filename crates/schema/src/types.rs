@@ -99,7 +99,7 @@ impl Types {
         }
     }
 
-    /// The type whose values a `format` speaks of.
+    /// The type that a `format` applies to.
     pub(crate) fn of_format(format: &str) -> Self {
         match format {
             "int32" | "int64" => Self::INTEGER,
@@ -125,7 +125,7 @@ impl Types {
     }
 
     /// True where the two sets share a type.
-    pub const fn meets(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -136,7 +136,7 @@ impl Types {
     /// The names that spell this set; a lone fractional atom is spelled `number`.
     pub(crate) fn names(self) -> impl Iterator<Item = (&'static str, Self)> {
         Self::NAMED.into_iter().filter(move |(name, types)| match *name {
-            "number" => self.meets(Self::FRACTION),
+            "number" => self.intersects(Self::FRACTION),
             "integer" => self.and(Self::NUMBER) == Self::INTEGER,
             _ => self.has(*types),
         })

@@ -1,5 +1,5 @@
 //! A budget of steps for one fit, shared by everything whose cost can grow faster than the schema: merging, printing, comparing
-//! branches, and searching for what tells them apart. What is left undone when it is spent is on record as a change.
+//! branches. What is left undone when it is spent is recorded as a change.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ const BASE: u64 = 500_000;
 /// Steps for each node of the schema, so that large schemas are fitted in time linear in their size.
 const PER_NODE: u64 = 64;
 
-/// How many more steps may be taken.
+/// The steps that are left.
 #[derive(Debug)]
 pub(crate) struct Work {
     left: Cell<u64>,
@@ -22,14 +22,13 @@ impl Work {
         Self { left: Cell::new(nodes.saturating_mul(PER_NODE).saturating_add(BASE)) }
     }
 
-    /// Takes so many steps. Nothing is left, and the answer is no, once there are too few.
+    /// Returns false once the budget is exhausted.
     pub(crate) fn spend(&self, steps: usize) -> bool {
         let left = self.left.get().saturating_sub(u64::try_from(steps).unwrap_or(u64::MAX));
         self.left.set(left);
         left > 0
     }
 
-    /// Whether nothing more may be done.
     pub(crate) fn is_spent(&self) -> bool {
         self.left.get() == 0
     }

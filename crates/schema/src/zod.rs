@@ -1,5 +1,5 @@
-//! Owns serialized Zod schemas (R-A5): what `JSON.stringify` leaves of an instance of Zod 3 or Zod 4, made plain JSON
-//! Schema for what the instance takes as input.
+//! Reads serialized Zod schemas (R-A5): what `JSON.stringify` leaves of an instance of Zod 3 or Zod 4, as the JSON
+//! Schema of its input.
 //!
 //! Functions and regular expressions do not survive `JSON.stringify`. What is lost makes the result wider: an object
 //! whose shape is gone is any object, and what is not known is `{}`. The shapes read here are those of Zod
@@ -20,7 +20,6 @@ pub(crate) fn plain<'a>(schema: &'a Json<'a>, arena: &'a Arena) -> Option<Json<'
     Instance::of(schema, arena).map(|instance| instance.plain(DEEPEST))
 }
 
-/// Whether a key of that name may hold the definition of an instance.
 pub(crate) fn may_define(key: &str) -> bool {
     matches!(key, "def" | "_def" | "_zod")
 }
@@ -28,7 +27,7 @@ pub(crate) fn may_define(key: &str) -> bool {
 /// Instances nested deeper than this become `{}`.
 const DEEPEST: usize = 256;
 
-/// What an instance is, in the words of either version.
+/// The kind of an instance, for both versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     String,
@@ -261,7 +260,6 @@ impl<'a> Instance<'a> {
         out
     }
 
-    /// Whether an object may leave the key out.
     fn omittable(&self, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         let ask = |schema: Option<&'a Json<'a>>| self.nested(schema).is_some_and(|instance| instance.omittable(depth));

@@ -27,7 +27,7 @@ impl References {
         let Value::Object(members) = schema else { return };
         for (key, value) in members {
             match (Kw::of(key), value) {
-                (Some(Kw::Ref | Kw::OpenRef | Kw::RecursiveRef | Kw::DynamicRef), Value::String(target)) => {
+                (Some(Kw::Ref | Kw::BareRef | Kw::RecursiveRef | Kw::DynamicRef), Value::String(target)) => {
                     let local = target.strip_prefix(base.trim_end_matches('#')).unwrap_or(target);
                     self.0.extend(local.strip_prefix('#').or(local.is_empty().then_some("")).map(str::to_owned));
                 }
@@ -83,7 +83,7 @@ impl Cover {
     /// Whether a change stands at each of these places of a value, around it or within it. A loss without a place is covered by
     /// nothing.
     pub fn covers(&self, places: &[Place]) -> bool {
-        !places.is_empty() && places.iter().all(|place| self.0.iter().any(|way| way.meets(place)))
+        !places.is_empty() && places.iter().all(|place| self.0.iter().any(|way| way.intersects(place)))
     }
 }
 
@@ -183,7 +183,7 @@ impl Way {
     }
 
     /// Whether one of the two ways goes on where the other ends.
-    fn meets(&self, place: &Place) -> bool {
+    fn intersects(&self, place: &Place) -> bool {
         let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
         starts.into_iter().any(|start| {
             let rest = place.tokens.get(start..).unwrap_or_default();
@@ -212,7 +212,7 @@ mod tests {
             ("/properties/properties/properties/c", "/properties/d", false),
         ];
         for (at, place, met) in rows {
-            assert_eq!(Way::of(at).meets(&Place::of_caller(place)), met, "{at} {place}");
+            assert_eq!(Way::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
         }
     }
 }

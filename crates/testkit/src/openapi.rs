@@ -1,14 +1,14 @@
 //! Schemas in the words of the `OpenAPI` slots, said in those of JSON Schema, so that a validator can read them. Whoever runs
 //! the laws asks here.
 
-use polywire_schema::internals::{Holds, Kw};
+use polywire_schema::internals::{KeywordValue, Kw};
 use serde_json::{Map, Value, json};
 
 /// Schemas within schemas beyond this depth stay as they are; none that was fitted goes as deep.
 const DEEPEST: usize = 512;
 
 /// Where references lead to: what stands here stays at the root.
-const DEFINITIONS: [Kw; 3] = [Kw::OpenDefs, Kw::Defs, Kw::Definitions];
+const DEFINITIONS: [Kw; 3] = [Kw::BareDefs, Kw::Defs, Kw::Definitions];
 
 /// A schema as a validator reads it: `nullable`, `ref` and the upper-case types of the `OpenAPI` slots
 /// ([`ToolShape::GeminiOpenapi`](polywire_schema::ToolShape)) in the words of JSON Schema.
@@ -21,7 +21,7 @@ const DEFINITIONS: [Kw; 3] = [Kw::OpenDefs, Kw::Defs, Kw::Definitions];
 pub fn as_json_schema(schema: Value) -> Value {
     // Validators look for definitions under the word of JSON Schema, unless something else stands there.
     let taken = schema.get(Kw::Defs.name()).is_some();
-    said(schema, if taken { Kw::OpenDefs } else { Kw::Defs }, 0)
+    said(schema, if taken { Kw::BareDefs } else { Kw::Defs }, 0)
 }
 
 fn said(schema: Value, defs: Kw, depth: usize) -> Value {
@@ -34,15 +34,15 @@ fn said(schema: Value, defs: Kw, depth: usize) -> Value {
     for (key, value) in map {
         match (Kw::of(&key), value) {
             (Some(Kw::Nullable), Value::Bool(flag)) => null = flag,
-            (Some(Kw::OpenRef), Value::String(pointer)) => {
-                let name = pointer.strip_prefix("#/").and_then(|way| way.strip_prefix(Kw::OpenDefs.name()));
+            (Some(Kw::BareRef), Value::String(pointer)) => {
+                let name = pointer.strip_prefix("#/").and_then(|way| way.strip_prefix(Kw::BareDefs.name()));
                 let pointer = name.map_or_else(|| pointer.clone(), |name| format!("#/{}{name}", defs.name()));
                 out.insert(Kw::Ref.name().to_owned(), pointer.into());
             }
-            (Some(kw @ Kw::OpenDefs), value) if depth == 0 => {
-                out.insert(defs.name().to_owned(), held(kw.row().holds, value, defs, depth + 1));
+            (Some(kw @ Kw::BareDefs), value) if depth == 0 => {
+                out.insert(defs.name().to_owned(), held(kw.info().holds, value, defs, depth + 1));
             }
-            (Some(kw), value) => _ = out.insert(key, held(kw.row().holds, value, defs, depth + 1)),
+            (Some(kw), value) => _ = out.insert(key, held(kw.info().holds, value, defs, depth + 1)),
             (None, value) => _ = out.insert(key, value),
         }
     }
@@ -58,17 +58,19 @@ fn said(schema: Value, defs: Kw, depth: usize) -> Value {
 }
 
 /// What stands behind a keyword.
-fn held(holds: Holds, value: Value, defs: Kw, depth: usize) -> Value {
+fn held(holds: KeywordValue, value: Value, defs: Kw, depth: usize) -> Value {
     match (holds, value) {
-        (Holds::Schema | Holds::SchemaList, Value::Array(list)) => {
+        (KeywordValue::Schema | KeywordValue::SchemaList, Value::Array(list)) => {
             list.into_iter().map(|own| said(own, defs, depth)).collect()
         }
-        (Holds::Schema, own) => said(own, defs, depth),
-        (Holds::SchemaMap | Holds::SchemaOrNamesMap, Value::Object(map)) => {
+        (KeywordValue::Schema, own) => said(own, defs, depth),
+        (KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap, Value::Object(map)) => {
             map.into_iter().map(|(key, own)| (key, said(own, defs, depth))).collect()
         }
-        (Holds::TypeNames, Value::Array(names)) => names.into_iter().map(|own| held(holds, own, defs, depth)).collect(),
-        (Holds::TypeNames, Value::String(name)) => name.to_ascii_lowercase().into(),
+        (KeywordValue::TypeNames, Value::Array(names)) => {
+            names.into_iter().map(|own| held(holds, own, defs, depth)).collect()
+        }
+        (KeywordValue::TypeNames, Value::String(name)) => name.to_ascii_lowercase().into(),
         (_, other) => other,
     }
 }

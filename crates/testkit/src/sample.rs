@@ -61,7 +61,7 @@ impl<'s> Sampler<'s> {
         if get(Kw::Nullable) == Some(&Value::Bool(true)) && self.dice.one_in(if depth > SMALL_BELOW { 1 } else { 4 }) {
             return Some(Value::Null);
         }
-        let referred = [Kw::Ref, Kw::OpenRef].into_iter().find_map(|kw| get(kw)?.as_str());
+        let referred = [Kw::Ref, Kw::BareRef].into_iter().find_map(|kw| get(kw)?.as_str());
         if let Some(target) = referred.and_then(|pointer| resolve(self.root, pointer)) {
             return self.merged([Part::All(map), Part::Schema(target)], depth);
         }
@@ -111,7 +111,7 @@ impl<'s> Sampler<'s> {
                 return self.dice.pick(values).cloned();
             }
             let referring = !matches!(part, Part::All(_));
-            let pointer = [Kw::Ref, Kw::OpenRef].into_iter().find_map(|kw| map.get(kw.name())?.as_str());
+            let pointer = [Kw::Ref, Kw::BareRef].into_iter().find_map(|kw| map.get(kw.name())?.as_str());
             if let Some(target) = pointer.filter(|_| referring).and_then(|pointer| resolve(self.root, pointer)) {
                 open.push(Part::Schema(target));
             }

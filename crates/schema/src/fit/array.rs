@@ -4,7 +4,7 @@ use super::emit::Sheet;
 use super::{Lowered, Lowerer, Open, Pos};
 use crate::check::takes_objects;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
+use crate::graph::{AnnotationKey, ArrayRules, Node, NodeId, ObjectRules, RuleSet};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -15,7 +15,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a list of such items may have a greatest length, as far as the items themselves tell. What they refer to is known
     /// when everything is printed.
     pub(super) fn may_bound(&self, items: &Json<'d>) -> bool {
-        !self.caps.must(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
+        !self.caps.has_demand(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
     }
 
     pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
@@ -54,7 +54,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 sheet.put(Kw::Items, lowered.json);
                 rest = lowered.lens;
             }
-            None if self.caps.must(Demand::HasItems) => {
+            None if self.caps.has_demand(Demand::HasItems) => {
                 let any = self.any();
                 let lowered = self.lower(any, Pos::Other);
                 let code = self.demand_code(Demand::HasItems);
@@ -80,12 +80,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Says that nothing follows a tuple.
     fn put_no_more(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
-        if !self.caps.must(Demand::SchemaObject) {
+        if !self.caps.has_demand(Demand::SchemaObject) {
             sheet.put(Kw::Items, Json::Bool(false));
             return;
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
-        if self.caps.must(Demand::HasItems) {
+        if self.caps.has_demand(Demand::HasItems) {
             let any = self.any();
             let lowered = self.lower(any, Pos::Other);
             sheet.put(Kw::Items, lowered.json);
@@ -186,9 +186,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
-        if self.are_alike(rules.prefix) {
-            let rest_alike =
-                ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
+        if self.are_equal_shapes(rules.prefix) {
+            let rest_alike = ends
+                || rules
+                    .items
+                    .is_none_or(|rest| self.are_equal_shapes(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
             if ends {
                 rules.max = Some(rules.max.map_or(count, |max| max.min(count)));
             }
@@ -198,8 +200,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let rules = Rules { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
-                return Some(self.emit(self.nodes.keep(node.asking(rules, self.nodes)), pos));
+                let rules = RuleSet { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
+                return Some(self.emit(self.nodes.keep(node.with_rules(rules, self.nodes)), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
@@ -221,9 +223,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
                 let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
-                let rules = Rules { array: Some(self.nodes.keep(list)), ..Rules::default() };
+                let rules = RuleSet { array: Some(self.nodes.keep(list)), ..RuleSet::default() };
                 let list = Node { types: Some(Types::ARRAY), ..Node::default() };
-                let list = self.graph.add(list.asking(rules, self.nodes));
+                let list = self.graph.add(list.with_rules(rules, self.nodes));
                 properties.push(("rest", list));
                 if min > 0 {
                     required.push("rest");
@@ -262,34 +264,34 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Whether schemas say the same: they are printed alike, with the same losses, and their values travel alike.
-    fn are_alike(&mut self, ids: &[NodeId]) -> bool {
+    fn are_equal_shapes(&mut self, ids: &[NodeId]) -> bool {
         let Some((first, rest)) = ids.split_first() else { return true };
         if rest.iter().all(|id| id == first) {
             return true;
         }
-        if let Some(known) = self.alike.get(ids) {
+        if let Some(known) = self.uniform_tuples.get(ids) {
             return *known;
         }
         let mark = self.mark();
         let model = self.lower(*first, Pos::Other);
         let losses = self.losses_since(mark.so_far.changes);
-        let alike = rest.iter().all(|id| {
+        let is_uniform = rest.iter().all(|id| {
             let before = self.changes.len();
             // Only one of them is printed in the end.
             self.printed = mark.printed;
             let other = self.lower(*id, Pos::Other);
             other.json.same(&model.json)
                 && other.null == model.null
-                && self.lens.are_alike(other.lens, model.lens)
+                && self.lens.are_equal_shapes(other.lens, model.lens)
                 && self.losses_since(before) == losses
         });
         self.take_back(mark);
-        self.alike.insert(ids.to_vec(), alike);
-        alike
+        self.uniform_tuples.insert(ids.to_vec(), is_uniform);
+        is_uniform
     }
 
     /// What was lost since there were so many changes, wherever it was.
-    fn losses_since(&self, changes: usize) -> Vec<(NoteKey<'d>, Effect)> {
+    fn losses_since(&self, changes: usize) -> Vec<(AnnotationKey<'d>, Effect)> {
         let since = self.changes.get(changes..).unwrap_or_default();
         let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
         lost.map(|edit| (edit.keyword, edit.effect)).collect()

@@ -8,8 +8,8 @@ use super::Printed;
 use super::trade::room_for_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::check::{LONG_ENUM, Violation, count_optionals, enum_chars, unused_definitions};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
@@ -47,7 +47,7 @@ pub(super) fn meet_budgets<'d>(
     if dialect.fallback().is_none()
         && let Some(cut) = long_enums(&json, caps)
     {
-        let demand = if caps.must(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
+        let demand = if caps.has_demand(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
         let code = code(demand);
         let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_long_enum(json, cut, arena)).unwrap_or(json);
@@ -57,7 +57,7 @@ pub(super) fn meet_budgets<'d>(
 
 /// The budgets that no rewrite meets once they are overdrawn. Properties and values may be counted that are not printed in the
 /// end, as when two branches turn out to be one, so hope is given up late.
-pub(super) fn unmendable(caps: &Caps) -> Budgets {
+pub(super) fn unmendable(caps: &Capabilities) -> Budgets {
     let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
     let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
     // Every one that is required and nullable instead is a union.
@@ -78,14 +78,14 @@ pub(super) const ENDLESS: Budgets =
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
 /// may say some of it as text, and any dialect what is nested too deeply, which is not counted.
-pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Caps) -> bool {
+pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Capabilities) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
     let mut tally = Tally { budgets: unmendable(caps), printed: Printed::default(), named: Vec::new() };
     tally.count(json, COUNTED_DEPTH);
     let mut definitions = HashMap::default();
-    for kw in [Kw::Defs, Kw::OpenDefs] {
+    for kw in [Kw::Defs, Kw::BareDefs] {
         let map = json.get(kw.name()).and_then(Json::as_obj).unwrap_or_default();
         definitions.extend(map.iter().map(|(name, own)| ((kw, *name), own)));
     }
@@ -128,13 +128,13 @@ impl<'j> Tally<'j> {
         if depth > 0 {
             let properties = json.get(Kw::Properties.name()).and_then(Json::as_obj).unwrap_or_default();
             self.printed.properties += number(properties.len());
-            self.printed.optionals += optionals(properties, json.get(Kw::Required.name()));
+            self.printed.optionals += count_optionals(properties, json.get(Kw::Required.name()));
             self.printed.enum_values += number(list(Kw::Enum).len());
         }
-        self.named.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));
+        self.named.extend([Kw::Ref, Kw::BareRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));
         look_at_subschemas(json, &mut |kw, child| {
             let counted = PRINTED_AGAIN.has(kw);
-            if !matches!(kw, Kw::Defs | Kw::OpenDefs) {
+            if !matches!(kw, Kw::Defs | Kw::BareDefs) {
                 self.count(child, if counted { depth.saturating_sub(1) } else { 0 });
             }
         });
@@ -167,13 +167,13 @@ pub(super) enum RootKind {
 /// or the value may be something else.
 pub(super) fn last_resort<'d>(
     stuck: &Violation,
-    caps: &Caps,
+    caps: &Capabilities,
     root: RootKind,
     arena: &'d Arena,
 ) -> (Json<'d>, Lens, Vec<Change>) {
     let mut lens = Lens::identity();
     let mut changes = Vec::new();
-    let (json, detail) = if caps.must(Demand::Closed) || root == RootKind::Any {
+    let (json, detail) = if caps.has_demand(Demand::Closed) || root == RootKind::Any {
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
@@ -186,15 +186,15 @@ pub(super) fn last_resort<'d>(
             (Kw::Properties.name(), arena.obj(&[("value", value)])),
             (Kw::Required.name(), Json::Arr(&[Json::Str("value")])),
         ];
-        if caps.must(Demand::Closed) {
+        if caps.has_demand(Demand::Closed) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(false)));
-        } else if caps.must(Demand::SaysOpen) {
+        } else if caps.has_demand(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
         (arena.obj(&members), "nothing else would be taken: the value as JSON text")
     } else {
         let mut members = vec![(Kw::Type.name(), Json::Str("object")), (Kw::Properties.name(), Json::EMPTY)];
-        if caps.must(Demand::SaysOpen) {
+        if caps.has_demand(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
         if root == RootKind::Spoken {
@@ -326,14 +326,14 @@ struct Dropped {
 }
 
 /// A list that has no greatest length any more, but says it in its description where it may.
-pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<Json<'d>> {
+pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Option<Json<'d>> {
     let value = json.get(Kw::MaxItems.name())?;
     let rest = arena.without(json, Kw::MaxItems.name());
     let fact = format!("({}: {value})", Kw::MaxItems.name());
     Some(if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest })
 }
 
-fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+fn without_max_items<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
     let why = "the lists of this schema are too long together";
     Some((unbounded(json, caps, arena)?, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
 }
@@ -360,7 +360,7 @@ impl Cut {
 }
 
 /// What an enum needs to go for, where one has to.
-fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<Cut> {
+fn long_enums(json: &Json<'_>, caps: &Capabilities) -> Option<Cut> {
     let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
     let mut cut = Cut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
     let mut enums = Vec::new();
@@ -386,7 +386,7 @@ fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
 
 /// Takes out the definitions that nothing refers to any more.
 pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    let words = [Kw::Defs, Kw::OpenDefs];
+    let words = [Kw::Defs, Kw::BareDefs];
     if words.iter().all(|word| json.get(word.name()).is_none()) {
         return json;
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::{Lowered, Lowerer, Pos, SPARE_ROOM, SoFar, Spill, Trust, Wanting};
 use crate::arena::Arena;
 use crate::dialect::{Demand, RuleRow};
-use crate::graph::{Bound, Logic, Node, NodeId, NoteKey, Side};
+use crate::graph::{AnnotationKey, Bound, BoundSide, Logic, Node, NodeId};
 use crate::json::{Json, Member, cut};
-use crate::keyword::{Kw, KwSet, Role};
+use crate::keyword::{KeywordRole, Kw, KwSet};
 use crate::lens::LensId;
 use crate::pattern::{self, Feature, Features};
 use crate::place::Place;
@@ -49,20 +49,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let unheard = self.unheard;
         self.put_types(node, pos, &mut sheet);
         let types = node.types();
-        let numeric = types.meets(Types::NUMBER) && node.rules.number().is_some();
+        let numeric = types.intersects(Types::NUMBER) && node.rules.number().is_some();
         self.put_formats(node, &mut sheet);
-        if let (Some(rules), true) = (node.rules.text(), types.meets(Types::STRING)) {
+        if let (Some(rules), true) = (node.rules.text(), types.intersects(Types::STRING)) {
             self.put_text(node, rules, &mut sheet);
         }
         if let (Some(rules), true) = (node.rules.number(), numeric) {
             self.put_numbers(node, rules, &mut sheet);
         }
-        if types.meets(Types::ARRAY)
-            && (node.rules.array().is_some() || (node.types.is_some() && self.caps.must(Demand::HasItems)))
+        if types.intersects(Types::ARRAY)
+            && (node.rules.array().is_some() || (node.types.is_some() && self.caps.has_demand(Demand::HasItems)))
         {
             self.put_array(node, &mut sheet);
         }
-        if types.meets(Types::OBJECT) && (node.rules.object().is_some() || node.types.is_some()) {
+        if types.intersects(Types::OBJECT) && (node.rules.object().is_some() || node.types.is_some()) {
             let lists = std::mem::replace(&mut sheet.lens, LensId::SAME);
             self.put_object(node, pos, &mut sheet);
             sheet.lens = self.by_type(lists, sheet.lens, node.place);
@@ -89,9 +89,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
         self.put_notes(node, lens, &mut members, &mut facts);
-        let notes = members.len() - stated;
+        let annotations = members.len() - stated;
         if let Some(behind_type) = members.get_mut(first..) {
-            behind_type.rotate_right(notes);
+            behind_type.rotate_right(annotations);
         }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
         if let Some(description) = self.description(written, &facts, node.place) {
@@ -154,15 +154,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         members: &mut Vec<Member<'d>>,
         facts: &mut Vec<String>,
     ) {
-        for note in node.notes {
+        for note in node.annotations {
             match note.key {
-                NoteKey::Kw(Kw::Description) => {}
-                NoteKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
+                AnnotationKey::Kw(Kw::Description) => {}
+                AnnotationKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
-                NoteKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
-                NoteKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
-                NoteKey::Unknown(name) => {
+                AnnotationKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
+                AnnotationKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
+                AnnotationKey::Unknown(name) => {
                     self.drop_unknown(node.place, name);
                 }
             }
@@ -171,9 +171,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether all annotations of a node may stay.
     fn takes_notes(&self, node: &Node<'g, 'd>) -> bool {
-        node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.accepts(kw),
-            NoteKey::Unknown(name) => self.takes_unknown(name),
+        node.annotations.iter().all(|note| match note.key {
+            AnnotationKey::Kw(kw) => self.caps.accepts(kw),
+            AnnotationKey::Unknown(name) => self.takes_unknown(name),
         })
     }
 
@@ -208,21 +208,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     ) -> Option<Json<'d>> {
         let describes = beside.has(Kw::Description);
         let mut facts = Vec::new();
-        for note in node.notes {
+        for note in node.annotations {
             match note.key {
-                NoteKey::Kw(Kw::Description) if describes => {}
-                NoteKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) && self.shows(kw, lens) => {
+                AnnotationKey::Kw(Kw::Description) if describes => {}
+                AnnotationKey::Kw(kw) if beside.has(kw) && self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
-                NoteKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
-                NoteKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
+                AnnotationKey::Kw(kw) if describes => self.spill(kw, note.value, node.place, Effect::Note, &mut facts),
+                AnnotationKey::Unknown(name) if self.takes_unknown(name) && beside.has(Kw::Properties) => {
                     members.push((name, *note.value));
                 }
-                NoteKey::Kw(kw) => {
+                AnnotationKey::Kw(kw) => {
                     let code = self.refusal_code(kw);
                     self.change(&code, node.place, kw, Action::Dropped, Effect::Note, "may not stand here");
                 }
-                NoteKey::Unknown(name) => self.drop_unknown(node.place, name),
+                AnnotationKey::Unknown(name) => self.drop_unknown(node.place, name),
             }
         }
         let written = node.note(Kw::Description).filter(|_| describes);
@@ -262,10 +262,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         effect: Effect,
         facts: &mut Vec<String>,
     ) {
-        let role = kw.row().role;
+        let role = kw.info().role;
         let described = self.spills()
-            && !(role == Role::Limit && Self::is_machine_bound(value))
-            && matches!(role, Role::Limit | Role::Hint);
+            && !(role == KeywordRole::Limit && Self::is_machine_bound(value))
+            && matches!(role, KeywordRole::Limit | KeywordRole::Hint);
         if described {
             facts.push(format!("({}: {})", kw.name(), shortened(value)));
             self.change(code, place, kw, Action::Described, effect, "moved into the description");
@@ -279,7 +279,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         }
         let types = node.types();
-        let root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        let root = pos == Pos::Root && self.caps.has_demand(Demand::RootObject);
         if types == Types::ANY && !root && !self.wants_type(pos) {
             return;
         }
@@ -393,7 +393,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let taken = |text: &String| pattern::features_among(text, self.caps.pattern_refused).is_empty();
         let anchored = pattern::anchored(text).filter(taken).map(|text| (text, "anchored"));
         anchored.or_else(|| {
-            let spelled = pattern::spelled_out(text)?;
+            let spelled = pattern::without_escapes(text)?;
             let anchored = || pattern::anchored(&spelled).filter(taken);
             Some((Some(spelled.clone()).filter(taken).or_else(anchored)?, "spelled without escapes"))
         })
@@ -406,7 +406,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         sheet: &mut Sheet<'d>,
     ) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
-        for (bound, side) in [(&rules.min, Side::Lower), (&rules.max, Side::Upper)] {
+        for (bound, side) in [(&rules.min, BoundSide::Lower), (&rules.max, BoundSide::Upper)] {
             if let Some(bound) = bound {
                 self.put_bound(node, bound, side, sheet);
             }
@@ -420,11 +420,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    fn put_bound(&mut self, node: &'g Node<'g, 'd>, bound: &Bound, side: Side, sheet: &mut Sheet<'d>) {
+    fn put_bound(&mut self, node: &'g Node<'g, 'd>, bound: &Bound, side: BoundSide, sheet: &mut Sheet<'d>) {
         let whole = node.types().and(Types::NUMBER) == Types::INTEGER;
         let (inclusive, exclusive, step) = match side {
-            Side::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
-            Side::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
+            BoundSide::Lower => (Kw::Minimum, Kw::ExclusiveMinimum, 1),
+            BoundSide::Upper => (Kw::Maximum, Kw::ExclusiveMaximum, -1),
         };
         let kw = if bound.exclusive { exclusive } else { inclusive };
         let value = Json::Num(bound.value);
@@ -570,7 +570,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn put_nots(&mut self, node: &'g Node<'g, 'd>, kept: bool, sheet: &mut Sheet<'d>) {
         let mut nots: Vec<Json<'d>> = Vec::new();
         for not in node.rules.logic().map_or(&[][..], |logic| logic.nots) {
-            if !nots.is_empty() && self.caps.must(Demand::UnionTyped) {
+            if !nots.is_empty() && self.caps.has_demand(Demand::UnionTyped) {
                 // What is excluded need not have a type, which the branches of a union must.
                 let code = self.demand_code(Demand::UnionTyped);
                 self.change(

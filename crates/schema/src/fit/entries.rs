@@ -23,7 +23,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let node = self.graph[flat];
         let rules = self.object_rules(node);
         let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.rare.patterns.is_empty();
-        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
+        let natural = !self.caps.has_demand(Demand::Closed) && self.map_is_natural(rules);
         map && !natural && rules.properties.is_empty()
     }
 
@@ -34,14 +34,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return None;
         }
         let extra = self.extra(node, rules);
-        let closes = self.caps.must(Demand::Closed);
+        let closes = self.caps.has_demand(Demand::Closed);
         let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
         if closes && !map && extra == Extra::Open {
             let code = self.demand_code(Demand::Closed);
             let id = self.graph.add(*node);
             return Some(self.as_text(id, &code, "an object of any form"));
         }
-        let shapeless = self.caps.must(Demand::NotFreeForm);
+        let shapeless = self.caps.has_demand(Demand::NotFreeForm);
         if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
             let code = self.demand_code(Demand::NotFreeForm);
             let id = self.graph.add(*node);
@@ -102,7 +102,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn map_code(&self) -> Arc<str> {
-        if self.caps.must(Demand::Closed) {
+        if self.caps.has_demand(Demand::Closed) {
             self.demand_code(Demand::Closed)
         } else if self.caps.accepts(Kw::PatternProperties) && self.caps.accepts(Kw::AdditionalProperties) {
             // Only what the patterns say can be why it is carried.
@@ -153,7 +153,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.go_deeper();
         let lowered = self.lower(value, Pos::Property);
         self.objects -= 1;
-        let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
+        let may_lack = lowered.null && !self.caps.has_demand(Demand::AllRequired);
         let lowered = if may_lack {
             Lowered { lens: self.lens.add(Shape::NullIsAbsent(lowered.lens)), ..lowered }
         } else {

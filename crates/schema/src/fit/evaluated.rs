@@ -42,7 +42,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.drop_because(node, Kw::UnevaluatedItems, UNHEARD);
             rules.array = Some(self.nodes.keep(ArrayRules { unevaluated: None, ..*array }));
         }
-        *node = node.asking(rules, self.nodes);
+        *node = node.with_rules(rules, self.nodes);
     }
 
     /// The properties that the parts of conditions declare, each with all of its schemas; nothing where they evaluate more.

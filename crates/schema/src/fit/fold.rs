@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Lowerer;
 use super::emit::described;
 use crate::check::is_null;
-use crate::dialect::{Demand, Depth};
-use crate::graph::{Node, NodeId, Note, NoteKey, Union};
-use crate::json::{Distinct, Json, Member};
+use crate::dialect::{Demand, KeyDepth};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId, Union};
+use crate::json::{DistinctValues, Json, Member};
 use crate::keyword::Kw;
 use crate::place::Place;
 use crate::types::Types;
@@ -22,7 +22,7 @@ const MOST_GROUPS: usize = 32;
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a union of single values has to be one enum.
     pub(super) fn splits_an_enum(&mut self, node: &Node<'g, 'd>) -> bool {
-        if !self.caps.must(Demand::OneEnum) {
+        if !self.caps.has_demand(Demand::OneEnum) {
             return false;
         }
         let [Union { branches, .. }] = node.unions() else { return false };
@@ -44,10 +44,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Wider, detail);
             }
             let told = told_by(node).map(|(kw, _)| kw);
-            for note in node.notes {
+            for note in node.annotations {
                 match note.key {
-                    NoteKey::Kw(kw) if Some(kw) == told => {}
-                    NoteKey::Kw(kw) => {
+                    AnnotationKey::Kw(kw) if Some(kw) == told => {}
+                    AnnotationKey::Kw(kw) => {
                         self.change(
                             &code,
                             node.place,
@@ -57,7 +57,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                             "a value of an enum has none",
                         );
                     }
-                    NoteKey::Unknown(name) => self.drop_unknown(node.place, name),
+                    AnnotationKey::Unknown(name) => self.drop_unknown(node.place, name),
                 }
             }
         }
@@ -70,23 +70,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if facts.is_empty() {
             return about;
         }
-        let key = NoteKey::Kw(Kw::Description);
+        let key = AnnotationKey::Kw(Kw::Description);
         let text =
             about.note(Kw::Description).and_then(Json::as_str).into_iter().chain(facts.iter().map(String::as_str));
         let text = self.arena.str(&text.collect::<Vec<_>>().join(" "));
-        let mut notes: Vec<Note<'d>> = about.notes.iter().copied().filter(|note| note.key != key).collect();
-        notes.push(Note { key, value: self.arena.keep(text) });
-        self.nodes.keep(Node { notes: self.nodes.list(&notes), ..*about })
+        let mut annotations: Vec<Annotation<'d>> =
+            about.annotations.iter().copied().filter(|note| note.key != key).collect();
+        annotations.push(Annotation { key, value: self.arena.keep(text) });
+        self.nodes.keep(Node { annotations: self.nodes.list(&annotations), ..*about })
     }
 
     /// The values of all branches, where every branch is nothing but values.
     pub(super) fn folded_values(&mut self, branches: &[NodeId], null: bool) -> Option<Vec<&'d Json<'d>>> {
-        let folds = self.caps.must(Demand::OneEnum);
-        if !folds && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::EnumStrings) {
+        let folds = self.caps.has_demand(Demand::OneEnum);
+        if !folds && !self.caps.has_demand(Demand::Typed) && !self.caps.has_demand(Demand::EnumStrings) {
             return None;
         }
         let mut folded: Vec<&'d Json<'d>> = Vec::new();
-        let mut distinct = Distinct::default();
+        let mut distinct = DistinctValues::default();
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
@@ -109,14 +110,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Printed branches that are nothing but values, one for each type, where values of one type have to be one enum: what was a
     /// union within the union shows only now. The same values are on the wire, in whatever shape they travel.
     pub(super) fn fold_printed(&mut self, branches: &[Json<'d>], place: Option<Place>) -> Option<Vec<Json<'d>>> {
-        if branches.len() < 2 || !self.caps.must(Demand::OneEnum) {
+        if branches.len() < 2 || !self.caps.has_demand(Demand::OneEnum) {
             return None;
         }
         let (nulls, listed): (Vec<Json<'d>>, Vec<Json<'d>>) = branches.iter().partition(|branch| is_null(branch));
         let mut kinds: Vec<Listed<'d>> = Vec::new();
         for branch in &listed {
             let listed = Listed::of(branch)?;
-            match kinds.iter_mut().find(|own| own.types.meets(listed.types)) {
+            match kinds.iter_mut().find(|own| own.types.intersects(listed.types)) {
                 Some(own) => own.join(listed),
                 None => kinds.push(listed),
             }
@@ -133,7 +134,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn put_listed(&mut self, kind: Listed<'d>, place: Option<Place>, code: &Arc<str>) -> Json<'d> {
         let mut said: Vec<String> = Vec::new();
         let mut room = if self.spills() { LONGEST_LEGEND } else { 0 };
-        for (values, (key, note)) in &kind.notes {
+        for (values, (key, note)) in &kind.annotations {
             let Some(kw) = Kw::of(key) else {
                 self.drop_unknown(place, key);
                 continue;
@@ -177,8 +178,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         // A key may be called otherwise on the wire.
-        let said =
-            |group: &Vec<&str>| !group.is_empty() && group.iter().all(|name| self.caps.takes_key(name, Depth::Below));
+        let said = |group: &Vec<&str>| {
+            !group.is_empty() && group.iter().all(|name| self.caps.accepts_key(name, KeyDepth::Below))
+        };
         if own.len() < 2 || !own.iter().all(said) {
             return None;
         }
@@ -215,11 +217,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// A printed schema that is nothing but values of one type, or several of them in one.
 struct Listed<'d> {
     types: Types,
-    values: Distinct<'d>,
+    values: DistinctValues<'d>,
     /// Whether it says that `null` is taken too.
     null: bool,
     /// Annotations, each with the values that it speaks of.
-    notes: Vec<(&'d [Json<'d>], &'d Member<'d>)>,
+    annotations: Vec<(&'d [Json<'d>], &'d Member<'d>)>,
 }
 
 impl<'d> Listed<'d> {
@@ -228,20 +230,20 @@ impl<'d> Listed<'d> {
         let listed = branch.get(Kw::Enum.name())?.as_arr()?;
         let types = Types::stated(branch.get(Kw::Type.name())?).filter(|types| types.name().is_some())?;
         let mut null = false;
-        let mut notes = Vec::new();
+        let mut annotations = Vec::new();
         for member in members {
             match (Kw::of(member.0), member.1) {
                 (Some(Kw::Type | Kw::Enum), _) | (Some(Kw::Nullable), Json::Bool(false)) => {}
                 (Some(Kw::Nullable), Json::Bool(true)) => null = true,
-                (Some(kw), _) if !kw.annotates() => return None,
-                (Some(_) | None, _) => notes.push((listed, member)),
+                (Some(kw), _) if !kw.is_annotation() => return None,
+                (Some(_) | None, _) => annotations.push((listed, member)),
             }
         }
-        let mut values = Distinct::default();
+        let mut values = DistinctValues::default();
         for value in listed {
             values.add(*value);
         }
-        Some(Self { types, values, null, notes })
+        Some(Self { types, values, null, annotations })
     }
 
     fn join(&mut self, other: Self) {
@@ -250,7 +252,7 @@ impl<'d> Listed<'d> {
         for value in other.values.into_values() {
             self.values.add(value);
         }
-        self.notes.extend(other.notes);
+        self.annotations.extend(other.annotations);
     }
 }
 

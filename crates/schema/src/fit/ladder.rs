@@ -15,7 +15,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::lens::Lens;
 use crate::place::Places;
-use crate::read::{Read, ReadOptions, Unresolved, has_forgotten_siblings, read, remote_references};
+use crate::read::{Read, ReadOptions, Unresolved, has_dropped_ref_siblings, read, remote_references};
 use crate::work::Work;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
@@ -49,11 +49,11 @@ pub(super) fn fit_json<'d, T>(
         rung = next;
     }
     let mut strict = wants_strict && options.strict != StrictMode::Off;
-    while let (Some(torn), Some(next)) = (rung.torn(options.slot), rung.next_rung())
+    while let (Some(contradiction), Some(next)) = (rung.contradictory_keyword(options.slot), rung.next_rung())
         && options.strict != StrictMode::Require
     {
-        let says = format!("`{}` is wanted and refused", torn.kw.name());
-        fell.push(fall(&torn.wanted.code, "", torn.kw.name(), &says, rung, next));
+        let says = format!("`{}` is wanted and refused", contradiction.kw.name());
+        fell.push(fall(&contradiction.wanted.code, "", contradiction.kw.name(), &says, rung, next));
         (strict, rung) = (false, next);
     }
     let remote = fetch(&json, arena, options)?;
@@ -62,7 +62,7 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_forgotten_siblings(&json, options.draft);
+    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_dropped_ref_siblings(&json, options.draft);
     if stays(rung) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
@@ -171,7 +171,7 @@ fn attempt<'d>(
         return None;
     }
     if let Some((demand, count)) = lowerer.hopeless() {
-        let stuck = check::overdrawn(rung, options.slot, demand, count);
+        let stuck = check::budget_violation(rung, options.slot, demand, count);
         return Some(Tried { json, lens, edits: Vec::new(), late: Vec::new(), stuck, root: lowerer.root_kind() });
     }
     let mut late = Vec::new();
@@ -210,7 +210,10 @@ fn again_strictly<T>(
     let strict = is_clean(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
-    let in_vain = || dialect.torn(options.slot).is_some() || budget::is_over(&first.json, dialect.caps(options.slot));
+    let in_vain = || {
+        dialect.contradictory_keyword(options.slot).is_some()
+            || budget::is_over(&first.json, dialect.caps(options.slot))
+    };
     let read = if strict || in_vain() {
         None
     } else {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::merge::spoken_types;
 use super::{Lowered, Lowerer, Pos, Refs, Wanting, budget};
 use crate::dialect::Demand;
-use crate::graph::{Node, NodeId, Note, NoteKey, Rules, Union};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId, RuleSet, Union};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{LensId, Shape, Verdict};
+use crate::lens::{GuardVerdict, LensId, Shape};
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
@@ -105,19 +105,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn note_unheard(&mut self, node: &'g Node<'g, 'd>, parts: &[NodeId], merged: NodeId) {
         let mut lost: Vec<Kw> = Vec::new();
         let merged = self.graph[merged];
-        let mut compare = |notes: &[Note<'d>]| {
-            for note in notes {
-                if let NoteKey::Kw(kw) = note.key
+        let mut compare = |annotations: &[Annotation<'d>]| {
+            for note in annotations {
+                if let AnnotationKey::Kw(kw) = note.key
                     && merged.note(kw).is_none_or(|own| !own.same(note.value))
                 {
                     lost.push(kw);
                 }
             }
         };
-        compare(node.notes);
+        compare(node.annotations);
         for part in parts {
             let flat = self.flatten(*part);
-            compare(self.graph[flat].notes);
+            compare(self.graph[flat].annotations);
         }
         let code = self.refusal_code(Kw::AllOf);
         for kw in lost {
@@ -194,9 +194,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Gives a node that has rules but no types the types its rules speak of, where the dialect wants a type.
     fn with_types(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> &'g Node<'g, 'd> {
-        let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.must(Demand::RootObject));
+        let wanted = self.wants_type(pos) || (pos == Pos::Root && self.caps.has_demand(Demand::RootObject));
         let silent = node.types.is_none() && node.rules.values().is_none() && node.unions().is_empty();
-        let at_root = pos == Pos::Root && self.caps.must(Demand::RootObject);
+        let at_root = pos == Pos::Root && self.caps.has_demand(Demand::RootObject);
         let spoken = if at_root { Types::OBJECT } else { spoken_types(node) };
         if silent && wanted && spoken.is_none() && node.rules.logic().is_some() {
             // What is only said by exclusion is said of values of every type.
@@ -224,37 +224,38 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower_single(node, pos);
         }
         let rest = types.without(Types::NULL);
-        let lists = !self.caps.must(Demand::OneType) && (!types.meets(Types::NULL) || !self.caps.must(Demand::NoNull));
-        let scalars = !types.meets(Types::ARRAY.or(Types::OBJECT));
-        let demanding = self.caps.must(Demand::Typed) || self.caps.must(Demand::Closed);
+        let lists = !self.caps.has_demand(Demand::OneType)
+            && (!types.intersects(Types::NULL) || !self.caps.has_demand(Demand::NoNull));
+        let scalars = !types.intersects(Types::ARRAY.or(Types::OBJECT));
+        let demanding = self.caps.has_demand(Demand::Typed) || self.caps.has_demand(Demand::Closed);
         let natural = lists && (!demanding || (scalars && rest.count() <= 1));
         let null_only = rest.is_none();
-        if (natural && !null_only) || (null_only && !self.caps.must(Demand::NoNull)) || node.types.is_none() {
+        if (natural && !null_only) || (null_only && !self.caps.has_demand(Demand::NoNull)) || node.types.is_none() {
             return self.emit(node, pos);
         }
         if null_only {
-            let null = Rules { values: Some(&[&Json::Null]), ..node.rules.all() };
-            return self.lower_values(self.nodes.keep(node.asking(null, self.nodes)), pos);
+            let null = RuleSet { values: Some(&[&Json::Null]), ..node.rules.all() };
+            return self.lower_values(self.nodes.keep(node.with_rules(null, self.nodes)), pos);
         }
         // One variant for each type, each with its own keywords (R-A14).
-        let notes = node.notes;
+        let annotations = node.annotations;
         let mut variants = Vec::new();
         for (_, one) in rest.names() {
             let mut variant = *node;
-            variant.notes = &[];
+            variant.annotations = &[];
             variant.restrict(one, self.nodes);
             variants.push(self.graph.add(variant));
         }
-        if types.meets(Types::NULL) {
+        if types.intersects(Types::NULL) {
             // An exclusion may be one of `null`.
             let null = Node { place: node.place, types: Some(Types::NULL), ..Node::default() };
-            let rules = Rules { logic: node.rules.logic(), ..Rules::default() };
-            variants.push(self.graph.add(null.asking(rules, self.nodes)));
+            let rules = RuleSet { logic: node.rules.logic(), ..RuleSet::default() };
+            variants.push(self.graph.add(null.with_rules(rules, self.nodes)));
         }
-        let demand = if self.caps.must(Demand::OneType) { Demand::OneType } else { Demand::Typed };
+        let demand = if self.caps.has_demand(Demand::OneType) { Demand::OneType } else { Demand::Typed };
         let code = self.demand_code(demand);
         self.change(&code, node.place, Kw::Type, Action::Rewritten, Effect::Same, "split into one schema a type");
-        self.lower_branches(variants, Node { place: node.place, notes, ..Node::default() }, pos)
+        self.lower_branches(variants, Node { place: node.place, annotations, ..Node::default() }, pos)
     }
 
     fn lower_single(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
@@ -307,19 +308,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !self.wants_type(pos) {
             return self.emit(node, pos);
         }
-        let demand = if self.caps.must(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
+        let demand = if self.caps.has_demand(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
         let code = self.demand_code(demand);
         self.as_text(id, &code, "any value")
     }
 
     /// Whether a schema at a position must say its type.
     pub(super) fn wants_type(&self, pos: Pos) -> bool {
-        self.caps.must(Demand::Typed) || (pos == Pos::Branch && self.caps.must(Demand::UnionTyped))
+        self.caps.has_demand(Demand::Typed) || (pos == Pos::Branch && self.caps.has_demand(Demand::UnionTyped))
     }
 
     /// A node that accepts nothing. No dialect has a word for it that all take.
     pub(super) fn never(&mut self, node: &'g Node<'g, 'd>) -> Lowered<'d> {
-        if self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) {
+        if self.caps.accepts(Kw::Not) && !self.caps.has_demand(Demand::Typed) {
             let not = (Kw::Not.name(), Json::EMPTY);
             return Lowered { json: self.arena.obj(&[not]), lens: LensId::SAME, null: false };
         }
@@ -400,7 +401,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             // What excludes nothing says nothing.
             return;
         }
-        let only_types = refused.asks_only_types();
+        let only_types = refused.has_only_types();
         if only_types {
             let left = node.types().without(refused.types());
             // There is no type of numbers that are not whole.
@@ -414,7 +415,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && refused.rules.logic().is_none()
         {
             let left = self.nodes.filtered(own, |value| !values.iter().any(|other| other.same(value)));
-            *node = node.asking(Rules { values: Some(left), ..node.rules.all() }, self.nodes);
+            *node = node.with_rules(RuleSet { values: Some(left), ..node.rules.all() }, self.nodes);
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
@@ -447,9 +448,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             types = types.and(of_branches);
         }
-        if types.meets(Types::NULL) && self.may_exclude_null(node) {
+        if types.intersects(Types::NULL) && self.may_exclude_null(node) {
             let guard = self.guard(flat);
-            if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == Verdict::No {
+            if self.lens.verdict_within(guard, &serde_json::Value::Null, self.work) == GuardVerdict::No {
                 types = types.without(Types::NULL);
             }
         }
@@ -464,7 +465,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn may_exclude_null(&mut self, node: &'g Node<'g, 'd>) -> bool {
         let Some(logic) = node.rules.logic() else { return false };
         let twice = |own: &mut Self, union: &Union| {
-            let takes = |id: &&NodeId| own.types_of(**id).meets(Types::NULL);
+            let takes = |id: &&NodeId| own.types_of(**id).intersects(Types::NULL);
             union.exactly_one && union.branches.iter().filter(takes).count() > 1
         };
         !logic.nots.is_empty() || !logic.conditions.is_empty() || logic.unions.iter().any(|union| twice(self, union))

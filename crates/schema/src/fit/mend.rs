@@ -8,8 +8,8 @@ use foldhash::{HashMap, HashSet};
 use super::budget::unbounded;
 use super::null::or_null;
 use crate::arena::Arena;
-use crate::check::{Keys, Subject, Violation, check_json};
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::check::{KeyIndex, Subject, Violation, check_json};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::json::{Json, pointer_tokens};
 use crate::keyword::{Kw, keywords_along};
 use polywire_report::{Action, Change, Effect};
@@ -29,7 +29,7 @@ pub(super) fn mended<'d>(
 
 struct Mender<'d, 'm> {
     dialect: &'m Dialect,
-    caps: &'m Caps,
+    caps: &'m Capabilities,
     slot: Slot,
     arena: &'d Arena,
     changes: &'m mut Vec<Change>,
@@ -80,7 +80,7 @@ impl<'d> Mender<'d, '_> {
 
     /// What breaks a demand, if the dialect has it.
     fn violations_of(&self, json: &Json<'_>, demand: Demand) -> Vec<Violation> {
-        if !self.caps.must(demand) {
+        if !self.caps.has_demand(demand) {
             return Vec::new();
         }
         let rows = self.dialect.rule_rows(self.slot).iter().filter(|row| row.demand == demand);
@@ -137,7 +137,7 @@ impl Mends {
         at.own.push(mend);
     }
 
-    fn applied<'d>(&self, json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Json<'d> {
+    fn applied<'d>(&self, json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Json<'d> {
         let mended = |token: &str, inner: &Json<'d>| Some(self.below.get(token)?.applied(*inner, caps, arena));
         let below = match json {
             Json::Obj(members) if !self.below.is_empty() => {
@@ -176,7 +176,7 @@ impl Mends {
 /// What is asked about a schema again and again while its loops are looked at.
 #[derive(Default)]
 struct Known<'d> {
-    keys: Keys<'d>,
+    keys: KeyIndex<'d>,
     /// The names that an object requires, by the address of their list.
     required: HashMap<usize, HashSet<&'d str>>,
 }

@@ -7,7 +7,8 @@ use super::Lowerer;
 use super::edit::Edit;
 use crate::arena::Arena;
 use crate::graph::{
-    ArrayRules, Bound, Logic, Node, NodeId, NoteKey, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
+    AnnotationKey, ArrayRules, Bound, BoundSide, Logic, Node, NodeId, NumberRules, ObjectRules, RareRules, RuleSet,
+    TextRules,
 };
 use crate::json::{FEW, Json};
 use crate::keyword::Kw;
@@ -118,7 +119,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Records what merging could not keep. It holds wherever the merged node is used, so it is never taken back.
     fn loosen(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
         let code = self.refusal_code(cause);
-        let (keyword, detail) = (NoteKey::Kw(kw), Cow::Borrowed(detail));
+        let (keyword, detail) = (AnnotationKey::Kw(kw), Cow::Borrowed(detail));
         self.loosened += 1;
         self.merges.push(Edit { place, code, keyword, action, effect: Effect::Wider, detail });
     }
@@ -150,7 +151,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if a == b || self.graph[b].is_any() {
             return a;
         }
-        if self.graph[a].is_any() && self.graph[a].notes.is_empty() {
+        if self.graph[a].is_any() && self.graph[a].annotations.is_empty() {
             return b;
         }
         if let Some(id) = self.pairs.get(&(a, b)) {
@@ -184,7 +185,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let objects = [(&mut own, siblings, None), (&mut target, rules, Some(closing))];
             for (node, rules, additional) in objects {
                 let object = self.nodes.keep(ObjectRules { additional, ..*rules });
-                *node = node.asking(Rules { object: Some(object), ..node.rules.all() }, self.nodes);
+                *node = node.with_rules(RuleSet { object: Some(object), ..node.rules.all() }, self.nodes);
             }
             let detail = "closes the properties of what it refers to";
             self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
@@ -221,8 +222,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 conditions: self.joined(x.conditions, y.conditions, |own| (own.when, own.then)),
             })
         });
-        a.rules = own.kept(arena);
-        a.notes = self.joined(a.notes, b.notes, |own| own.key);
+        a.rules = own.store_in(arena);
+        a.annotations = self.joined(a.annotations, b.annotations, |own| own.key);
         if let Some(types) = a.types {
             a.restrict(types, arena);
         }
@@ -331,7 +332,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             required: self.joined(a.required, b.required, |own| *own),
             additional,
             unevaluated: a.unevaluated.or(b.unevaluated),
-            rare: rare.kept(self.nodes),
+            rare: rare.store_in(self.nodes),
         }
     }
 
@@ -429,8 +430,8 @@ fn meet_numbers<'g, 'd>(a: &NumberRules<'g, 'd>, b: &NumberRules<'g, 'd>, arena:
     };
     let says_more = |own: &&Json<'_>| multiples.len() > FEW || !multiples.iter().any(|other| coarser(other, own));
     NumberRules {
-        min: pick(a.min, b.min, Side::Lower),
-        max: pick(a.max, b.max, Side::Upper),
+        min: pick(a.min, b.min, BoundSide::Lower),
+        max: pick(a.max, b.max, BoundSide::Upper),
         multiples: arena.filtered(multiples, says_more),
     }
 }
@@ -456,7 +457,7 @@ impl<'g> Node<'g, '_> {
         if let Some(own) = rules.array.filter(|_| lists) {
             rules.array = Some(arena.keep(ArrayRules { unevaluated: None, ..*own }));
         }
-        self.asking(rules, arena)
+        self.with_rules(rules, arena)
     }
 
     /// The keywords of what is not evaluated, and whether they are there.

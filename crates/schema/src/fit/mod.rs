@@ -34,9 +34,9 @@ use serde_json::Value;
 pub use options::{AmbiguousNull, FitOptions, Open, Spill, StrictMode};
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::error::ReadError;
-use crate::graph::{Graph, Node, NodeId, NodeMap, NoteKey};
+use crate::graph::{AnnotationKey, Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
@@ -290,7 +290,7 @@ struct Lowerer<'g, 'd, 'c> {
     read: &'c Read<'g, 'd>,
     graph: Graph<'g, 'd, 'c>,
     dialect: &'c Dialect,
-    caps: &'c Caps,
+    caps: &'c Capabilities,
     slot: Slot,
     open: Open,
     spill_mode: Spill,
@@ -378,7 +378,7 @@ struct Lowerer<'g, 'd, 'c> {
     /// Nodes that were found to hold parts which want the value in different shapes.
     torn: HashSet<NodeId>,
     /// Whether the places of a tuple were found to be alike.
-    alike: HashMap<Vec<NodeId>, bool>,
+    uniform_tuples: HashMap<Vec<NodeId>, bool>,
     relied: Relied<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
@@ -410,11 +410,11 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         work: &'c Work,
     ) -> Self {
         let caps = dialect.caps(options.slot);
-        let typed = |kw: Kw| !caps.must(Demand::Typed) || caps.typed_by.has(kw);
+        let typed = |kw: Kw| !caps.has_demand(Demand::Typed) || caps.typed_by.has(kw);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs) && typed(Kw::Ref);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
-        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown && typed(Kw::OpenRef);
-        let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
+        let open = caps.accepts(Kw::BareRef) && caps.accepts(Kw::BareDefs) && !caps.unknown && typed(Kw::BareRef);
+        let refs = match (dollar || open, caps.has_demand(Demand::NoCycle)) {
             (false, _) => Refs::Inline,
             (true, true) => Refs::Acyclic,
             (true, false) => Refs::Keep,
@@ -422,14 +422,14 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let words = if dollar || !open {
             Words { reference: Kw::Ref, defs: Kw::Defs }
         } else {
-            Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
+            Words { reference: Kw::BareRef, defs: Kw::BareDefs }
         };
         let nodes_limit = read.graph.len() * 3 + 512;
         Self {
             arena,
             nodes: read.graph.arena(),
             read,
-            graph: read.graph.layer(),
+            graph: read.graph.extend_graph(),
             dialect,
             caps,
             slot: options.slot,
@@ -491,7 +491,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             trade: way.trade,
             parts: Wanting::OneShape,
             torn: HashSet::default(),
-            alike: HashMap::default(),
+            uniform_tuples: HashMap::default(),
             relied: Relied::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
@@ -519,11 +519,11 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
             json = arena.with(json, self.words.defs.name(), arena.obj(&map));
         }
-        let closed = self.caps.must(Demand::Closed);
+        let closed = self.caps.has_demand(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
-        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
-        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.keeps(*shape));
+        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).simplified();
+        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.is_identity_shape(*shape));
         let (meant, shown) = (understood && kept(&self.relied.shapes), kept(&self.relied.samples));
         if !meant {
             self.trust = Trust::Nothing;
@@ -588,7 +588,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         }
         let defined = self.trust == Trust::Definitions
             && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens))
-            && !self.lens.surely_changes(lens);
+            && !self.lens.is_known_to_change(lens);
         if defined {
             self.relied.shapes.push(lens);
         }
@@ -600,7 +600,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         if lens.is_same() || !matches!(kw, Kw::Default | Kw::Example | Kw::Examples) {
             return true;
         }
-        let kept = self.samples == Trust::Definitions && !self.lens.surely_changes(lens);
+        let kept = self.samples == Trust::Definitions && !self.lens.is_known_to_change(lens);
         if kept {
             self.relied.samples.push(lens);
         }
@@ -622,13 +622,13 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
+        let (code, keyword, detail) = (Arc::clone(code), AnnotationKey::Kw(kw), detail.into());
         // What is made up here stands for what is being printed.
         self.changes.push(Edit { place: place.or(self.here), code, keyword, action, effect, detail });
     }
 
     /// Records that an annotation may not stand beside a reference.
-    fn drop_note(&mut self, place: Option<Place>, keyword: NoteKey<'d>, why: &'static str) {
+    fn drop_note(&mut self, place: Option<Place>, keyword: AnnotationKey<'d>, why: &'static str) {
         let (code, detail) = (self.demand_code(Demand::RefAlone), Cow::Borrowed(why));
         self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
@@ -637,7 +637,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn drop_unknown(&mut self, place: Option<Place>, name: &'d str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
         let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
-        let (keyword, detail) = (NoteKey::Unknown(name), Cow::Borrowed("not a keyword"));
+        let (keyword, detail) = (AnnotationKey::Unknown(name), Cow::Borrowed("not a keyword"));
         self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
     }
 

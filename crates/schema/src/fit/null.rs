@@ -31,7 +31,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
         if lets_null_by(&json) {
             return Lowered { json, lens, null };
         }
-        if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
+        if !self.caps.has_demand(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
             return Lowered { json: or_null(json, self.arena), lens, null: false };
         }
         let reference = self.refers(&json);
@@ -48,8 +48,8 @@ impl<'d> Lowerer<'_, 'd, '_> {
             let beside = self.caps.beside_union.has(Kw::Nullable);
             return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
         }
-        if !self.caps.must(Demand::NoNull)
-            && !self.caps.must(Demand::OneType)
+        if !self.caps.has_demand(Demand::NoNull)
+            && !self.caps.has_demand(Demand::OneType)
             && let Some(stated) = json.get(Kw::Type.name())
         {
             let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
@@ -112,7 +112,7 @@ pub(super) fn accepts_null(json: &Json<'_>) -> bool {
 
 /// Whether everything that a printed schema says lets `null` by.
 fn lets_null_by(json: &Json<'_>) -> bool {
-    let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::OpenRef, Kw::Const];
+    let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::BareRef, Kw::Const];
     let by = |kw: Kw, lets: &dyn Fn(&Json<'_>) -> bool| json.get(kw.name()).is_none_or(lets);
     is_nullable(json)
         || by(Kw::Type, &|own| names(own, &NULL_NAME))

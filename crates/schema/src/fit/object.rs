@@ -5,7 +5,7 @@ use super::null::accepts_null;
 use super::required::{Wanted, undeclared};
 use super::{AmbiguousNull, Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
-use crate::dialect::{Demand, Depth};
+use crate::dialect::{Demand, KeyDepth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
@@ -97,11 +97,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn object_rules(&self, node: &Node<'g, 'd>) -> &'g ObjectRules<'g, 'd> {
         let Some(rules) = node.rules.object() else { return self.nodes.keep(ObjectRules::default()) };
         if let [(pattern, id)] = rules.rare.patterns
-            && pattern::every_text(pattern).is_some()
+            && pattern::matches_every_text(pattern).is_some()
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.nodes);
+            let rare = RareRules { patterns: &[], ..*rules.rare }.store_in(self.nodes);
             return self.nodes.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
         }
         rules
@@ -114,7 +114,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         };
         let code = self.refusal_code(Kw::PatternProperties);
-        if !asked.rare.patterns.iter().any(|(pattern, _)| pattern::every_text(pattern) == Some(Lines::One)) {
+        if !asked.rare.patterns.iter().any(|(pattern, _)| pattern::matches_every_text(pattern) == Some(Lines::One)) {
             let detail = "every key matches: said by `additionalProperties`";
             self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Same, detail);
             return;
@@ -155,7 +155,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
-                let shut = extra == Extra::Closed || (self.caps.must(Demand::Closed) && self.open == Open::Close);
+                let shut = extra == Extra::Closed || (self.caps.has_demand(Demand::Closed) && self.open == Open::Close);
                 let matched = rules.rare.patterns.iter().any(|(pattern, _)| self.matches(pattern, key));
                 let effect = if must || !shut || matched { Effect::Wider } else { Effect::Same };
                 self.drop_property(node, key, effect);
@@ -177,7 +177,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.objects -= 1;
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
         self.put_unknown_required(node, carried, &unknown, &gone, &mut own.required);
-        let demanded = self.caps.must(Demand::HasProperties);
+        let demanded = self.caps.has_demand(Demand::HasProperties);
         let unsaid = node.written(Kw::Properties).is_none();
         if demanded && own.properties.is_empty() && rules.properties.is_empty() && unsaid {
             let code = self.demand_code(Demand::HasProperties);
@@ -188,7 +188,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             sheet.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
         }
         let empty = node.written(Kw::Required).and_then(Json::as_arr).is_some_and(<[_]>::is_empty);
-        let says_none = (empty || self.caps.must(Demand::AllRequired)) && !self.caps.must(Demand::RequiredNotEmpty);
+        let says_none =
+            (empty || self.caps.has_demand(Demand::AllRequired)) && !self.caps.has_demand(Demand::RequiredNotEmpty);
         if empty && !says_none && own.required.is_empty() {
             let code = self.demand_code(Demand::RequiredNotEmpty);
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Same, "nothing is required");
@@ -229,7 +230,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.
     fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &Wanted<'_>) {
         self.printed.properties += rest.len() as u64;
-        if !self.caps.must(Demand::AllRequired) {
+        if !self.caps.has_demand(Demand::AllRequired) {
             self.printed.optionals += rest.iter().filter(|(key, _)| !wanted.has(key)).count() as u64;
         }
     }
@@ -246,7 +247,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     fn says_never(&self) -> bool {
-        self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::SchemaObject)
+        self.caps.accepts(Kw::Not)
+            && !self.caps.has_demand(Demand::Typed)
+            && !self.caps.has_demand(Demand::SchemaObject)
     }
 
     fn drop_property(&mut self, node: &'g Node<'g, 'd>, key: &str, effect: Effect) {
@@ -258,7 +261,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// One property: its schema, what absence becomes, its lens, and whether it is required.
     fn property(&mut self, id: NodeId, must: bool) -> (Json<'d>, Absent, LensId, bool) {
         let lowered = self.lower(id, Pos::Property);
-        let all = self.caps.must(Demand::AllRequired);
+        let all = self.caps.has_demand(Demand::AllRequired);
         let place = self.graph[id].place;
         if must && !lowered.null {
             return (lowered.json, Absent::Kept, lowered.lens, true);
@@ -290,7 +293,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if must {
                 return (lowered.json, Absent::Kept, lowered.lens, true);
             }
-            let nullable = self.types_of(id).meets(Types::NULL);
+            let nullable = self.types_of(id).intersects(Types::NULL);
             // What a reference or a union of references means is known from the schema, not from the print.
             if nullable && (accepts_null(&lowered.json) || self.refers(&lowered.json)) {
                 if self.open == Open::Carry {
@@ -344,7 +347,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let place = self.graph[id].place;
         let detail = "absence travels as `null`, and `null` as an empty list";
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
-        let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
+        let lists = self.types_of(id).intersects(Types::ARRAY) || self.lens.may_become_list(lowered.lens);
         let lens = lowered.lens;
         let none = Lowered {
             json: self.arena.obj(&[(Kw::Type.name(), Json::Str("string"))]),
@@ -377,14 +380,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         own: &mut Declared<'d>,
         sheet: &mut Sheet<'d>,
     ) -> RestOut<'d> {
-        let closes = self.caps.must(Demand::Closed);
+        let closes = self.caps.has_demand(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
         let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
         // Where everything has a type, nothing says that anything may stand under a pattern, as it may have to where a key can be
         // asked by several.
         let several =
             rules.rare.patterns.len() > 1 || (!rules.rare.patterns.is_empty() && !rules.properties.is_empty());
-        let typed = self.caps.must(Demand::Typed) && several;
+        let typed = self.caps.has_demand(Demand::Typed) && several;
         let natural = !closes && !typed && (says || extra == Extra::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, own);
@@ -408,10 +411,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let list = if describes { described(json, what, self.arena) } else { json };
             let wire = self.arena.text(&key);
             own.properties.push((wire, list));
-            if self.caps.must(Demand::AllRequired) {
+            if self.caps.has_demand(Demand::AllRequired) {
                 own.required.push(Json::Str(wire));
             }
-            out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
+            out.carried = Some(Rest { wire: key, lens, always: self.caps.has_demand(Demand::AllRequired) });
             if !says {
                 let detail = "properties that are neither declared nor in the list cannot be refused";
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Carried, Effect::Wider, detail);
@@ -431,7 +434,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether objects that do not say whether they are open are closed by saying so.
     pub(super) fn closes_unsaid(&self) -> bool {
-        self.caps.must(Demand::SaysOpen) && self.open == Open::Close
+        self.caps.has_demand(Demand::SaysOpen) && self.open == Open::Close
     }
 
     fn natural_rest(
@@ -450,7 +453,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 out.others = lowered.lens;
                 out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
-            Extra::Open if self.caps.must(Demand::SaysOpen) => {
+            Extra::Open if self.caps.has_demand(Demand::SaysOpen) => {
                 let declared = Wanted::of_keys(rules.properties);
                 // What is required without being declared could not be given if it were closed.
                 let stays = !self.closes_unsaid()
@@ -513,7 +516,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Json::Obj(members) = json else { return json };
         let stands = |kw: Kw| kw == Kw::Type || self.caps.others_typed_by.has(kw);
         let typed = members.iter().any(|(key, _)| Kw::of(key).is_some_and(stands));
-        if typed || !self.caps.must(Demand::OthersTyped) {
+        if typed || !self.caps.has_demand(Demand::OthersTyped) {
             return json;
         }
         let code = self.demand_code(Demand::OthersTyped);
@@ -644,13 +647,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The key as the dialect can spell it.
     fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
         let caps = self.caps;
-        let depth = if pos == Pos::Root { Depth::Root } else { Depth::Below };
-        if caps.takes_key(key, depth) {
+        let depth = if pos == Pos::Root { KeyDepth::Root } else { KeyDepth::Below };
+        if caps.accepts_key(key, depth) {
             return key;
         }
-        let demand = if caps.takes_key(key, Depth::Below) { Demand::RootKeys } else { Demand::Keys };
-        let accepts = |name: &str| caps.takes_key(name, depth);
-        let longest = if depth == Depth::Root { caps.longest_root_key } else { caps.longest_key };
+        let demand = if caps.accepts_key(key, KeyDepth::Below) { Demand::RootKeys } else { Demand::Keys };
+        let accepts = |name: &str| caps.accepts_key(name, depth);
+        let longest = if depth == KeyDepth::Root { caps.longest_root_key } else { caps.longest_key };
         // A number may have to be put behind it.
         let name = Spelling(&accepts).respelled(key, "key", longest.saturating_sub(NUMBER_ROOM).max(1));
         let stem = name.trim_end_matches('_');

@@ -7,9 +7,9 @@ use super::edit::Edit;
 use super::emit::described;
 use super::{Lowered, Lowerer, Pos, Refs, SoFar};
 use crate::dialect::{Demand, RootRef};
-use crate::graph::{Node, NodeId, Note, NoteKey};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId};
 use crate::json::{Json, Member};
-use crate::keyword::{Kw, Role, root_definition};
+use crate::keyword::{KeywordRole, Kw, root_definition};
 use crate::lens::LensId;
 use crate::walk::look_at_subschemas;
 use polywire_report::{Action, Effect};
@@ -43,9 +43,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.refs == Refs::Inline || pos == Pos::Root {
             return self.inline(id, node, target, pos);
         }
-        let notes_fit = node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark,
-            NoteKey::Unknown(_) => !self.caps.unknown,
+        let notes_fit = node.annotations.iter().all(|note| match note.key {
+            AnnotationKey::Kw(kw) => {
+                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.info().role == KeywordRole::Remark
+            }
+            AnnotationKey::Unknown(_) => !self.caps.unknown,
         });
         if bare && notes_fit {
             return self.refer(target, Some(node));
@@ -65,8 +67,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let beside = self.caps.beside_union;
             let wrap = self.caps.accepts(Kw::AnyOf) && beside.has(Kw::Description);
             let referred = self.refer(target, None);
-            let hints = |note: &Note<'d>| matches!(note.key, NoteKey::Kw(kw) if kw.row().role == Role::Hint);
-            if wrap && node.notes.iter().any(hints) {
+            let hints = |note: &Annotation<'d>| matches!(note.key, AnnotationKey::Kw(kw) if kw.info().role == KeywordRole::Hint);
+            if wrap && node.annotations.iter().any(hints) {
                 let mut members = self.sheet().members;
                 self.notes_beside(node, referred.lens, beside, &mut members);
                 if members.is_empty() {
@@ -78,7 +80,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 members.push((Kw::AnyOf.name(), self.arena.arr(&[referred.json])));
                 return Lowered { json: self.sealed(members, None), ..referred };
             }
-            for note in node.notes {
+            for note in node.annotations {
                 self.drop_note(node.place, note.key, "a reference stands alone");
             }
             return referred;
@@ -145,7 +147,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Some(written) = node.written(Kw::Ref).and_then(Json::as_str).filter(|written| *written != pointer) else {
             return;
         };
-        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::OpenDefs);
+        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::BareDefs);
         if !defined || self.words.reference != Kw::Ref {
             let code = self.demand_code(Demand::RefToDefs);
             let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());
@@ -160,7 +162,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         own.target = None;
         let own = self.lower_merged_plain(self.nodes.keep(own), pos);
         // What stands beside it asks of the value what it is, not what it travels as; it may be a reference itself by now.
-        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates());
+        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.is_annotation());
         let silent = !own.json.as_obj().unwrap_or_default().iter().any(asks);
         let plain = own.json.get(self.words.reference.name()).is_none()
             && self.keeps_values(own.lens)
@@ -252,8 +254,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(own) = self.definitions.get_mut(index) {
             own.json = Some(lowered.json);
             let lens = own.lens;
-            self.lens.settle(lens, lowered.lens);
-            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
+            self.lens.set_link(lens, lowered.lens);
+            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.is_known_to_change(lens);
         }
     }
 
@@ -318,9 +320,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The target with nothing but another description: the print of the target serves, if its own description is just
     /// what its writer wrote.
     fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
-        let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
+        let only = |key: &AnnotationKey<'_>| *key == AnnotationKey::Kw(Kw::Description);
         let refers = self.graph[target].target.is_some();
-        if !node.notes.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
+        if !node.annotations.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
             return None;
         }
         let description = node.note(Kw::Description)?;
@@ -328,7 +330,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mark = self.mark();
         let lowered = self.inline_target(target, pos);
         let members = lowered.json.as_obj().unwrap_or_default();
-        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef)));
+        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::BareRef)));
         let own = lowered.json.get(Kw::Description.name());
         if alone || members.is_empty() || own.is_some_and(|own| written != Some(own)) {
             self.take_back(mark);
@@ -337,7 +339,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if own.is_some_and(|own| own != description) {
             let detail = "what it refers to has another one, which gives way";
-            self.drop_note(node.place, NoteKey::Kw(Kw::Description), detail);
+            self.drop_note(node.place, AnnotationKey::Kw(Kw::Description), detail);
         }
         let json = if own.is_some() {
             self.arena.with(lowered.json, Kw::Description.name(), *description)
@@ -355,7 +357,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
         // What is printed for any place may lack the type that a branch must have.
-        let typed = pos == Pos::Branch && !self.caps.must(Demand::Typed) && self.wants_type(pos);
+        let typed = pos == Pos::Branch && !self.caps.has_demand(Demand::Typed) && self.wants_type(pos);
         if pos != Pos::Root
             && !typed
             && let Some(known) = self.inlined.get(&target)

@@ -18,7 +18,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         extra: Extra,
         unknown: &mut Vec<&'d str>,
     ) -> &'g ObjectRules<'g, 'd> {
-        let closed = extra == Extra::Open && self.open == Open::Close && self.caps.must(Demand::Closed);
+        let closed = extra == Extra::Open && self.open == Open::Close && self.caps.has_demand(Demand::Closed);
         if !closed || unknown.is_empty() || !rules.rare.patterns.is_empty() {
             return rules;
         }
@@ -40,7 +40,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         gone: &[&str],
         required: &mut Vec<Json<'d>>,
     ) {
-        let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
+        let prune = carried || self.caps.has_demand(Demand::RequiredKnown) || self.caps.has_demand(Demand::Closed);
         if prune && !unknown.is_empty() {
             let code = self.demand_code(Demand::RequiredKnown);
             let detail = format!("required but not declared: {}", unknown.join(", "));

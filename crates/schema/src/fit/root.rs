@@ -15,7 +15,7 @@ const VALUE: &str = "value";
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
         let root = self.read.root;
-        if !self.caps.must(Demand::RootObject) {
+        if !self.caps.has_demand(Demand::RootObject) {
             let mark = self.mark();
             self.root_in_place = true;
             self.opened.push(root);
@@ -87,7 +87,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether what is referred to may stand beside a printed root.
     fn leaves_room_for_definitions(&self, root: &Lowered<'d>) -> bool {
-        let alone = self.caps.must(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
+        let alone = self.caps.has_demand(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
         !alone || self.definitions.is_empty() || root.json.get(Kw::AnyOf.name()).is_none()
     }
 
@@ -123,14 +123,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             // Definitions that are printed later may still refer to it.
             self.root_lens = lowered.lens;
         } else {
-            self.lens.settle(self.root_lens, lowered.lens);
+            self.lens.set_link(self.root_lens, lowered.lens);
         }
         Some(lowered)
     }
 
     /// The shape of the root: one to be settled where something refers to it before it is printed.
     pub(super) fn shape_of_root(&mut self) -> LensId {
-        if self.root_lens.is_same() && self.caps.must(Demand::RootObject) {
+        if self.root_lens.is_same() && self.caps.has_demand(Demand::RootObject) {
             self.root_lens = self.lens.reserve();
         }
         self.root_lens
@@ -182,7 +182,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return node;
         }
         let whole = self.graph.add(*node);
-        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).meets(Types::OBJECT);
+        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).intersects(Types::OBJECT);
         let mut live = union.branches.iter().copied().filter(|id| takes(self, *id));
         let (Some(only), None) = (live.next(), live.next()) else { return node };
         if self.types_of(whole) != Types::OBJECT || self.graph[only].says_unevaluated() {
@@ -198,7 +198,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.note_unheard(node, &[only], flat);
         for branch in union.branches.iter().filter(|branch| **branch != only) {
             let dead = self.graph[*branch];
-            for note in dead.notes {
+            for note in dead.annotations {
                 self.drop_note(dead.place, note.key, "its branch takes no object");
             }
         }
@@ -214,7 +214,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let types = self.types_of(whole);
         let (effect, detail) = if types == Types::OBJECT {
             (Effect::Same, "every branch is an object")
-        } else if types.meets(Types::OBJECT) && node.rules.object().is_some() {
+        } else if types.intersects(Types::OBJECT) && node.rules.object().is_some() {
             (Effect::Narrower, "taken to be object, which its keywords speak of")
         } else {
             return node;
@@ -228,12 +228,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let id = self.graph.add(*node);
         let types = self.types_of(id);
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
-        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
+        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.has_demand(Demand::Typed);
         let has_union = !node.unions().is_empty();
         let spoken =
             node.types.is_none() && node.rules.object().is_some() && node.rules.values().is_none() && !has_union;
         // An empty schema at the root is a tool without arguments.
-        let silent = node.is_any() && node.notes.is_empty();
+        let silent = node.is_any() && node.annotations.is_empty();
         let refused_values = node.rules.values().is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
@@ -250,7 +250,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// A change to what was printed of the caller's schema, as one to the caller's schema: where values travel in other shapes nobody
 /// knows, and the place around that is named.
 pub(super) fn rebase(change: &mut Change, lens: &Lens) {
-    let (at, exactly) = lens.callers_place(&change.at);
+    let (at, exactly) = lens.caller_place(&change.at);
     if !exactly {
         change.detail = format!("{} (at `{}` of what was fitted)", change.detail, change.at).into();
     }
@@ -270,6 +270,6 @@ impl Node<'_, '_> {
             && self
                 .rules
                 .object()
-                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.are_none())
+                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.is_empty())
     }
 }

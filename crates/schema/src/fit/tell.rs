@@ -6,7 +6,7 @@ use foldhash::HashSet;
 use super::{Lowered, Lowerer, Pos, own_code};
 use crate::graph::NodeId;
 use crate::keyword::Kw;
-use crate::lens::{Found, Guesses, Lens, LensId};
+use crate::lens::{Ambiguities, GuessedBranches, Lens, LensId};
 use crate::place::Place;
 use polywire_report::{Action, Effect};
 
@@ -40,7 +40,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
             return true;
         }
         let unions: Vec<LensId> = self.unions.iter().map(|union| union.lens).collect();
-        let Found { pairs, undecided } = lens.lookalikes(&unions, self.work);
+        let Ambiguities { pairs, undecided } = lens.find_ambiguities(&unions, self.work);
         let mut stuck = Vec::new();
         let mut fresh = HashSet::default();
         for pair in pairs {
@@ -75,9 +75,9 @@ impl<'d> Lowerer<'_, 'd, '_> {
     /// Records the branches whose values may be sent as another one's, as only a validator could tell them apart.
     fn note_guesses(&mut self, lens: &Lens) {
         let unions = std::mem::take(&mut self.unions);
-        let mut guesses = Guesses::new(lens, self.work);
+        let mut guesses = GuessedBranches::new(lens, self.work);
         for Told { lens: union, branches, .. } in &unions {
-            for branch in guesses.within(*union).into_iter().filter_map(|index| branches.get(index)) {
+            for branch in guesses.find_guessed(*union).into_iter().filter_map(|index| branches.get(index)) {
                 let place = self.graph[*branch].place;
                 let detail = "its values may be sent as another branch: what tells them apart cannot be asked";
                 self.change(&own_code(), place, Kw::AnyOf, Action::Carried, Effect::Narrower, detail);

@@ -3,8 +3,8 @@
 
 use super::union::plain_union;
 use super::{Lowered, Lowerer};
-use crate::check::{Counts, counts_of};
-use crate::dialect::{Caps, Demand};
+use crate::check::{Counts, count_json};
+use crate::dialect::{Capabilities, Demand};
 use crate::graph::NodeId;
 use crate::json::Json;
 use crate::types::Types;
@@ -20,9 +20,9 @@ pub(super) struct Trade {
 
 impl Trade {
     /// How many have to be required, so that what was printed meets the budget; none where that overdraws the one for unions.
-    pub(super) fn for_budget(json: &Json<'_>, tradable: Self, caps: &Caps) -> Option<Self> {
+    pub(super) fn for_budget(json: &Json<'_>, tradable: Self, caps: &Capabilities) -> Option<Self> {
         let limit = caps.limit(Demand::MaxOptionals)?;
-        let Counts { optionals, unions, .. } = counts_of(json);
+        let Counts { optionals, unions, .. } = count_json(json);
         let excess = optionals.checked_sub(limit).filter(|excess| *excess > 0)?;
         let room = room_for_unions(caps).saturating_sub(unions).min(tradable.others);
         let trade = Self { unions: excess.min(tradable.unions), others: excess.saturating_sub(tradable.unions) };
@@ -31,7 +31,7 @@ impl Trade {
 }
 
 /// How many unions a schema may have.
-pub(super) fn room_for_unions(caps: &Caps) -> u64 {
+pub(super) fn room_for_unions(caps: &Capabilities) -> u64 {
     caps.limit(Demand::MaxUnions).unwrap_or(u64::MAX)
 }
 
@@ -39,7 +39,10 @@ impl<'d> Lowerer<'_, 'd, '_> {
     /// Counts a property that may be left out, and says whether it is one of those that have to be required and nullable. The
     /// first ones are, so that printing once more gives the same.
     pub(super) fn is_traded(&mut self, id: NodeId, lowered: &Lowered<'d>) -> bool {
-        if !self.caps.must(Demand::MaxOptionals) || !self.can_say_null() || self.types_of(id).meets(Types::NULL) {
+        if !self.caps.has_demand(Demand::MaxOptionals)
+            || !self.can_say_null()
+            || self.types_of(id).intersects(Types::NULL)
+        {
             return false;
         }
         let Trade { unions, others } = &mut self.printed.tradable;

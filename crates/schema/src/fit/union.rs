@@ -10,10 +10,10 @@ use super::tell::Told;
 use super::{Lowered, Lowerer, Pos};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
-use crate::json::{Distinct, Json};
+use crate::graph::{AnnotationKey, ArrayRules, Logic, Node, NodeId, ObjectRules, RuleSet, Union};
+use crate::json::{DistinctValues, Json};
 use crate::keyword::Kw;
-use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
+use crate::lens::{Branch, GuardVerdict, LensId, Shape, WireKind};
 use crate::names::Names;
 use crate::place::Place;
 use crate::types::Types;
@@ -41,11 +41,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         {
             return lowered;
         }
-        let base = Node { notes: &[], ..node.without_unions(self.nodes) };
-        let (notes, unions) = (node.notes, node.unions());
+        let base = Node { annotations: &[], ..node.without_unions(self.nodes) };
+        let (annotations, unions) = (node.annotations, node.unions());
         let silent = base.is_bare() && base.rules.logic().is_none();
         // A type beside a union is often what every branch says again.
-        let only_types = base.types.filter(|_| base.asks_only_types());
+        let only_types = base.types.filter(|_| base.has_only_types());
         let weight = base.rules.object().map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
@@ -102,21 +102,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if branches == [base] {
             let mut alone = *self.graph[base];
-            alone.notes = notes;
+            alone.annotations = annotations;
             return self.lower_merged_plain(self.nodes.keep(alone), pos);
         }
-        self.lower_branches(branches, Node { place: node.place, source: node.source, notes, ..Node::default() }, pos)
+        self.lower_branches(
+            branches,
+            Node { place: node.place, source: node.source, annotations, ..Node::default() },
+            pos,
+        )
     }
 
     /// Whether unions may stand as they are, whatever is beside them.
     pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Pos) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
-        let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
+        let demanding = strict.into_iter().any(|demand| self.caps.has_demand(demand));
         let takes = |union: &Union| {
             self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
         };
         let several = node.unions().len() > 1;
-        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
+        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.has_demand(Demand::OneType);
         // A branch that is closed would shut out what stands beside it.
         let apart = self.closes_unsaid() && node.rules.object().is_some();
         !demanding
@@ -189,8 +193,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 if let Some(values) = self.folded_values(several, null) {
                     let about = self.with_legend(about, several);
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let rules = Rules { values: Some(self.nodes.list(&values)), ..about.rules.all() };
-                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
+                    let rules = RuleSet { values: Some(self.nodes.list(&values)), ..about.rules.all() };
+                    let folded = Node { types: Some(types), ..*about }.with_rules(rules, self.nodes);
                     return self.lower_values(self.nodes.keep(folded), pos);
                 }
                 if self.says(Kw::AnyOf, pos) {
@@ -219,18 +223,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let (place, guard) = (node.place, self.guard(id));
         let verdict = self.lens.verdict_within(guard, &serde_json::Value::Null, self.work);
-        if !matches!(verdict, Verdict::Yes | Verdict::No) {
+        if !matches!(verdict, GuardVerdict::Yes | GuardVerdict::No) {
             let detail = "whether `null` is excluded cannot be told";
             self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);
         }
-        verdict != Verdict::No
+        verdict != GuardVerdict::No
     }
 
     /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.
     fn opened_up(&self, branches: Vec<NodeId>) -> Vec<NodeId> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
-            let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
+            let plain = node.target.is_none() && node.is_bare() && node.annotations.is_empty();
             match node.rules.logic() {
                 Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
                     if plain =>
@@ -255,10 +259,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A schema with another's annotations over its own.
     fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
-        if about.notes.is_empty() {
+        if about.annotations.is_empty() {
             return self.lower(id, pos);
         }
-        let only = Node { place: about.place, target: Some(id), notes: about.notes, ..Node::default() };
+        let only = Node { place: about.place, target: Some(id), annotations: about.annotations, ..Node::default() };
         let only = self.graph.add(only);
         if self.graph[id].target.is_some() || self.opened.contains(&id) {
             return self.lower(only, pos);
@@ -268,7 +272,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
-        let mut list = Distinct::default();
+        let mut list = DistinctValues::default();
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for (index, branch) in branches.iter().enumerate() {
@@ -353,8 +357,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None if object && self.becomes_entries(branch) => ("entries", Types::ARRAY),
             None => return lowered,
         };
-        let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
-        if alike { self.boxed(lowered, key.to_owned()) } else { lowered }
+        let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).intersects(kind));
+        if shares_type { self.boxed(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
@@ -386,14 +390,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let mut facts = self.told_of_branches(branches, &code, LONGEST_FACT);
             facts.extend(self.told_of_required(branches));
             joined.place = about.place;
-            joined.notes = about.notes;
+            joined.annotations = about.annotations;
             let joined = self.graph.add(joined);
             if self.may_not_repeat() {
                 return self.as_text(joined, &code, "too large to repeat");
             }
             let lowered = self.repeat(|own| own.lower(joined, pos));
             let lowered = self.with_facts(lowered, &facts);
-            let null = branches.iter().any(|branch| self.types_of(*branch).meets(Types::NULL));
+            let null = branches.iter().any(|branch| self.types_of(*branch).intersects(Types::NULL));
             return if null { self.with_null(lowered) } else { lowered };
         }
         if let Some(text) = self.too_deep(about) {
@@ -433,10 +437,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object that stands for what a node asks, with its annotations.
     pub(super) fn made_object(&self, object: ObjectRules<'g, 'd>, about: &Node<'g, 'd>) -> &'g Node<'g, 'd> {
-        let rules = Rules { object: Some(self.nodes.keep(object)), ..Rules::default() };
+        let rules = RuleSet { object: Some(self.nodes.keep(object)), ..RuleSet::default() };
         let types = Some(Types::OBJECT);
-        let made = Node { place: about.place, types, notes: about.notes, ..Node::default() };
-        self.nodes.keep(made.asking(rules, self.nodes))
+        let made = Node { place: about.place, types, annotations: about.annotations, ..Node::default() };
+        self.nodes.keep(made.with_rules(rules, self.nodes))
     }
 
     /// One node that accepts what any of these accepts, where all are of one type.
@@ -462,9 +466,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 return self.join(&open);
             }
         }
-        let mut rules = Rules::default();
+        let mut rules = RuleSet::default();
         if nodes.iter().all(|node| node.rules.values().is_some()) {
-            let mut distinct = Distinct::default();
+            let mut distinct = DistinctValues::default();
             let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
             let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
             rules.values = Some(self.nodes.list(&values));
@@ -475,7 +479,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         }
-        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
+        Some(Node { types: Some(types), ..Node::default() }.with_rules(rules, self.nodes))
     }
 
     /// What an item may be in any of these arrays; nothing where it may be anything in one.
@@ -583,7 +587,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
         self.caps.accepts(Kw::Nullable)
-            || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
+            || (!self.caps.has_demand(Demand::NoNull)
+                && (self.caps.accepts(Kw::AnyOf) || !self.caps.has_demand(Demand::OneType)))
     }
 
     /// Adds facts to the description of what is already printed.
@@ -626,9 +631,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Gives a printed schema a description, before its own; each branch of a union gets it, a reference where that may have one.
     fn describe(&mut self, json: Json<'d>, description: Json<'d>) -> Json<'d> {
         let Json::Obj(members) = json else { return json };
-        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef)));
+        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::BareRef)));
         if refers && !self.caps.beside_ref.has(Kw::Description) {
-            self.drop_note(self.here, NoteKey::Kw(Kw::Description), "may not stand beside a reference");
+            self.drop_note(self.here, AnnotationKey::Kw(Kw::Description), "may not stand beside a reference");
             return json;
         }
         let arena = self.arena;
@@ -648,7 +653,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// The branches of a printed schema that is a union and nothing else but annotations.
 pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     let Json::Obj(members) = json else { return None };
-    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
+    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.is_annotation());
     let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
     union.filter(|_| members.iter().all(|(key, _)| tells(key)))
 }

@@ -3,10 +3,10 @@
 use super::emit::Sheet;
 use super::{Lowered, Lowerer, Pos};
 use crate::dialect::Demand;
-use crate::graph::{Node, Rules};
+use crate::graph::{Node, RuleSet};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{Shape, Verdict};
+use crate::lens::{GuardVerdict, Shape};
 use crate::names::Names;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
@@ -17,7 +17,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if values.is_empty() {
             return self.never(node);
         }
-        let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
+        let kw = if node.is_const && values.len() == 1 { Kw::Const } else { Kw::Enum };
         if !sure {
             let detail = "whether a listed value meets the other rules cannot be told";
             self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
@@ -40,7 +40,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.finish(node, sheet);
         }
         if others.is_empty() {
-            return if self.caps.must(Demand::NoNull) {
+            return if self.caps.has_demand(Demand::NoNull) {
                 self.labelled(node, &values)
             } else {
                 let mut sheet = self.sheet();
@@ -65,27 +65,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             Demand::Typed,
         ]
         .into_iter()
-        .any(|demand| self.caps.must(demand))
+        .any(|demand| self.caps.has_demand(demand))
     }
 
     fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
         let blank = |value: &&Json<'_>| value.as_str() == Some("");
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
-        let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
-        let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
+        let strings_only =
+            self.caps.has_demand(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
+        let unsayable = (self.caps.has_demand(Demand::EnumNotBlank) && values.iter().any(blank))
             || (values.iter().any(composite)
                 && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed, Demand::UnionTyped]
                     .into_iter()
-                    .any(|demand| self.caps.must(demand)));
+                    .any(|demand| self.caps.has_demand(demand)));
         if strings_only || unsayable {
             return self.labelled(node, values);
         }
         let kinds = kinds_of(values);
         let types = kinds.iter().fold(Types::NONE, |types, (kind, _)| types.or(*kind));
         let together = kinds.len() == 1
-            || !(self.caps.must(Demand::EnumTyped)
-                || self.caps.must(Demand::EnumOneType)
-                || self.caps.must(Demand::OneType));
+            || !(self.caps.has_demand(Demand::EnumTyped)
+                || self.caps.has_demand(Demand::EnumOneType)
+                || self.caps.has_demand(Demand::OneType));
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
             let mut sheet = self.sheet();
@@ -100,7 +101,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             return self.finish(node, sheet);
         }
-        if together && !self.caps.must(Demand::EnumFits) {
+        if together && !self.caps.has_demand(Demand::EnumFits) {
             let mut sheet = self.sheet();
             self.put_value_types(node, values, &mut sheet);
             self.put_values(node, kw, values, &mut sheet);
@@ -111,13 +112,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let rules = Rules { values: Some(self.nodes.list(&own)), ..Rules::default() };
+            let rules = RuleSet { values: Some(self.nodes.list(&own)), ..RuleSet::default() };
             let branch = Node { types: Some(kind), ..Node::default() };
-            branches.push(self.graph.add(branch.asking(rules, self.nodes)));
+            branches.push(self.graph.add(branch.with_rules(rules, self.nodes)));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
-        let about = Node { place: node.place, notes: node.notes, ..Node::default() };
+        let about = Node { place: node.place, annotations: node.annotations, ..Node::default() };
         self.lower_any_of(&branches, false, self.nodes.keep(about))
     }
 
@@ -142,10 +143,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether the dialect asks more of a typed array or object than a list of values can say, and takes it untyped.
     fn asks_more_than_type(&self, types: Types) -> bool {
-        let of_objects = self.caps.must(Demand::HasProperties) || self.caps.must(Demand::SaysOpen);
-        let asks_more = (types.meets(Types::OBJECT) && of_objects)
-            || (types.meets(Types::ARRAY) && self.caps.must(Demand::HasItems));
-        asks_more && !self.caps.must(Demand::Typed)
+        let of_objects = self.caps.has_demand(Demand::HasProperties) || self.caps.has_demand(Demand::SaysOpen);
+        let asks_more = (types.intersects(Types::OBJECT) && of_objects)
+            || (types.intersects(Types::ARRAY) && self.caps.has_demand(Demand::HasItems));
+        asks_more && !self.caps.has_demand(Demand::Typed)
     }
 
     fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
@@ -182,7 +183,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let code = [Demand::EnumStrings, Demand::EnumNotBlank, Demand::EnumScalars, Demand::NoNull]
             .into_iter()
-            .find(|demand| self.caps.must(*demand))
+            .find(|demand| self.caps.has_demand(*demand))
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
         self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
         let mut sheet = self.sheet();
@@ -198,7 +199,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// A dialect without enums: the types stay, the values go into the description.
     fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
+        let mut plain = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);
         let mut facts = Vec::new();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
@@ -216,8 +217,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sure = true;
         let meets = |value: &&'d Json<'d>| {
             let verdict = self.lens.verdict_within(guard, &value.to_value(), self.work);
-            sure &= matches!(verdict, Verdict::Yes | Verdict::No);
-            verdict != Verdict::No
+            sure &= matches!(verdict, GuardVerdict::Yes | GuardVerdict::No);
+            verdict != GuardVerdict::No
         };
         (values.filter(meets).collect(), sure)
     }
@@ -228,9 +229,9 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
     let mut kinds: Vec<(Types, Vec<&'v Json<'v>>)> = Vec::new();
     for value in values {
         let kind = Types::of(value);
-        let numeric = kind.meets(Types::NUMBER);
-        let alike = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.meets(Types::NUMBER));
-        if let Some((own, list)) = kinds.iter_mut().find(alike) {
+        let numeric = kind.intersects(Types::NUMBER);
+        let is_same_kind = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.intersects(Types::NUMBER));
+        if let Some((own, list)) = kinds.iter_mut().find(is_same_kind) {
             *own = own.or(kind);
             list.push(value);
         } else {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::apply::Way;
-use super::guard::{Guard, Reach};
+use super::apply::Direction;
+use super::guard::{Guard, LookDepth};
 use super::{GuardId, Lens, LensId, Shape, Undeclared};
 use crate::types::Types;
 
@@ -45,12 +45,12 @@ impl<'l> LensView<'l> {
 
     /// True of shapes that change no value.
     pub fn is_identity(self, id: LensId) -> bool {
-        id.is_same() || self.0.keeps(id)
+        id.is_same() || self.0.is_identity_shape(id)
     }
 
     /// Decodes a value by one shape.
     pub fn decode(self, id: LensId, value: Value) -> Option<Value> {
-        self.0.pass_from(id, value, Way::Decode).ok()
+        self.0.convert_by(id, value, Direction::Decode).ok()
     }
 
     /// The guard of a number.
@@ -60,7 +60,7 @@ impl<'l> LensView<'l> {
 
     /// True unless a quick look shows that the guard refuses the value.
     pub fn admits(self, id: GuardId, value: &Value) -> bool {
-        self.0.admits(id, value, Reach::Near)
+        self.0.admits(id, value, LookDepth::Shallow)
     }
 
     /// True where no object on the wire has undeclared properties.

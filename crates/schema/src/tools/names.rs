@@ -43,7 +43,7 @@ pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<
     names
 }
 
-/// What a dialect demands of the name of a tool; a meet has a row of each of its members.
+/// The rules for tool names; a meet has a row of each of its members.
 pub(super) struct NameRule<'a> {
     rows: Vec<(&'a RuleRow, &'a Regex)>,
     unique: Option<&'a RuleRow>,

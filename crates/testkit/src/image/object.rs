@@ -70,12 +70,12 @@ impl Imager<'_> {
         let rest = shape.rest.as_ref().map(|rest| rest.wire.as_str());
         let is_field = |key: &str| shape.fields.iter().any(|field| field.wire() == key) || rest == Some(key);
         for (key, own) in wire.properties.into_iter().flatten().filter(|(key, _)| !is_field(key)) {
-            if shape.takes(key) || properties.contains_key(key) || rest.is_some() {
+            if shape.collides_with_renamed(key) || properties.contains_key(key) || rest.is_some() {
                 return None;
             }
-            properties.insert(key.clone(), self.image(shape.other(key), own, depth)?);
+            properties.insert(key.clone(), self.image(shape.undeclared_shape(key), own, depth)?);
         }
-        let undeclared = wire.required.iter().filter(|key| !is_field(key) && !shape.takes(key));
+        let undeclared = wire.required.iter().filter(|key| !is_field(key) && !shape.collides_with_renamed(key));
         required.extend(undeclared.map(|key| json!(key)));
         required.sort_by_key(Value::to_string);
         out.insert(Kw::Properties.name().to_owned(), Value::Object(properties));

@@ -105,7 +105,8 @@ impl Imager<'_> {
         }
         let Some(kinds) = types(map) else { return Some(vec![schema.clone()]) };
         let of_kind = |kind: &str| {
-            let speaks_of_it = |word: &str, kind: Types| Kw::of(word).is_none_or(|kw| kw.row().speaks_of.meets(kind));
+            let speaks_of_it =
+                |word: &str, kind: Types| Kw::of(word).is_none_or(|kw| kw.info().applies_to.intersects(kind));
             let own = map.iter().filter(|(word, _)| Types::named(kind).is_none_or(|kind| speaks_of_it(word, kind)));
             let mut own: Map<String, Value> = own.map(|(word, value)| (word.clone(), value.clone())).collect();
             own.insert("type".to_owned(), json!(kind));
@@ -164,7 +165,7 @@ impl Reader<'_> {
             Shape::Same => self.0.guard(guard).map_or(Types::ANY, GuardView::types),
             Shape::Link(inner) => return self.reads(*inner, guard, read, keys, depth),
             Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => {
-                return read.kinds.meets(Types::NULL) || self.reads(*inner, guard, read, keys, depth);
+                return read.kinds.intersects(Types::NULL) || self.reads(*inner, guard, read, keys, depth);
             }
             Shape::Union(branches) => {
                 return branches.iter().any(|branch| self.reads(branch.lens, branch.guard, read, keys, depth));
@@ -174,7 +175,7 @@ impl Reader<'_> {
             Shape::Text | Shape::Labels(_) => Types::STRING,
         };
         let is_object = read.kinds == Types::OBJECT;
-        own.meets(read.kinds) && (keys == Keys::Any || !is_object || self.reads_keys(id, guard, read))
+        own.intersects(read.kinds) && (keys == Keys::Any || !is_object || self.reads_keys(id, guard, read))
     }
 
     /// Whether objects of the wire may have the keys that a shape looks for, and no others where it wants none.
@@ -212,7 +213,7 @@ impl Reader<'_> {
 
     fn reads_object(&self, shape: &ObjectShape, guard: GuardView<'_>, read: &Read<'_>) -> bool {
         let needs = |absent: Absent, name: &str| {
-            absent.has_a_mark() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
+            absent.is_encoded() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
         };
         let is_closed = guard.is_closed() || shape.rest.is_some() || self.0.refuses_undeclared();
         let is_known = |name: &str| {

@@ -14,7 +14,7 @@ pub(super) const DEFS: &str = "$defs";
 
 /// Whether a schema says nothing of values but these words. A word that nobody knows says nothing.
 pub(super) fn only(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
-    let is_silent = |key: &str| Kw::of(key).is_none_or(|kw| kw.annotates() && !NAMES.contains(&kw));
+    let is_silent = |key: &str| Kw::of(key).is_none_or(|kw| kw.is_annotation() && !NAMES.contains(&kw));
     map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key)).then_some(())
 }
 

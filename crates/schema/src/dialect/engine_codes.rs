@@ -1,7 +1,7 @@
-//! The codes of changes that no row asks for: what reading takes a schema to mean, and what fitting does of itself.
+//! The codes of changes that no row demands: liberties of reading (READ-…) and of fitting (FIT).
 
-/// A code of polywire's own, and what it stands for.
-const OWN: &[(&str, &str)] = &[
+/// Each code with its meaning.
+const ENGINE_CODES: &[(&str, &str)] = &[
     (
         "FIT",
         "No rule of the provider asks for this change: fitting makes it so that the schema can be said, or values tell their branch.",
@@ -72,12 +72,12 @@ pub fn explain_own(code: &str) -> Option<(&'static str, &'static str)> {
 /// assert!(polywire_schema::own_codes().any(|(code, _)| code == "FIT"));
 /// ```
 pub fn own_codes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    OWN.iter().copied()
+    ENGINE_CODES.iter().copied()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::OWN;
+    use super::ENGINE_CODES;
 
     #[test]
     fn just_the_codes_that_are_given_are_explained() {
@@ -94,7 +94,7 @@ mod tests {
         };
         let words = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
         let given: std::collections::BTreeSet<&str> = words.filter(|word| is_code(word)).collect();
-        let explained: Vec<&str> = OWN.iter().map(|(code, _)| *code).collect();
+        let explained: Vec<&str> = ENGINE_CODES.iter().map(|(code, _)| *code).collect();
         assert_eq!(explained, given.into_iter().collect::<Vec<_>>());
     }
 }

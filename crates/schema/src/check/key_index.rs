@@ -1,4 +1,4 @@
-//! Where keys stand among members: long lists, of properties say, are indexed once.
+//! An index of the keys of large objects, built once for each.
 
 use std::cell::RefCell;
 
@@ -9,12 +9,11 @@ use crate::json::{Json, Member};
 /// Objects with fewer members are searched, those with more are indexed.
 const INDEXED_FROM: usize = 32;
 
-/// Positions of keys, by the address of the members they stand among.
+/// Positions of keys, by the address of the members that hold them.
 #[derive(Debug, Default)]
-pub(crate) struct Keys<'j>(RefCell<HashMap<usize, HashMap<&'j str, usize>>>);
+pub(crate) struct KeyIndex<'j>(RefCell<HashMap<usize, HashMap<&'j str, usize>>>);
 
-impl<'j> Keys<'j> {
-    /// Where a key stands.
+impl<'j> KeyIndex<'j> {
     pub(crate) fn position(&self, members: &'j [Member<'j>], key: &str) -> Option<usize> {
         if members.len() < INDEXED_FROM {
             return members.iter().position(|(own, _)| *own == key);
@@ -26,7 +25,7 @@ impl<'j> Keys<'j> {
         table.get(key).copied()
     }
 
-    /// What a token of a pointer leads to.
+    /// Follows one token of a JSON Pointer.
     pub(crate) fn step(&self, json: &'j Json<'j>, token: &str) -> Option<&'j Json<'j>> {
         match json {
             Json::Obj(members) => members.get(self.position(members, token)?).map(|(_, value)| value),

@@ -1,4 +1,4 @@
-//! Where a place of a fitted schema stands in the caller's, as far as the shapes of values tell.
+//! Maps pointers into a fitted schema back to the caller's schema, as far as shapes tell.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,11 @@ use crate::json::{push_token, unescaped};
 use crate::keyword::Kw;
 
 impl Lens {
-    /// The place in the caller's schema of a place in the fitted one, or of the nearest one around it that is known, and whether it
-    /// is the former.
-    pub(crate) fn callers_place(&self, pointer: &str) -> (String, bool) {
+    /// The pointer in the caller's schema, or the nearest known one around it; `true` where it is exact.
+    pub(crate) fn caller_place(&self, pointer: &str) -> (String, bool) {
         let (mut id, mut rest, mut at) = (self.root, pointer, String::new());
         let mut links = 0;
-        while !self.keeps(id) && !rest.is_empty() {
+        while !self.is_identity_shape(id) && !rest.is_empty() {
             let Some((key, below)) = property(rest) else { return (at, false) };
             match self.shape(id) {
                 Shape::Link(inner) if links < DEEPEST_LINKS => (id, links) = (*inner, links + 1),
@@ -46,14 +45,14 @@ impl Lens {
     }
 }
 
-/// The property that a place stands at or within, and the rest of the place.
+/// Splits the first property off a pointer.
 fn property(pointer: &str) -> Option<(Cow<'_, str>, &str)> {
     let inside = pointer.strip_prefix('/')?.strip_prefix(Kw::Properties.name())?.strip_prefix('/')?;
     let (token, below) = inside.split_at(inside.find('/').unwrap_or(inside.len()));
     Some((unescaped(token), below))
 }
 
-/// Whether what stands below a property of the wire does so in the caller's schema: absence may be said by a union or a list around it.
+/// Other encodings of absence put a union or a list around the property's schema.
 fn stays_in_place(field: &Field, below: &str) -> bool {
     below.is_empty() || field.absent == Absent::Kept
 }
@@ -87,8 +86,8 @@ mod tests {
             ("/properties/value/properties/rest/items", "", false),
             ("/$defs/deep/properties/x", "", false),
         ] {
-            assert_eq!(lens.callers_place(at), (place.to_owned(), all), "{at}");
+            assert_eq!(lens.caller_place(at), (place.to_owned(), all), "{at}");
         }
-        assert_eq!(Lens::identity().callers_place("/$defs/a"), ("/$defs/a".to_owned(), true));
+        assert_eq!(Lens::identity().caller_place("/$defs/a"), ("/$defs/a".to_owned(), true));
     }
 }

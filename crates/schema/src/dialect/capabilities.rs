@@ -1,4 +1,4 @@
-//! What a dialect's rows mean to the one who writes a schema: the same rows, asked the other way round.
+//! The rows of a dialect as `fit` needs them: what is accepted, what is demanded, and the limits.
 
 use std::sync::Arc;
 
@@ -10,32 +10,31 @@ use crate::keyword::{Kw, KwSet, TABLE};
 use crate::pattern::{Feature, Features};
 use crate::spelling::Spelling;
 
-/// What a writer must heed in one slot of a dialect.
+/// The capabilities of one slot of a dialect.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Caps {
+pub(crate) struct Capabilities {
     /// Keywords that no row refuses.
     pub(crate) accepted: KwSet,
-    /// Whether keys that are not keywords may stay.
+    /// True where unknown keys are accepted.
     pub(crate) unknown: bool,
-    /// Keywords that the root may not have.
+    /// Keywords that the root refuses.
     pub(crate) root_refused: KwSet,
-    /// What may stand in for a `type`.
+    /// Keywords that make `type` unnecessary.
     pub(crate) typed_by: KwSet,
-    /// What may stand in for a `type` in a schema of properties that are not declared.
+    /// The same in a schema of undeclared properties.
     pub(crate) others_typed_by: KwSet,
-    /// What gives a loop a way out, beside what may be absent, `null` or an empty list.
-    pub(crate) ways_out: KwSet,
-    /// What may stand beside a union.
+    /// Keywords that end a cycle, beside optional properties, `null` and empty lists.
+    pub(crate) cycle_exits: KwSet,
+    /// Keywords that are accepted beside a union.
     pub(crate) beside_union: KwSet,
-    /// What may stand beside a reference.
+    /// Keywords that are accepted beside a reference.
     pub(crate) beside_ref: KwSet,
-    /// Whether a reference to the whole document is accepted.
     pub(crate) root_ref: RootRef,
     /// The formats accepted; all of them where none is named.
     pub(crate) formats: Option<Vec<String>>,
     /// Features of patterns that are refused.
     pub(crate) pattern_refused: Features,
-    /// The same of patterns for keys. Nobody has seen one of these be anchored.
+    /// The same for patterns of keys; providers are not known to require anchors there.
     pub(crate) key_refused: Features,
     /// The charset of keys, at the root and everywhere, each with the code of its row.
     pub(crate) root_keys: Vec<(Arc<str>, Regex)>,
@@ -50,18 +49,18 @@ pub(crate) struct Caps {
     codes: Vec<Option<Arc<str>>>,
 }
 
-/// Demands that ask for a word on every object.
-const OBJECTS_NEED: &[(Demand, Kw)] =
+/// Demands that require a keyword on every object.
+const REQUIRED_ON_OBJECTS: &[(Demand, Kw)] =
     &[(Demand::Closed, Kw::AdditionalProperties), (Demand::SaysOpen, Kw::AdditionalProperties)];
 
-/// Where the object stands that has a key.
+/// The position of the object that has a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub(crate) enum KeyDepth {
     Root,
     Below,
 }
 
-/// What becomes of a reference to the whole document.
+/// Whether a reference to the whole document is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RootRef {
     #[default]
@@ -69,7 +68,7 @@ pub(crate) enum RootRef {
     Refused,
 }
 
-impl Caps {
+impl Capabilities {
     pub(crate) fn of(dialect: &Dialect, slot: Slot) -> Self {
         let everything: KwSet = TABLE.iter().map(|row| row.kw).collect();
         let mut caps = Self {
@@ -77,7 +76,7 @@ impl Caps {
             unknown: dialect.refusal_of_unknown(slot).is_none(),
             typed_by: everything,
             others_typed_by: everything,
-            ways_out: everything,
+            cycle_exits: everything,
             beside_union: everything,
             beside_ref: everything,
             ..Self::default()
@@ -88,44 +87,42 @@ impl Caps {
             }
         }
         for rule in dialect.rule_rows(slot) {
-            caps.heed(rule);
+            caps.apply_rule(rule);
         }
-        caps.longest_root_key = Spelling(&|key| caps.takes_key(key, Depth::Root)).limit();
-        caps.longest_key = Spelling(&|key| caps.takes_key(key, Depth::Below)).limit();
+        caps.longest_root_key = Spelling(&|key| caps.accepts_key(key, KeyDepth::Root)).limit();
+        caps.longest_key = Spelling(&|key| caps.accepts_key(key, KeyDepth::Below)).limit();
         caps
     }
 
-    /// Whether every rule about keys takes one.
-    pub(crate) fn takes_key(&self, key: &str, depth: Depth) -> bool {
-        let rules = self.keys.iter().chain(self.root_keys.iter().filter(|_| depth == Depth::Root));
+    pub(crate) fn accepts_key(&self, key: &str, depth: KeyDepth) -> bool {
+        let rules = self.keys.iter().chain(self.root_keys.iter().filter(|_| depth == KeyDepth::Root));
         rules.into_iter().all(|(_, rule)| rule.is_match(key))
     }
 
-    pub(crate) fn must(&self, demand: Demand) -> bool {
+    pub(crate) fn has_demand(&self, demand: Demand) -> bool {
         self.demands & (1 << (demand as u8)) != 0
     }
 
-    /// The words of `OpenAPI` slots that mean nothing here, though they may be let by: `nullable` where `null` has another word,
-    /// and `ref` where any key may stand.
-    pub(super) fn meaningless(&self) -> KwSet {
+    /// Keywords of `OpenAPI` slots without meaning here, even if accepted: `nullable` where `null` is a type, and `ref` where any
+    /// key is accepted.
+    pub(super) fn meaningless_keywords(&self) -> KwSet {
         let mut meant = KwSet::NONE;
-        if self.must(Demand::NoNull) {
+        if self.has_demand(Demand::NoNull) {
             meant.insert(Kw::Nullable);
         }
         if !self.unknown {
-            meant = meant.with(Kw::OpenRef).with(Kw::OpenDefs);
+            meant = meant.with(Kw::BareRef).with(Kw::BareDefs);
         }
-        KwSet::NONE.with(Kw::Nullable).with(Kw::OpenRef).with(Kw::OpenDefs).without(meant.and(self.accepted))
+        KwSet::NONE.with(Kw::Nullable).with(Kw::BareRef).with(Kw::BareDefs).without(meant.and(self.accepted))
     }
 
-    /// The word that every object must have and none may, and the demand for it: no object can be said.
-    pub(super) fn torn(&self) -> Option<(Demand, Kw)> {
-        let torn = OBJECTS_NEED.iter().find(|(demand, kw)| self.must(*demand) && !self.accepts(*kw));
-        torn.copied().filter(|_| self.must(Demand::RootObject))
+    /// The keyword that every object must have and none may have, with its demand: no object fits.
+    pub(super) fn contradictory_keyword(&self) -> Option<(Demand, Kw)> {
+        let torn = REQUIRED_ON_OBJECTS.iter().find(|(demand, kw)| self.has_demand(*demand) && !self.accepts(*kw));
+        torn.copied().filter(|_| self.has_demand(Demand::RootObject))
     }
 
-    /// Takes words out of those that are accepted.
-    pub(super) fn forget(&mut self, words: KwSet) {
+    pub(super) fn remove_accepted(&mut self, words: KwSet) {
         self.accepted = self.accepted.without(words);
     }
 
@@ -133,7 +130,6 @@ impl Caps {
         self.accepted.has(kw)
     }
 
-    /// Whether a keyword with a count may stay.
     pub(crate) fn accepts_count(&self, kw: Kw, count: u64) -> bool {
         self.accepts(kw) || self.up_to.iter().any(|(own, limit)| *own == kw && count <= *limit)
     }
@@ -147,7 +143,7 @@ impl Caps {
         self.codes.get(demand as usize)?.as_ref()
     }
 
-    fn heed(&mut self, rule: &RuleRow) {
+    fn apply_rule(&mut self, rule: &RuleRow) {
         let place = rule.demand as usize;
         if self.codes.len() <= place {
             self.codes.resize(place + 1, None);
@@ -176,7 +172,7 @@ impl Caps {
         } else if rule.demand == Demand::OthersTyped {
             self.others_typed_by = self.others_typed_by.and(rule.allowed);
         } else if rule.demand == Demand::CycleOptional {
-            self.ways_out = self.ways_out.and(rule.allowed);
+            self.cycle_exits = self.cycle_exits.and(rule.allowed);
         } else if rule.demand == Demand::UnionAlone {
             self.beside_union = self.beside_union.and(rule.allowed);
         } else if rule.demand == Demand::RefAlone {

@@ -1,18 +1,18 @@
-//! Whether a dialect file says something that can be read: every fault is told with the row that has it and what to write instead.
+//! Validates dialect files: every error names the row and what to write instead.
 
 use regex::Regex;
 
 use super::rows::{Demand, File, RuleRow};
 use super::{DialectError, is_built_in};
-use crate::check::Misfit;
+use crate::check::MalformedValue;
 use crate::keyword::Kw;
 use crate::pattern::Feature;
 
-/// Looks at what a file says of other dialects.
-pub(super) fn outline(file: &File) -> Result<(), DialectError> {
+/// Checks the references to other dialects.
+pub(super) fn check_references(file: &File) -> Result<(), DialectError> {
     let unknown = |word: &str, id: &str| {
         let mend = "name one that `polywire dialects` lists";
-        fault(file, &format!("`{word}` names `{id}`, which is not a dialect; {mend}"))
+        error(file, &format!("`{word}` names `{id}`, which is not a dialect; {mend}"))
     };
     let named = file
         .meets
@@ -25,7 +25,7 @@ pub(super) fn outline(file: &File) -> Result<(), DialectError> {
         return Err(unknown(word, id));
     }
     if !file.drops.is_empty() && file.extends.is_none() {
-        return Err(fault(
+        return Err(error(
             file,
             "`drops` takes demands out of the dialect that `extends` names; name one, or leave it out",
         ));
@@ -46,12 +46,11 @@ pub(super) fn outline(file: &File) -> Result<(), DialectError> {
         first.filter(|_| matches!(word, "keyword" | "rule")).map_or_else(String::new, |code| format!(" (row {code})"));
     let mend =
         "the rows of a meet are those of its members; put own rows into a dialect of their own and give both to `--to`";
-    Err(fault(file, &format!("`{word}`{row} stands beside `meets`, where it would mean nothing: {mend}")))
+    Err(error(file, &format!("`{word}`{row} stands beside `meets`, where it would mean nothing: {mend}")))
 }
 
-/// Looks at the rows of a file.
 pub(super) fn rows(file: &File) -> Result<(), DialectError> {
-    let fail = |what: String| Err(fault(file, &what));
+    let fail = |what: String| Err(error(file, &what));
     let not_a_keyword = |name: &str| format!("`{name}` is not a keyword; write one as JSON Schema spells it");
     if let Some(name) = file.accepts.iter().flatten().find(|name| Kw::of(name).is_none()) {
         return fail(format!("`accepts`: {}", not_a_keyword(name)));
@@ -82,7 +81,7 @@ pub(super) fn rows(file: &File) -> Result<(), DialectError> {
             }
         }
         for name in row.refuse.iter().filter(|_| row.demand == Demand::WellFormed) {
-            if !Misfit::NAMED.iter().any(|misfit| misfit.name() == name) {
+            if !MalformedValue::NAMED.iter().any(|malformed| malformed.name() == name) {
                 return fail(format!("rule {}: `{name}` is nothing that may be wrong with a value", row.code));
             }
         }
@@ -90,16 +89,14 @@ pub(super) fn rows(file: &File) -> Result<(), DialectError> {
     Ok(())
 }
 
-fn fault(file: &File, what: &str) -> DialectError {
+fn error(file: &File, what: &str) -> DialectError {
     DialectError(format!("dialect `{}`: {what}", file.id))
 }
 
-/// Whether what a demand refuses are keywords.
 fn refuses_keywords(demand: Demand) -> bool {
     matches!(demand, Demand::RootPlain | Demand::OwnKeywords)
 }
 
-/// Whether what a demand allows are keywords.
 fn allows_keywords(demand: Demand) -> bool {
     matches!(
         demand,

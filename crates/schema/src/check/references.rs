@@ -1,80 +1,80 @@
-//! Which definition refers to which: references that lead nowhere, loops, and definitions that nothing uses.
+//! The graph of references between definitions: dangling references, cycles, unused definitions.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use foldhash::HashMap;
 
-use super::keys::Keys;
-use super::node::Seen;
-use super::text::Blanks;
-use super::{Checker, Depth, Spot, Stand, Way};
+use super::key_index::KeyIndex;
+use super::messages::Placeholders;
+use super::rules::NodeKeywords;
+use super::{CheckMode, Checker, NodeContext, Requiredness, SchemaPath};
 use crate::dialect::Demand;
 use crate::json::{Json, Member, pointer_tokens};
 use crate::keyword::{Kw, within_definitions};
 
 /// The references of a document.
-pub(super) struct Links<'j> {
+pub(super) struct ReferenceGraph<'j> {
     document: &'j Json<'j>,
     /// Definitions at the root, by keyword and name; the number is the owner's.
     definitions: HashMap<(Kw, &'j str), usize>,
-    edges: Vec<Edge<'j>>,
-    /// Schemas by their anchor, found when the first reference asks for one.
+    edges: Vec<ReferenceEdge<'j>>,
+    /// Schemas by anchor, collected when the first reference needs one.
     anchors: OnceCell<HashMap<&'j str, &'j Json<'j>>>,
-    pub(super) keys: Keys<'j>,
+    pub(super) keys: KeyIndex<'j>,
 }
 
 /// A reference from one owner to another.
-struct Edge<'j> {
+struct ReferenceEdge<'j> {
     from: usize,
     to: usize,
-    way: Way,
+    requiredness: Requiredness,
     reference: &'j str,
-    /// The schema that refers.
+    /// The schema that holds the reference.
     members: &'j [Member<'j>],
-    by: By,
+    breaker: CycleBreaker,
 }
 
-/// What stands on the way to a reference and could be made a way out of a loop, as far as that may have to be told.
+/// What could be changed on the path to a reference to end a cycle, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum By {
+pub(super) enum CycleBreaker {
     Nothing,
     Map,
     List,
     Property,
 }
 
-impl<'j> Links<'j> {
+impl<'j> ReferenceGraph<'j> {
     pub(super) fn new(document: &'j Json<'j>) -> Self {
         let mut definitions = HashMap::default();
         for (key, value) in document.as_obj().unwrap_or_default() {
-            if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::OpenDefs)), Json::Obj(map)) = (Kw::of(key), value) {
+            if let (Some(kw @ (Kw::Defs | Kw::Definitions | Kw::BareDefs)), Json::Obj(map)) = (Kw::of(key), value) {
                 for (name, _) in *map {
                     let number = definitions.len() + 1;
                     definitions.entry((kw, *name)).or_insert(number);
                 }
             }
         }
-        Self { document, definitions, edges: Vec::new(), anchors: OnceCell::new(), keys: Keys::default() }
+        Self { document, definitions, edges: Vec::new(), anchors: OnceCell::new(), keys: KeyIndex::default() }
     }
 
-    /// The number of a definition at the root. Definitions that stand deeper belong to the document.
+    /// The number of a definition at the root. Nested definitions belong to the document.
     pub(super) fn owner(&self, kw: Kw, name: &str) -> usize {
         self.definitions.get(&(kw, name)).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, seen: &Seen<'j>, stand: Stand, by: By) {
-        let Some(reference) = seen.reference() else { return };
+    pub(super) fn add(&mut self, node: &NodeKeywords<'j>, context: NodeContext, breaker: CycleBreaker) {
+        let Some(reference) = node.reference() else { return };
         // A reference that leads nowhere closes no loop; one into the document itself may.
         let to = self.definition(reference).or_else(|| self.resolves(reference).then_some(0));
         if let Some(to) = to {
-            let (from, way, members) = (stand.owner, stand.way, seen.members);
-            self.edges.push(Edge { from, to, way, reference, members, by });
+            let (from, requiredness, members) = (context.owner, context.requiredness, node.members);
+            self.edges.push(ReferenceEdge { from, to, requiredness, reference, members, breaker });
         }
     }
 
-    /// The next reference from an index on that leads somewhere, but to no definition at the root, and its index.
-    pub(super) fn next_undefined(&self, from: usize) -> Option<(usize, &'j str)> {
+    /// The next reference, from an index on, that resolves outside the definitions at the root.
+    pub(super) fn next_outside_definitions(&self, from: usize) -> Option<(usize, &'j str)> {
         let mut edges = self.edges.iter().enumerate().skip(from);
         edges.find(|(_, edge)| edge.to == 0).map(|(index, edge)| (index, edge.reference))
     }
@@ -83,7 +83,6 @@ impl<'j> Links<'j> {
         self.definition(reference).is_some() || self.target(reference).is_some()
     }
 
-    /// What a reference leads to.
     pub(super) fn target(&self, reference: &str) -> Option<&'j Json<'j>> {
         let pointer = reference.strip_prefix('#')?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
@@ -97,8 +96,7 @@ impl<'j> Links<'j> {
         pointer_tokens(pointer).try_fold(self.document, |json, token| self.keys.step(json, &token))
     }
 
-    /// Whether a reference points at a definition at the root.
-    pub(super) fn defines(&self, reference: &str) -> bool {
+    pub(super) fn is_definition(&self, reference: &str) -> bool {
         self.definition(reference).is_some()
     }
 
@@ -115,48 +113,55 @@ impl<'j> Links<'j> {
         self.definitions.get(&(kw, name.as_ref())).copied()
     }
 
-    /// An edge of every loop over the edges that `counts` keeps: one that passes a property, or else a list or a map, if any does,
-    /// and of several the last, so that without them no loop is left but for few. A loop that has such an edge in common with
-    /// another one needs none of its own. At most so many are looked for.
-    fn looping_edges(&self, counts: impl Fn(&Edge<'_>) -> bool, most: usize) -> Vec<&Edge<'j>> {
+    /// One edge of every cycle over the edges that `counts` keeps: the last that passes a property, or else a list or a map. Cycles
+    /// that share such an edge need only one, so that few cycles are left without these edges. At most `most` are searched.
+    fn find_cycle_edges(
+        &self,
+        count_schema: impl Fn(&ReferenceEdge<'_>) -> bool,
+        most: usize,
+    ) -> Vec<&ReferenceEdge<'j>> {
         let size = self.definitions.len() + 1;
-        let mut out: Vec<Vec<&Edge<'j>>> = vec![Vec::new(); size];
-        for edge in self.edges.iter().filter(|edge| counts(edge)) {
+        let mut out: Vec<Vec<&ReferenceEdge<'j>>> = vec![Vec::new(); size];
+        for edge in self.edges.iter().filter(|edge| count_schema(edge)) {
             if let Some(list) = out.get_mut(edge.from) {
                 list.push(edge);
             }
         }
         let edge_of = |at: usize, next: usize| out.get(at)?.get(next).copied();
-        let mut state = vec![State::New; size];
+        let mut state = vec![VisitState::Unvisited; size];
         let mut found = Vec::new();
         for start in 0..size {
-            if state.get(start) != Some(&State::New) {
+            if state.get(start) != Some(&VisitState::Unvisited) {
                 continue;
             }
-            let mut way: Vec<(usize, usize)> = vec![(start, 0)];
+            let mut path_so_far: Vec<(usize, usize)> = vec![(start, 0)];
             // How many owners stand before the last edge on the way that was found.
             let mut broken: Vec<usize> = Vec::new();
-            while let Some((at, next)) = way.pop() {
-                while broken.pop_if(|before| *before >= way.len()).is_some() {}
+            while let Some((at, next)) = path_so_far.pop() {
+                while broken.pop_if(|before| *before >= path_so_far.len()).is_some() {}
                 let edge = edge_of(at, next);
                 if let Some(mark) = state.get_mut(at) {
-                    *mark = if edge.is_some() { State::Open { before: way.len() } } else { State::Done };
+                    *mark = if edge.is_some() {
+                        VisitState::OnPath { before: path_so_far.len() }
+                    } else {
+                        VisitState::Finished
+                    };
                 }
                 let Some(edge) = edge else { continue };
-                way.push((at, next + 1));
+                path_so_far.push((at, next + 1));
                 match state.get(edge.to) {
-                    Some(State::New) => way.push((edge.to, 0)),
-                    Some(State::Open { before }) if broken.last().is_none_or(|last| last < before) => {
-                        let edges = way.iter().enumerate().skip(*before);
+                    Some(VisitState::Unvisited) => path_so_far.push((edge.to, 0)),
+                    Some(VisitState::OnPath { before }) if broken.last().is_none_or(|last| last < before) => {
+                        let edges = path_so_far.iter().enumerate().skip(*before);
                         let edges =
                             edges.filter_map(|(index, (owner, next))| Some((index, edge_of(*owner, next - 1)?)));
                         let mut last = edges.rev();
                         // None is better than one that passes a property, so that a long way need not be walked back.
-                        let mut best = last.next().unwrap_or((way.len() - 1, edge));
-                        while best.1.by < By::Property
+                        let mut best = last.next().unwrap_or((path_so_far.len() - 1, edge));
+                        while best.1.breaker < CycleBreaker::Property
                             && let Some(other) = last.next()
                         {
-                            best = if other.1.by > best.1.by { other } else { best };
+                            best = if other.1.breaker > best.1.breaker { other } else { best };
                         }
                         let (index, best) = best;
                         found.push(best);
@@ -165,14 +170,14 @@ impl<'j> Links<'j> {
                         }
                         broken.push(index);
                     }
-                    Some(State::Open { .. } | State::Done) | None => {}
+                    Some(VisitState::OnPath { .. } | VisitState::Finished) | None => {}
                 }
             }
         }
         found
     }
 
-    /// The definitions at the root that nothing refers to, seen from the document itself, in their order.
+    /// The definitions at the root that the document does not reach, in their order.
     pub(super) fn unused(&self) -> Vec<(Kw, &'j str)> {
         let size = self.definitions.len() + 1;
         let mut targets = vec![Vec::new(); size];
@@ -196,51 +201,58 @@ impl<'j> Links<'j> {
     }
 }
 
-/// How far the search for a loop has come with an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    New,
-    /// It stands on the way, behind so many others.
-    Open {
+enum VisitState {
+    Unvisited,
+    /// On the current path, at this position.
+    OnPath {
         before: usize,
     },
-    Done,
+    Finished,
 }
 
 impl Checker<'_, '_> {
-    pub(super) fn judge_links(&mut self) {
+    pub(super) fn check_references(&mut self) {
         for demand in [Demand::NoCycle, Demand::CycleOptional] {
-            if !self.caps.must(demand) {
+            if !self.caps.has_demand(demand) {
                 continue;
             }
-            let most = if self.depth == Depth::All { usize::MAX } else { 1 };
-            let closing = self.links.looping_edges(|edge| edge.way == Way::Hard || demand == Demand::NoCycle, most);
+            let most = if self.mode == CheckMode::All { usize::MAX } else { 1 };
+            let closing = self.references.find_cycle_edges(
+                |edge| edge.requiredness == Requiredness::Required || demand == Demand::NoCycle,
+                most,
+            );
             let closing: Vec<_> = closing.into_iter().map(|edge| (edge.reference, edge.members)).collect();
-            let mut ways = HashMap::default();
-            if self.told() && !closing.is_empty() {
-                ways.extend(closing.iter().map(|(_, members)| (members.as_ptr(), None)));
-                find_ways(self.document, &mut Vec::new(), &mut ways);
+            let mut paths = HashMap::default();
+            if self.needs_messages() && !closing.is_empty() {
+                paths.extend(closing.iter().map(|(_, members)| (members.as_ptr(), None)));
+                collect_paths(self.document, &mut Vec::new(), &mut paths);
             }
             for (key, members) in closing {
-                let way = ways.get(&members.as_ptr()).and_then(Option::as_deref);
-                let tokens: &[String] = way.unwrap_or_default();
+                let path_so_far = paths.get(&members.as_ptr()).and_then(Option::as_deref);
+                let tokens: &[String] = path_so_far.unwrap_or_default();
                 for row in self.rows(demand) {
-                    self.violate_at(row, tokens, Kw::Ref.name(), &Blanks { key, ..Blanks::default() });
+                    self.report_rule_at(row, tokens, Kw::Ref.name(), &Placeholders { key, ..Placeholders::default() });
                 }
             }
         }
-        if self.caps.must(Demand::DefsUsed) {
-            self.judge_use();
+        if self.caps.has_demand(Demand::DefsUsed) {
+            self.check_definitions_used();
         }
     }
 
-    fn judge_use(&mut self) {
-        let unused = self.links.unused();
+    fn check_definitions_used(&mut self) {
+        let unused = self.references.unused();
         for row in self.rows(Demand::DefsUsed) {
             for (kw, name) in &unused {
-                let at = Spot::ROOT.kw(*kw);
-                self.violate(row, &at.word(name), kw.name(), &Blanks { key: name, ..Blanks::default() });
-                if self.depth != Depth::All {
+                let at = SchemaPath::ROOT.kw(*kw);
+                self.report_rule(
+                    row,
+                    &at.word(name),
+                    kw.name(),
+                    &Placeholders { key: name, ..Placeholders::default() },
+                );
+                if self.mode != CheckMode::All {
                     return;
                 }
             }
@@ -248,22 +260,22 @@ impl Checker<'_, '_> {
     }
 }
 
-/// The ways from the document to members that stand in it, by the address of these.
-fn find_ways<'j>(
+/// Collects the paths to members, by their address.
+fn collect_paths<'j>(
     json: &'j Json<'j>,
-    way: &mut Vec<Cow<'j, str>>,
-    ways: &mut HashMap<*const Member<'j>, Option<Vec<String>>>,
+    path_so_far: &mut Vec<Cow<'j, str>>,
+    paths: &mut HashMap<*const Member<'j>, Option<Vec<String>>>,
 ) {
     let mut step = |token: Cow<'j, str>, inner: &'j Json<'j>| {
-        way.push(token);
-        find_ways(inner, way, ways);
-        way.pop();
+        path_so_far.push(token);
+        collect_paths(inner, path_so_far, paths);
+        path_so_far.pop();
     };
     match json {
         Json::Obj(members) => {
             members.iter().for_each(|(key, inner)| step(Cow::Borrowed(key), inner));
-            if let Some(found @ None) = ways.get_mut(&members.as_ptr()) {
-                *found = Some(way.iter().map(ToString::to_string).collect());
+            if let Some(found @ None) = paths.get_mut(&members.as_ptr()) {
+                *found = Some(path_so_far.iter().map(ToString::to_string).collect());
             }
         }
         Json::Arr(items) => {
@@ -273,7 +285,7 @@ fn find_ways<'j>(
     }
 }
 
-/// The schemas that have an anchor; of several with the same one, the first.
+/// Of several schemas with one anchor, the first counts.
 fn collect_anchors<'j>(json: &'j Json<'j>, anchors: &mut HashMap<&'j str, &'j Json<'j>>) {
     match json {
         Json::Obj(members) => {

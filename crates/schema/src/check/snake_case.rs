@@ -1,13 +1,13 @@
-//! Documents for providers that read their words in `snake_case` too: judged as what such a provider reads, told in the
-//! document's own words.
+//! Documents for providers that read keywords in `snake_case` too: checked as such a provider reads them, reported as
+//! written.
 
 use crate::arena::Arena;
 use crate::json::{Json, pointer_tokens, push_token};
 use crate::keyword::{Kw, KwSet};
 use crate::walk::with_subschemas;
 
-/// The same schema with the words in `snake_case` that are read spelled as keywords; nothing where there are none.
-pub(super) fn plain<'d>(json: Json<'d>, read: KwSet, arena: &'d Arena) -> Option<Json<'d>> {
+/// The schema with its `snake_case` keywords renamed; `None` where there are none.
+pub(super) fn with_keyword_names<'d>(json: Json<'d>, read: KwSet, arena: &'d Arena) -> Option<Json<'d>> {
     let Json::Obj(members) = json else { return None };
     // What becomes of a word that stands there in both spellings is not known, so neither is taken for the other.
     let alone = |kw: &Kw| read.has(*kw) && json.get(kw.name()).is_none();
@@ -16,11 +16,11 @@ pub(super) fn plain<'d>(json: Json<'d>, read: KwSet, arena: &'d Arena) -> Option
         Some((kw.name(), *value))
     });
     let own = renamed.map(Json::Obj);
-    with_subschemas(own.unwrap_or(json), arena, &mut |_, child| plain(child, read, arena)).or(own)
+    with_subschemas(own.unwrap_or(json), arena, &mut |_, child| with_keyword_names(child, read, arena)).or(own)
 }
 
-/// A place as the document spells it.
-pub(super) fn spelled_in(document: &Json<'_>, at: &str) -> String {
+/// A pointer in the document's own spelling.
+pub(super) fn spelled_as_written(document: &Json<'_>, at: &str) -> String {
     let mut spelled = String::new();
     let mut here = Some(document);
     for token in pointer_tokens(at) {

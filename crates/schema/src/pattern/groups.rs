@@ -1,18 +1,18 @@
 //! Follows the nesting of groups while a pattern is read: what may be repeated, how often it is, and how wide it gets.
 
-use super::token::{Findings, Group, Token};
+use super::token::{Group, PatternFindings, Token};
 use super::{Feature, LARGE_PRODUCT};
 
 /// Follows the nesting of groups: what may be repeated, how often, and how wide it is.
-pub(super) struct Shape<'p> {
-    frames: Vec<Frame<'p>>,
+pub(super) struct GroupTracker<'p> {
+    frames: Vec<OpenGroup<'p>>,
     /// For each capturing group so far, whether it is closed: Python refers to no other.
     closed: Vec<bool>,
     outer_bars: usize,
 }
 
 /// An open group; the first one is the pattern itself.
-struct Frame<'p> {
+struct OpenGroup<'p> {
     group: Group<'p>,
     number: Option<usize>,
     /// The widths of the branch so far, and of the branches before it.
@@ -41,7 +41,7 @@ const NO_WIDTH: Width = Width { least: 0, most: 0 };
 /// Deeper nesting is not trusted to other engines, whose parsers recurse.
 const DEEPEST: usize = 100;
 
-impl<'p> Frame<'p> {
+impl<'p> OpenGroup<'p> {
     fn new(group: Group<'p>, number: Option<usize>) -> Self {
         Self { group, number, branch: NO_WIDTH, before: None, times: 1, last: None }
     }
@@ -71,12 +71,12 @@ impl<'p> Frame<'p> {
     }
 }
 
-impl<'p> Shape<'p> {
+impl<'p> GroupTracker<'p> {
     pub(super) fn new() -> Self {
-        Self { frames: vec![Frame::new(Group::Plain, None)], closed: Vec::new(), outer_bars: 0 }
+        Self { frames: vec![OpenGroup::new(Group::Plain, None)], closed: Vec::new(), outer_bars: 0 }
     }
 
-    pub(super) fn add(&mut self, token: &Token<'p>, findings: &mut Findings) {
+    pub(super) fn add(&mut self, token: &Token<'p>, findings: &mut PatternFindings) {
         let depth = self.frames.len();
         let Some(frame) = self.frames.last_mut() else { return };
         match token {
@@ -106,7 +106,7 @@ impl<'p> Shape<'p> {
                     self.closed.push(false);
                     self.closed.len() - 1
                 });
-                self.frames.push(Frame::new(*group, number));
+                self.frames.push(OpenGroup::new(*group, number));
             }
             Token::Close if depth == 1 => findings.broken(),
             Token::Close => self.close(findings),
@@ -130,7 +130,7 @@ impl<'p> Shape<'p> {
         }
     }
 
-    fn close(&mut self, findings: &mut Findings) {
+    fn close(&mut self, findings: &mut PatternFindings) {
         let Some(mut frame) = self.frames.pop() else { return };
         let mut width = frame.end_branch();
         if let Some(closed) = frame.number.and_then(|number| self.closed.get_mut(number)) {
@@ -148,7 +148,7 @@ impl<'p> Shape<'p> {
     }
 
     /// After the last token: whether the pattern is one branch.
-    pub(super) fn finish(self, findings: &mut Findings) -> bool {
+    pub(super) fn finish(self, findings: &mut PatternFindings) -> bool {
         if self.frames.len() > 1 {
             findings.broken();
         }

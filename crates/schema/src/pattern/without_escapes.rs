@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 
 use super::read::Parsed;
-use super::token::{Group, Mode, One, Token, set_letters};
+use super::token::{CharToken, EcmaMode, Group, Token, set_letters};
 
 /// The same pattern, spelled so; `None` where that cannot be done.
-pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
+pub(crate) fn without_escapes(pattern: &str) -> Option<String> {
     let parsed = Parsed::read(pattern);
-    if parsed.mode == Mode::Neither {
+    if parsed.mode == EcmaMode::Neither {
         return None;
     }
     let mut out = String::with_capacity(pattern.len() * 2);
@@ -18,11 +18,11 @@ pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
         let repeated = spots.peek().is_some_and(|next| matches!(next.token, Token::Repeat { .. }));
         match &spot.token {
             // What is repeated is one letter or one class, and nothing that stands for a letter in several.
-            Token::One(one @ One::Char(char)) if repeated && !char.is_ascii_alphanumeric() => {
+            Token::One(one @ CharToken::Char(char)) if repeated && !char.is_ascii_alphanumeric() => {
                 push_class(false, &[(*one, None)], &mut out)?;
             }
-            Token::One(One::Char(char)) => push_char(*char, r"\^$.*+?()[]{}|", &mut out),
-            Token::One(one @ One::Set(_)) => push_class(false, &[(*one, None)], &mut out)?,
+            Token::One(CharToken::Char(char)) => push_char(*char, r"\^$.*+?()[]{}|", &mut out),
+            Token::One(one @ CharToken::Set(_)) => push_class(false, &[(*one, None)], &mut out)?,
             Token::Class { negated, items } if !items.is_empty() => push_class(*negated, items, &mut out)?,
             // By name or not.
             Token::Open(Group::Capture) => out.push('('),
@@ -34,7 +34,7 @@ pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
             Token::Any | Token::Start | Token::End | Token::Bar | Token::Open(Group::Plain) | Token::Close => {
                 out.push_str(pattern.get(spot.start..spot.end)?);
             }
-            Token::One(One::Property { .. })
+            Token::One(CharToken::Property { .. })
             | Token::Class { .. }
             | Token::Boundary(_)
             | Token::Open(Group::Scoped(_) | Group::Ahead | Group::Behind)
@@ -45,20 +45,22 @@ pub(crate) fn spelled_out(pattern: &str) -> Option<String> {
     Some(out)
 }
 
-fn push_class(negated: bool, items: &[(One<'_>, Option<One<'_>>)], out: &mut String) -> Option<()> {
+fn push_class(negated: bool, items: &[(CharToken<'_>, Option<CharToken<'_>>)], out: &mut String) -> Option<()> {
     // Of all that a set leaves out only the whole can be said.
-    let turned = matches!(items, [(One::Set('D' | 'W' | 'S'), None)]);
+    let turned = matches!(items, [(CharToken::Set('D' | 'W' | 'S'), None)]);
     out.push_str(if negated == turned { "[" } else { "[^" });
     for (low, high) in items {
         match (low, high) {
-            (One::Char(low), None) => push_member(*low, out),
-            (One::Char(low), Some(One::Char(high))) => {
+            (CharToken::Char(low), None) => push_member(*low, out),
+            (CharToken::Char(low), Some(CharToken::Char(high))) => {
                 push_member(*low, out);
                 out.push('-');
                 push_member(*high, out);
             }
-            (One::Set(letter), None) if turned || letter.is_ascii_lowercase() => out.push_str(set_letters(*letter)?),
-            (One::Char(_) | One::Set(_) | One::Property { .. }, _) => return None,
+            (CharToken::Set(letter), None) if turned || letter.is_ascii_lowercase() => {
+                out.push_str(set_letters(*letter)?);
+            }
+            (CharToken::Char(_) | CharToken::Set(_) | CharToken::Property { .. }, _) => return None,
         }
     }
     out.push(']');
@@ -89,7 +91,7 @@ fn push_char(char: char, escaped: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::spelled_out;
+    use super::without_escapes;
     use crate::pattern::{Feature, Features, features_among, matcher};
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
         let mut odd = Features::default();
         odd.insert(Feature::OddEscape);
         for pattern in patterns {
-            let spelled = spelled_out(pattern).expect(pattern);
+            let spelled = without_escapes(pattern).expect(pattern);
             assert!(features_among(&spelled, odd).is_empty(), "{pattern} {spelled}");
             let (old, new) = (matcher(pattern).expect(pattern), matcher(&spelled).expect(&spelled));
             for text in texts {
@@ -130,7 +132,7 @@ mod tests {
             }
         }
         for pattern in [r"^[\s\S]*$", r"\bx", r"(?=x)", r"^\p{L}$", r"(a)\1"] {
-            assert_eq!(spelled_out(pattern), None, "{pattern}");
+            assert_eq!(without_escapes(pattern), None, "{pattern}");
         }
     }
 }
