@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use super::Printed;
-use super::trade::room_for_unions;
+use super::optionals_to_require::max_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
 use crate::check::{LONG_ENUM, Violation, count_optionals, enum_chars, unused_definitions};
@@ -57,13 +57,13 @@ pub(super) fn meet_budgets<'d>(
 
 /// The budgets that no rewrite meets once they are overdrawn. Properties and values may be counted that are not printed in the
 /// end, as when two branches turn out to be one, so hope is given up late.
-pub(super) fn unmendable(caps: &Capabilities) -> Budgets {
+pub(super) fn unfixable_budgets(caps: &Capabilities) -> Budgets {
     let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
     let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
     // Every one that is required and nullable instead is a union.
     let optionals = Demand::MaxOptionals;
     [
-        (optionals, limit(optionals).saturating_add(room_for_unions(caps))),
+        (optionals, limit(optionals).saturating_add(max_unions(caps))),
         late(Demand::MaxProperties),
         late(Demand::MaxEnumValues),
     ]
@@ -73,7 +73,7 @@ pub(super) fn unmendable(caps: &Capabilities) -> Budgets {
 pub(super) type Budgets = [(Demand, u64); 3];
 
 /// Budgets that are never overdrawn.
-pub(super) const ENDLESS: Budgets =
+pub(super) const NO_BUDGETS: Budgets =
     [(Demand::MaxOptionals, u64::MAX), (Demand::MaxProperties, u64::MAX), (Demand::MaxEnumValues, u64::MAX)];
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
@@ -82,7 +82,7 @@ pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Capabilities) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
-    let mut tally = Tally { budgets: unmendable(caps), printed: Printed::default(), named: Vec::new() };
+    let mut tally = Tally { budgets: unfixable_budgets(caps), printed: Printed::default(), named: Vec::new() };
     tally.count(json, COUNTED_DEPTH);
     let mut definitions = HashMap::default();
     for kw in [Kw::Defs, Kw::BareDefs] {
@@ -115,7 +115,7 @@ struct Tally<'j> {
 
 impl<'j> Tally<'j> {
     fn is_over(&self) -> bool {
-        self.budgets.iter().any(|(demand, limit)| printed_of(*demand, self.printed) > *limit)
+        self.budgets.iter().any(|(demand, limit)| printed_count(*demand, self.printed) > *limit)
     }
 
     /// Counts down to a depth; what stands deeper may only name a definition.
@@ -142,7 +142,7 @@ impl<'j> Tally<'j> {
 }
 
 /// How much was printed of what a budget is for.
-pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
+pub(super) fn printed_count(demand: Demand, printed: Printed) -> u64 {
     if demand == Demand::MaxOptionals {
         printed.optionals
     } else if demand == Demand::MaxEnumValues {
@@ -165,8 +165,8 @@ pub(super) enum RootKind {
 
 /// What is sent when no rung is left: an object of any form (R-A7), or the value as JSON text, where the dialect closes objects
 /// or the value may be something else.
-pub(super) fn last_resort<'d>(
-    stuck: &Violation,
+pub(super) fn fall_back_to_any<'d>(
+    violation_left: &Violation,
     caps: &Capabilities,
     root: RootKind,
     arena: &'d Arena,
@@ -200,7 +200,7 @@ pub(super) fn last_resort<'d>(
         if root == RootKind::Spoken {
             changes.push(Change {
                 kind: None,
-                code: stuck.code.as_str().into(),
+                code: violation_left.code.as_str().into(),
                 at: String::new(),
                 keyword: Kw::Type.name().into(),
                 action: Action::Added,
@@ -212,12 +212,12 @@ pub(super) fn last_resort<'d>(
     };
     changes.push(Change {
         kind: None,
-        code: stuck.code.as_str().into(),
+        code: violation_left.code.as_str().into(),
         at: String::new(),
-        keyword: stuck.keyword.clone().into(),
+        keyword: violation_left.keyword.clone().into(),
         action: Action::FellBack,
         effect: Effect::Wider,
-        detail: format!("{detail} (at `{}`)", stuck.at).into(),
+        detail: format!("{detail} (at `{}`)", violation_left.at).into(),
     });
     (json, lens, changes)
 }
@@ -270,7 +270,7 @@ impl<'d> Hoist<'d, '_> {
     }
 }
 
-/// Whether a printed schema speaks of objects, as `check` counts them.
+/// Counts objects as `check` does.
 pub(super) fn is_of_objects(json: &Json<'_>) -> bool {
     let types = json.get(Kw::Type.name()).and_then(Types::stated);
     json.get(Kw::Properties.name()).is_some() || types.is_some_and(|types| types.has(Types::OBJECT))
@@ -318,7 +318,7 @@ impl<'d> Strip<'d, '_> {
     }
 }
 
-/// A keyword that goes.
+/// A dropped keyword.
 struct Dropped {
     kw: Kw,
     action: Action,
@@ -384,10 +384,9 @@ fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
     look_at_subschemas(json, &mut |_, child| each_enum(child, enums));
 }
 
-/// Takes out the definitions that nothing refers to any more.
-pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    let words = [Kw::Defs, Kw::BareDefs];
-    if words.iter().all(|word| json.get(word.name()).is_none()) {
+pub(super) fn drop_unused_definitions<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    let definition_keywords = [Kw::Defs, Kw::BareDefs];
+    if definition_keywords.iter().all(|word| json.get(word.name()).is_none()) {
         return json;
     }
     let unused: foldhash::HashSet<(Kw, &str)> = unused_definitions(arena.keep(json)).into_iter().collect();
@@ -395,7 +394,7 @@ pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
         return json;
     }
     let mut rest = json;
-    for word in words {
+    for word in definition_keywords {
         if let Some(Json::Obj(map)) = json.get(word.name()) {
             let used = arena.filtered(map, |(name, _)| !unused.contains(&(word, *name)));
             rest = arena.with(rest, word.name(), Json::Obj(used));

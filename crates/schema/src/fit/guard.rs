@@ -1,4 +1,4 @@
-//! What the lens needs to tell the branches of a union apart: the caller's schema, as far as a guard can ask it.
+//! Builds the guards by which the lens tells the branches of a union apart.
 
 use smol_str::SmolStr;
 
@@ -152,7 +152,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_, '_>) -> bool {
     let list = node.rules.array().is_some_and(|rules| rules.unique || !rules.contains.is_empty());
     let object = node.rules.object().is_some_and(|rules| {

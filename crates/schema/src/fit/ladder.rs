@@ -1,13 +1,13 @@
 //! The ladder: a schema is printed for a rung, again where that did not hold, and for the rung below where it cannot be met.
 //! Each attempt has an arena of its own, so that one that is given up gives its memory back.
 
+use super::ambiguity::TaggedBranches;
 use super::budget::{self, RootKind};
-use super::edit::{Edit, told};
-use super::mend::mended;
+use super::global_fixes::apply_global_fixes;
+use super::optionals_to_require::OptionalsToRequire;
 use super::options::{FitOptions, StrictMode};
-use super::tell::Boxes;
-use super::trade::Trade;
-use super::{Lowerer, Trust, root};
+use super::pending_change::{PendingChange, report_changes};
+use super::{AssumeExact, Lowerer, root};
 use crate::arena::Arena;
 use crate::check::{self, Violation, first_violation, is_clean};
 use crate::dialect::Dialect;
@@ -20,14 +20,14 @@ use crate::work::Work;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
 
-/// What is said of a fitted schema beside the schema.
+/// The result of a fit beside the schema.
 pub(super) struct Outcome {
     pub(super) changes: Vec<Change>,
     pub(super) strict: bool,
     pub(super) lens: Lens,
 }
 
-/// Says a schema in a dialect, and prints it.
+/// Fits a schema to a dialect, and prints it.
 pub(super) fn fit_json<'d, T>(
     json: Json<'d>,
     arena: &'d Arena,
@@ -53,10 +53,10 @@ pub(super) fn fit_json<'d, T>(
         && options.strict != StrictMode::Require
     {
         let says = format!("`{}` is wanted and refused", contradiction.kw.name());
-        fell.push(fall(&contradiction.wanted.code, "", contradiction.kw.name(), &says, rung, next));
+        fell.push(fallback_change(&contradiction.wanted.code, "", contradiction.kw.name(), &says, rung, next));
         (strict, rung) = (false, next);
     }
-    let remote = fetch(&json, arena, options)?;
+    let remote = fetch_remote(&json, arena, options)?;
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     if options.unresolved == Unresolved::Refuse {
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
@@ -68,38 +68,38 @@ pub(super) fn fit_json<'d, T>(
     }
     let nodes = Arena::for_graph_of(arena);
     let read = read(&json, arena, &nodes, &remote, &reading)?;
-    let mut way = Way::default();
+    let mut config = AttemptConfig::default();
     let work = Work::for_nodes(read.graph.len());
     loop {
         let arena = Arena::for_nodes(read.graph.len());
-        let Some(mut tried) = attempt(&read, &arena, rung, options, &mut way, &work) else { continue };
-        let next = tried.stuck.as_ref().and_then(|_| rung.next_rung());
+        let Some(mut attempt_result) = attempt(&read, &arena, rung, options, &mut config, &work) else { continue };
+        let next = attempt_result.violation_left.as_ref().and_then(|_| rung.next_rung());
         let next = next.filter(|_| options.strict != StrictMode::Require);
-        let (Some(violation), Some(next)) = (&tried.stuck, next) else {
+        let (Some(violation), Some(next)) = (&attempt_result.violation_left, next) else {
             // Room is needed for what is told, and for the text.
             let Read { graph, places, changes, .. } = read;
             drop(graph);
             drop(nodes);
-            let told = tried.told(changes, &places);
+            let reported = attempt_result.report_changes(changes, &places);
             if fell.is_empty() {
-                fell = told;
+                fell = reported;
             } else {
-                fell.extend(told);
+                fell.extend(reported);
             }
-            if let Some(stuck) = tried.stuck.take() {
+            if let Some(violation_left) = attempt_result.violation_left.take() {
                 let (json, lens, mut changes) =
-                    budget::last_resort(&stuck, rung.caps(options.slot), tried.root, &arena);
+                    budget::fall_back_to_any(&violation_left, rung.caps(options.slot), attempt_result.root, &arena);
                 fell.append(&mut changes);
                 strict = strict && is_clean(&json, rung, options.slot);
-                tried = Tried { json, lens, ..tried };
+                attempt_result = Attempt { json, lens, ..attempt_result };
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
-                return Ok(again_strictly(tried, fell, (&arena, &work), dialect, options, print));
+                return Ok(retry_strict(attempt_result, fell, (&arena, &work), dialect, options, print));
             }
-            return Ok((print(&tried.json), Outcome { changes: fell, strict, lens: tried.lens }));
+            return Ok((print(&attempt_result.json), Outcome { changes: fell, strict, lens: attempt_result.lens }));
         };
-        fell.push(fall(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
-        (strict, rung, way) = (false, next, Way::default());
+        fell.push(fallback_change(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
+        (strict, rung, config) = (false, next, AttemptConfig::default());
         if stays(rung) {
             break;
         }
@@ -109,8 +109,8 @@ pub(super) fn fit_json<'d, T>(
     Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }))
 }
 
-/// The change that tells of a rung that cannot be met.
-fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &Dialect) -> Change {
+/// The change for a rung that cannot be met.
+fn fallback_change(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &Dialect) -> Change {
     Change {
         kind: None,
         code: code.into(),
@@ -122,85 +122,103 @@ fn fall(code: &str, at: &str, keyword: &str, says: &str, rung: &Dialect, next: &
     }
 }
 
-/// How a schema is printed, as earlier attempts have shown that it must be.
+/// What earlier attempts have shown to be necessary.
 #[derive(Default)]
-pub(super) struct Way {
-    pub(super) trust: Trust,
-    pub(super) samples: Trust,
-    pub(super) boxes: Boxes,
-    /// What has to be required, because too much may be left out.
-    pub(super) trade: Trade,
+pub(super) struct AttemptConfig {
+    pub(super) assume_exact: AssumeExact,
+    pub(super) samples: AssumeExact,
+    pub(super) tagged: TaggedBranches,
+    /// The optional properties to make required, because there are too many.
+    pub(super) optionals_to_require: OptionalsToRequire,
 }
 
-/// A schema as one rung of the ladder says it.
-struct Tried<'d> {
+/// The output of one attempt.
+struct Attempt<'d> {
     json: Json<'d>,
     lens: Lens,
-    edits: Vec<Edit<'d>>,
-    /// What budgets changed, told already.
+    edits: Vec<PendingChange<'d>>,
+    /// The changes of budgets, with pointers.
     late: Vec<Change>,
-    /// What the rung does not take of it.
-    stuck: Option<Violation>,
+    /// A violation that is left.
+    violation_left: Option<Violation>,
     root: RootKind,
 }
 
-impl Tried<'_> {
-    /// Everything that was changed, behind what reading changed.
-    fn told(&mut self, changes: Vec<Change>, places: &Places<'_>) -> Vec<Change> {
-        let mut changes = told(changes, std::mem::take(&mut self.edits), places);
+impl Attempt<'_> {
+    /// Appends the changes of this attempt to those of reading.
+    fn report_changes(&mut self, changes: Vec<Change>, places: &Places<'_>) -> Vec<Change> {
+        let mut changes = report_changes(changes, std::mem::take(&mut self.edits), places);
         changes.append(&mut self.late);
         changes
     }
 }
 
-/// Prints a schema for a rung. Nothing where what was taken for granted does not hold: it is to be printed again, another way.
+/// Emits a schema for a rung. `None` where an assumption was violated: the caller tries again with the new config.
 fn attempt<'d>(
     read: &Read<'_, 'd>,
     arena: &'d Arena,
     rung: &Dialect,
     options: &FitOptions,
-    way: &mut Way,
+    config: &mut AttemptConfig,
     work: &Work,
-) -> Option<Tried<'d>> {
-    let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(way), work);
+) -> Option<Attempt<'d>> {
+    let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(config), work);
     let (json, lens, holds) = lowerer.run();
-    let apart = lowerer.tells_apart(&lens);
+    let apart = lowerer.resolve_ambiguity(&lens);
     if !(holds && apart) {
         // What looks alike goes into objects of its own.
-        *way = Way { trust: lowerer.trust, samples: lowerer.samples, boxes: lowerer.boxes, trade: lowerer.trade };
+        *config = AttemptConfig {
+            assume_exact: lowerer.assume_exact,
+            samples: lowerer.samples,
+            tagged: lowerer.tagged,
+            optionals_to_require: lowerer.optionals_to_require,
+        };
         return None;
     }
-    if let Some((demand, count)) = lowerer.hopeless() {
-        let stuck = check::budget_violation(rung, options.slot, demand, count);
-        return Some(Tried { json, lens, edits: Vec::new(), late: Vec::new(), stuck, root: lowerer.root_kind() });
+    if let Some((demand, count)) = lowerer.exceeded_budget() {
+        let violation_left = check::budget_violation(rung, options.slot, demand, count);
+        return Some(Attempt {
+            json,
+            lens,
+            edits: Vec::new(),
+            late: Vec::new(),
+            violation_left,
+            root: lowerer.root_kind(),
+        });
     }
     let mut late = Vec::new();
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut late);
-    let mut stuck = None;
+    let mut violation_left = None;
     if !is_clean(&json, rung, options.slot) {
-        json = budget::drop_unused(json, arena);
-        json = mended(json, rung, options.slot, arena, &mut late);
-        stuck = first_violation(&json, rung, options.slot);
+        json = budget::drop_unused_definitions(json, arena);
+        json = apply_global_fixes(json, rung, options.slot, arena, &mut late);
+        violation_left = first_violation(&json, rung, options.slot);
     }
-    if stuck.is_some()
-        && lowerer.trade == Trade::default()
-        && let Some(trade) = Trade::for_budget(&json, lowerer.printed.tradable, lowerer.caps)
+    if violation_left.is_some()
+        && lowerer.optionals_to_require == OptionalsToRequire::default()
+        && let Some(optionals_to_require) =
+            OptionalsToRequire::for_budget(&json, lowerer.printed.can_be_required, lowerer.caps)
     {
-        *way = Way { trust: lowerer.trust, samples: lowerer.samples, boxes: lowerer.boxes, trade };
+        *config = AttemptConfig {
+            assume_exact: lowerer.assume_exact,
+            samples: lowerer.samples,
+            tagged: lowerer.tagged,
+            optionals_to_require,
+        };
         return None;
     }
     // What budgets changed is known by where it was printed.
     for change in &mut late {
         root::rebase(change, &lens);
     }
-    let root = if stuck.is_some() { lowerer.root_kind() } else { RootKind::Any };
-    Some(Tried { json, lens, edits: lowerer.edits(), late, stuck, root })
+    let root = if violation_left.is_some() { lowerer.root_kind() } else { RootKind::Any };
+    Some(Attempt { json, lens, edits: lowerer.edits(), late, violation_left, root })
 }
 
 /// A schema that went down the ladder may fit the upper rung in its new form, which would make fitting it again another
 /// thing (law 2). If so, that is the result: it is strict, and its values go through both lenses.
-fn again_strictly<T>(
-    first: Tried<'_>,
+fn retry_strict<T>(
+    first: Attempt<'_>,
     mut changes: Vec<Change>,
     (arena, work): (&Arena, &Work),
     dialect: &Dialect,
@@ -220,25 +238,29 @@ fn again_strictly<T>(
         nodes = Arena::for_graph_of(arena);
         read(&first.json, arena, &nodes, &[], &reading).ok()
     };
-    let mut way = Way::default();
+    let mut config = AttemptConfig::default();
     while let Some(read) = &read {
         let arena = Arena::for_nodes(read.graph.len());
-        let Some(mut second) = attempt(read, &arena, dialect, options, &mut way, work) else { continue };
-        if second.stuck.is_some() {
+        let Some(mut second) = attempt(read, &arena, dialect, options, &mut config, work) else { continue };
+        if second.violation_left.is_some() {
             break;
         }
-        let mut told = second.told(read.changes.clone(), &read.places);
-        for change in &mut told {
+        let mut reported = second.report_changes(read.changes.clone(), &read.places);
+        for change in &mut reported {
             root::rebase(change, &first.lens);
         }
-        changes.append(&mut told);
+        changes.append(&mut reported);
         return (print(&second.json), Outcome { changes, strict: true, lens: first.lens.then(second.lens) });
     }
     (print(&first.json), Outcome { changes, strict, lens: first.lens })
 }
 
 /// The documents that the schema refers to by URI, as the caller's resolver gives them.
-fn fetch<'d>(json: &Json<'_>, arena: &'d Arena, options: &FitOptions) -> Result<Vec<(String, Json<'d>)>, ReadError> {
+fn fetch_remote<'d>(
+    json: &Json<'_>,
+    arena: &'d Arena,
+    options: &FitOptions,
+) -> Result<Vec<(String, Json<'d>)>, ReadError> {
     let Some(resolver) = &options.resolver else { return Ok(Vec::new()) };
     let mut found: Vec<(String, Json<'d>)> = Vec::new();
     let mut wanted = remote_references(json, "");

@@ -1,6 +1,6 @@
-//! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
+//! Emits `null`: as a type, in a union, by `nullable`, or as an absence that the parent expresses.
 
-use super::union::plain_union;
+use super::union::as_plain_union;
 use super::{Lowered, Lowerer};
 use crate::arena::Arena;
 use crate::dialect::Demand;
@@ -71,23 +71,23 @@ impl<'d> Lowerer<'_, 'd, '_> {
 
     /// A list of at most one item.
     pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("array"));
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("array"));
         if self.caps.accepts(Kw::Description) {
-            sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
+            builder.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
         }
-        sheet.put(Kw::Items, lowered.json);
+        builder.put(Kw::Items, lowered.json);
         if self.caps.accepts_count(Kw::MaxItems, 1) && self.may_bound(&lowered.json) {
-            sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
+            builder.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
-        Lowered { json: self.sealed(sheet.members, None), lens, null: false }
+        Lowered { json: self.build(builder.members, None), lens, null: false }
     }
 }
 
 /// A union of a schema and `null`.
 pub(super) fn or_null<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    match plain_union(&json) {
+    match as_plain_union(&json) {
         Some(branches) => arena.with(json, Kw::AnyOf.name(), Json::Arr(arena.extended(branches, &[OF_NULL]))),
         None => arena.obj(&[(Kw::AnyOf.name(), arena.arr(&[json, OF_NULL]))]),
     }
@@ -103,14 +103,13 @@ fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Js
     if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
 }
 
-/// Whether a printed schema has a way to say `null`, which something beside may exclude again.
+/// True where an emitted schema can accept `null`; a sibling may exclude it.
 pub(super) fn accepts_null(json: &Json<'_>) -> bool {
     let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
     is_nullable(json)
         || json.get(Kw::Type.name()).map_or_else(|| branches().iter().any(accepts_null), |own| names(own, &NULL_NAME))
 }
 
-/// Whether everything that a printed schema says lets `null` by.
 fn lets_null_by(json: &Json<'_>) -> bool {
     let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::BareRef, Kw::Const];
     let by = |kw: Kw, lets: &dyn Fn(&Json<'_>) -> bool| json.get(kw.name()).is_none_or(lets);
@@ -125,7 +124,6 @@ fn is_nullable(json: &Json<'_>) -> bool {
     json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
 }
 
-/// Whether something is a value, or a list with it.
 fn names(own: &Json<'_>, value: &Json<'_>) -> bool {
     own.same(value) || own.as_arr().unwrap_or_default().iter().any(|other| other.same(value))
 }

@@ -1,9 +1,9 @@
-//! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
+//! Emits objects: closed where demanded, optional properties in the form of the dialect, keys renamed.
 
-use super::emit::{Sheet, described};
+use super::emit::{SchemaBuilder, described};
 use super::null::accepts_null;
 use super::required::{Wanted, undeclared};
-use super::{AmbiguousNull, Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
+use super::{AmbiguousNull, Lowered, Lowerer, Open, Position, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, KeyDepth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
@@ -17,10 +17,10 @@ use crate::spelling::Spelling;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
-/// What an object says of properties it does not declare.
+/// The rules for undeclared properties.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extra {
-    /// Anything goes, because nothing is said or `true` is.
+pub(super) enum UndeclaredProperties {
+    /// Anything is accepted.
     Open,
     /// None may be there.
     Closed,
@@ -82,13 +82,13 @@ const NUMBER_ROOM: usize = 8;
 const REST: &str = "additional_properties";
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> Extra {
+    pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> UndeclaredProperties {
         match rules.of_others(node) {
-            None => Extra::Open,
-            Some(id) if self.is_never(id) => Extra::Closed,
+            None => UndeclaredProperties::Open,
+            Some(id) if self.is_never(id) => UndeclaredProperties::Closed,
             Some(id) => {
                 let flat = self.flatten(id);
-                if self.graph[flat].is_any() { Extra::Open } else { Extra::Of(id) }
+                if self.graph[flat].is_any() { UndeclaredProperties::Open } else { UndeclaredProperties::Of(id) }
             }
         }
     }
@@ -108,7 +108,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
-    pub(super) fn tell_of_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
+    pub(super) fn record_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
         let Some(asked) = node.rules.object().filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
         else {
             return;
@@ -120,9 +120,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         }
         let effects: &[Effect] = match self.extra(node, asked) {
-            Extra::Open => &[Effect::Narrower],
-            Extra::Closed => &[Effect::Wider],
-            Extra::Of(_) => &[Effect::Narrower, Effect::Wider],
+            UndeclaredProperties::Open => &[Effect::Narrower],
+            UndeclaredProperties::Closed => &[Effect::Wider],
+            UndeclaredProperties::Of(_) => &[Effect::Narrower, Effect::Wider],
         };
         for effect in effects {
             let detail = "keys of several lines are taken like those of one";
@@ -130,9 +130,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    pub(super) fn put_object(&mut self, node: &'g Node<'g, 'd>, pos: Pos, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_object(&mut self, node: &'g Node<'g, 'd>, pos: Position, builder: &mut SchemaBuilder<'d>) {
         let rules = self.object_rules(node);
-        self.tell_of_lines(node, rules);
+        self.record_lines(node, rules);
         let extra = self.extra(node, rules);
         let mut unknown = undeclared(rules);
         let rules = self.with_required_declared(node, rules, extra, &mut unknown);
@@ -145,17 +145,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let wanted = Wanted::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
-        self.go_deeper();
+        self.enter_object();
         let mut gone: Vec<&str> = Vec::new();
         for (index, (key, id)) in rules.properties.iter().enumerate() {
-            if self.is_given_up() {
+            if self.is_abandoned() {
                 self.count_unprinted(rules.properties.get(index..).unwrap_or_default(), &wanted);
                 break;
             }
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
-                let shut = extra == Extra::Closed || (self.caps.has_demand(Demand::Closed) && self.open == Open::Close);
+                let shut = extra == UndeclaredProperties::Closed
+                    || (self.caps.has_demand(Demand::Closed) && self.open == Open::Close);
                 let matched = rules.rare.patterns.iter().any(|(pattern, _)| self.matches(pattern, key));
                 let effect = if must || !shut || matched { Effect::Wider } else { Effect::Same };
                 self.drop_property(node, key, effect);
@@ -163,7 +164,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.within(|own| own.property(*id, must));
-            let json = self.told_its_name(json, key, wire);
+            let json = self.describe_original_key(json, key, wire);
             if needed {
                 own.required.push(Json::Str(wire));
             } else {
@@ -173,7 +174,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
-        let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, sheet));
+        let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, builder));
         self.objects -= 1;
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
         self.put_unknown_required(node, carried, &unknown, &gone, &mut own.required);
@@ -185,7 +186,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let said = node.written(Kw::Properties).and_then(Json::as_obj).is_some_and(<[_]>::is_empty);
         if !own.properties.is_empty() || demanded || !rules.properties.is_empty() || said {
-            sheet.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
+            builder.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
         }
         let empty = node.written(Kw::Required).and_then(Json::as_arr).is_some_and(<[_]>::is_empty);
         let says_none =
@@ -195,13 +196,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Same, "nothing is required");
         }
         if !own.required.is_empty() || says_none {
-            sheet.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
+            builder.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
         }
         if let Some(json) = rest.additional {
-            sheet.put(Kw::AdditionalProperties, json);
+            builder.put(Kw::AdditionalProperties, json);
         }
         if let Some(json) = rest.patterns {
-            sheet.put(Kw::PatternProperties, json);
+            builder.put(Kw::PatternProperties, json);
         }
         let kept = |(field, wire): (&Printed<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
         let as_written = rest.carried.is_none() && own.named().all(kept);
@@ -209,17 +210,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
         let kept = plain || (rest_keeps && !rules.rare.dependents.is_empty() && self.keep_values(&own.fields));
         let keys = match (as_written, kept) {
-            (false, _) if renamed => Keys::Renamed,
-            (false, _) => Keys::Others,
-            (true, false) => Keys::AsWritten,
-            (true, true) => Keys::AndValuesAsWritten,
+            (false, _) if renamed => KeySpelling::Renamed,
+            (false, _) => KeySpelling::Others,
+            (true, false) => KeySpelling::AsWritten,
+            (true, true) => KeySpelling::AndValuesAsWritten,
         };
-        self.put_object_rules(node, rules, keys, &own, sheet);
+        self.put_object_rules(node, rules, keys, &own, builder);
         // Most objects travel as they are, and nothing has to be told of them.
         if !plain {
             let fields = own.named().map(|(field, wire)| field.field(wire)).collect();
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
-            sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
+            builder.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
         if own.properties.len() <= SPARE_ROOM {
             own.clear();
@@ -235,13 +236,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    /// Whether the values of properties travel as they are, as far as is known.
     fn keep_values(&mut self, fields: &[Printed<'d>]) -> bool {
         fields.iter().all(|field| self.keeps_values(field.lens))
     }
 
     /// Enters an object.
-    pub(super) fn go_deeper(&mut self) {
+    pub(super) fn enter_object(&mut self) {
         self.objects += 1;
         self.deepest = self.deepest.max(self.objects + 1);
     }
@@ -260,14 +260,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// One property: its schema, what absence becomes, its lens, and whether it is required.
     fn property(&mut self, id: NodeId, must: bool) -> (Json<'d>, Absent, LensId, bool) {
-        let lowered = self.lower(id, Pos::Property);
+        let lowered = self.lower(id, Position::Property);
         let all = self.caps.has_demand(Demand::AllRequired);
         let place = self.graph[id].place;
         if must && !lowered.null {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
         if !all && !lowered.null {
-            if self.is_traded(id, &lowered) {
+            if self.must_be_required(id, &lowered) {
                 return self.absent_as_null(Demand::MaxOptionals, place, lowered);
             }
             return (lowered.json, Absent::Kept, lowered.lens, false);
@@ -354,19 +354,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             lens: LensId::SAME,
             null: false,
         };
-        let mut mark = self.at_most_one(if lists { lowered } else { none });
+        let mut checkpoint = self.at_most_one(if lists { lowered } else { none });
         if lists {
-            let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
+            let said = self.with_null(Lowered { lens: LensId::SAME, ..checkpoint });
             return (said.json, Absent::NullList, lens, true);
         }
         let meaning = Json::Str("(an empty list means null, null means that it is left out)");
         for (kw, value) in [(Kw::MaxItems, Json::Num(Num::Whole(0))), (Kw::Description, meaning)] {
-            if mark.json.get(kw.name()).is_some() {
-                mark.json = self.arena.with(mark.json, kw.name(), value);
+            if checkpoint.json.get(kw.name()).is_some() {
+                checkpoint.json = self.arena.with(checkpoint.json, kw.name(), value);
             }
         }
         let mut branches = self.spliced(lowered.json);
-        branches.push(mark.json);
+        branches.push(checkpoint.json);
         let union = self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&branches))]);
         (union, Absent::NullMark, lens, true)
     }
@@ -376,24 +376,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        extra: Extra,
+        extra: UndeclaredProperties,
         own: &mut Declared<'d>,
-        sheet: &mut Sheet<'d>,
-    ) -> RestOut<'d> {
+        builder: &mut SchemaBuilder<'d>,
+    ) -> EmittedRest<'d> {
         let closes = self.caps.has_demand(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
-        let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
+        let map = matches!(extra, UndeclaredProperties::Of(_)) || !rules.rare.patterns.is_empty();
         // Where everything has a type, nothing says that anything may stand under a pattern, as it may have to where a key can be
         // asked by several.
         let several =
             rules.rare.patterns.len() > 1 || (!rules.rare.patterns.is_empty() && !rules.properties.is_empty());
         let typed = self.caps.has_demand(Demand::Typed) && several;
-        let natural = !closes && !typed && (says || extra == Extra::Open) && self.map_is_natural(rules);
+        let natural = !closes && !typed && (says || extra == UndeclaredProperties::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, own);
         }
-        let mut out = RestOut::default();
-        let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
+        let mut out = EmittedRest::default();
+        let carry = map || (extra == UndeclaredProperties::Open && self.open == Open::Carry && closes);
         let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline);
         if carry && deepest.is_some_and(|limit| self.objects >= limit) {
             let code = self.demand_code(Demand::MaxDepth);
@@ -419,14 +419,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let detail = "properties that are neither declared nor in the list cannot be refused";
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Carried, Effect::Wider, detail);
             }
-        } else if extra == Extra::Open && closes {
+        } else if extra == UndeclaredProperties::Open && closes {
             let code = self.demand_code(Demand::Closed);
             let detail = "closed: properties that are not declared are refused";
             self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
-        } else if extra == Extra::Closed && !says {
-            self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut sheet.facts);
+        } else if extra == UndeclaredProperties::Closed && !says {
+            self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut builder.facts);
         }
-        if says && (closes || map || extra == Extra::Closed) {
+        if says && (closes || map || extra == UndeclaredProperties::Closed) {
             out.additional = Some(Json::Bool(false));
         }
         out
@@ -441,19 +441,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        extra: Extra,
+        extra: UndeclaredProperties,
         own: &Declared<'d>,
-    ) -> RestOut<'d> {
-        let mut out = RestOut::default();
+    ) -> EmittedRest<'d> {
+        let mut out = EmittedRest::default();
         match extra {
-            Extra::Closed => out.additional = Some(Json::Bool(false)),
-            Extra::Of(id) => {
-                let lowered = self.lower(id, Pos::Other);
+            UndeclaredProperties::Closed => out.additional = Some(Json::Bool(false)),
+            UndeclaredProperties::Of(id) => {
+                let lowered = self.lower(id, Position::Other);
                 let lowered = self.null_here(lowered);
                 out.others = lowered.lens;
                 out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
-            Extra::Open if self.caps.has_demand(Demand::SaysOpen) => {
+            UndeclaredProperties::Open if self.caps.has_demand(Demand::SaysOpen) => {
                 let declared = Wanted::of_keys(rules.properties);
                 // What is required without being declared could not be given if it were closed.
                 let stays = !self.closes_unsaid()
@@ -467,7 +467,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
             // Where it is said that all others may be anything, they are evaluated.
-            Extra::Open if rules.of_others(node).is_some() => {
+            UndeclaredProperties::Open if rules.of_others(node).is_some() => {
                 if self.caps.accepts(Kw::AdditionalProperties) {
                     out.additional = Some(Json::Bool(true));
                 } else {
@@ -476,13 +476,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     self.change(&code, node.place, Kw::AdditionalProperties, Action::Dropped, Effect::Same, detail);
                 }
             }
-            Extra::Open => {}
+            UndeclaredProperties::Open => {}
         }
         if !rules.rare.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.rare.patterns.len());
             let any = self.any();
             for (pattern, id) in rules.rare.patterns {
-                let lowered = self.lower(*id, Pos::Other);
+                let lowered = self.lower(*id, Position::Other);
                 let Lowered { mut json, mut lens, .. } = self.null_here(lowered);
                 let keeps = self.keeps_values(lens);
                 // Which keys match matters only where not everything travels as it is.
@@ -538,46 +538,46 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        keys: Keys,
+        keys: KeySpelling,
         own: &Declared<'d>,
-        sheet: &mut Sheet<'d>,
+        builder: &mut SchemaBuilder<'d>,
     ) {
         // How many keys there are, and which, can be said of other names too; what they are like cannot.
-        let counts = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
-        let says = |lowerer: &Self, kw| counts(lowerer, kw) && keys != Keys::Renamed;
+        let counts = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != KeySpelling::Others;
+        let says = |lowerer: &Self, kw| counts(lowerer, kw) && keys != KeySpelling::Renamed;
         let min = (rules.rare.min > 0).then_some(rules.rare.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.rare.max)] {
             match count {
-                Some(count) if counts(self, kw) => sheet.put(kw, Json::Num(count.into())),
-                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                Some(count) if counts(self, kw) => builder.put(kw, Json::Num(count.into())),
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts),
                 None => {}
             }
         }
         for (index, id) in rules.rare.names.iter().enumerate() {
             let taken = index == 0 && says(self, Kw::PropertyNames);
             match if taken { self.lower_beside(*id) } else { None } {
-                Some(names) => sheet.put(Kw::PropertyNames, names),
-                None => self.tell_rule(node, Kw::PropertyNames, self.graph[*id].source, &mut sheet.facts),
+                Some(names) => builder.put(Kw::PropertyNames, names),
+                None => self.tell_rule(node, Kw::PropertyNames, self.graph[*id].source, &mut builder.facts),
             }
         }
         if !rules.rare.needs.is_empty() {
             let needs = needs(rules, own, self.arena);
             if counts(self, Kw::DependentRequired) {
-                sheet.put(Kw::DependentRequired, needs);
+                builder.put(Kw::DependentRequired, needs);
             } else {
-                self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut sheet.facts);
+                self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut builder.facts);
             }
         }
         if !rules.rare.dependents.is_empty() {
             // A schema that is closed would shut out what it does not declare itself.
-            if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten && !self.closes_unsaid() {
+            if says(self, Kw::DependentSchemas) && keys == KeySpelling::AndValuesAsWritten && !self.closes_unsaid() {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.rare.dependents.len());
                 let mut places = foldhash::HashMap::default();
                 for (key, id) in rules.rare.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
                     let place = *places.entry(*key).or_insert(map.len());
                     match map.get_mut(place) {
-                        Some((_, own)) => *own = self.both(*own, *id),
+                        Some((_, own)) => *own = self.intersection_of(*own, *id),
                         None => map.push((*key, *id)),
                     }
                 }
@@ -586,21 +586,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     map.into_iter().filter_map(|(key, id)| Some((key, self.lower_beside(id)?))).collect();
                 if said.len() < count {
                     self.drop_rule(node, Kw::DependentSchemas);
-                    self.unheard += 1;
+                    self.dropped_evaluators += 1;
                 }
-                sheet.put(Kw::DependentSchemas, self.arena.obj(&said));
+                builder.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
                 self.drop_rule(node, Kw::DependentSchemas);
-                self.unheard += 1;
+                self.dropped_evaluators += 1;
             }
         }
         if let Some(id) = rules.unevaluated.filter(|_| rules.says_unevaluated(node)) {
             // Where a word for all others is printed, nothing is left to be unevaluated.
-            let open = sheet.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
+            let open = builder.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
             let taken = says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
             let said = if taken { self.lower_beside(id) } else { None };
             match said {
-                Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
+                Some(json) => builder.put(Kw::UnevaluatedProperties, json),
                 None => self.drop_rule(node, Kw::UnevaluatedProperties),
             }
         }
@@ -615,7 +615,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         facts: &mut Vec<String>,
     ) {
         let fact = written.map(|written| format!("({} {written})", kw.name()));
-        match fact.filter(|fact| self.may_tell(fact)) {
+        match fact.filter(|fact| self.can_describe(fact)) {
             Some(fact) => {
                 facts.push(fact);
                 let code = self.refusal_code(kw);
@@ -635,7 +635,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The schema of a property whose key lost letters on the way, with the key in its description.
-    fn told_its_name(&mut self, json: Json<'d>, key: &str, wire: &str) -> Json<'d> {
+    fn describe_original_key(&mut self, json: Json<'d>, key: &str, wire: &str) -> Json<'d> {
         let lost = |letter: char| letter.is_alphanumeric() && !letter.is_ascii();
         if key == wire || !key.contains(lost) || self.spill_mode == Spill::Off {
             return json;
@@ -645,9 +645,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
+    fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Position, taken: &mut Option<Names>) -> &'d str {
         let caps = self.caps;
-        let depth = if pos == Pos::Root { KeyDepth::Root } else { KeyDepth::Below };
+        let depth = if pos == Position::Root { KeyDepth::Root } else { KeyDepth::Below };
         if caps.accepts_key(key, depth) {
             return key;
         }
@@ -694,9 +694,9 @@ fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) 
     arena.obj(&map)
 }
 
-/// Whether an object has the same keys on the wire.
+/// The keys of an object on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
+enum KeySpelling {
     /// It has, and their values travel as they are.
     AndValuesAsWritten,
     AsWritten,
@@ -705,9 +705,9 @@ enum Keys {
     Others,
 }
 
-/// What an object says of undeclared properties in the dialect.
+/// The emitted rules for undeclared properties.
 #[derive(Default)]
-struct RestOut<'d> {
+struct EmittedRest<'d> {
     additional: Option<Json<'d>>,
     patterns: Option<Json<'d>>,
     carried: Option<Rest>,
@@ -716,8 +716,7 @@ struct RestOut<'d> {
     others: LensId,
 }
 
-impl RestOut<'_> {
-    /// Whether undeclared properties travel as they are.
+impl EmittedRest<'_> {
     fn keeps_values(&self) -> bool {
         self.carried.is_none() && self.matching.is_empty() && self.others.is_same()
     }

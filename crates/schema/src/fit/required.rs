@@ -1,6 +1,6 @@
 //! Keys that an object requires and does not declare.
 
-use super::object::Extra;
+use super::object::UndeclaredProperties;
 use super::{Lowerer, Open};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
@@ -15,10 +15,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &'g ObjectRules<'g, 'd>,
-        extra: Extra,
+        extra: UndeclaredProperties,
         unknown: &mut Vec<&'d str>,
     ) -> &'g ObjectRules<'g, 'd> {
-        let closed = extra == Extra::Open && self.open == Open::Close && self.caps.has_demand(Demand::Closed);
+        let closed =
+            extra == UndeclaredProperties::Open && self.open == Open::Close && self.caps.has_demand(Demand::Closed);
         if !closed || unknown.is_empty() || !rules.rare.patterns.is_empty() {
             return rules;
         }

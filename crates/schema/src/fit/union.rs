@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::disjoint::Apart;
+use super::ambiguity::CarriedUnion;
+use super::disjointness::Disjointness;
 use super::emit::described;
-use super::lower::LONGEST_FACT;
-use super::tell::Told;
-use super::{Lowered, Lowerer, Pos};
+use super::lower::MAX_FACT_CHARS;
+use super::{Lowered, Lowerer, Position};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::graph::{AnnotationKey, ArrayRules, Logic, Node, NodeId, ObjectRules, RuleSet, Union};
@@ -32,12 +32,12 @@ const MAX_LISTED: usize = 16_384;
 const MAX_BRANCHES: usize = 4096;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         // Values are no branches to be multiplied.
-        let listed = self.splits_an_enum(node);
+        let listed = self.must_merge_enum(node);
         if self.unions_are_free(node, pos)
             && !listed
-            && let Some(lowered) = self.in_one_shape(id, |own| own.emit(node, pos))
+            && let Some(lowered) = self.try_one_shape(id, |own| own.emit(node, pos))
         {
             return lowered;
         }
@@ -74,15 +74,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.note_one_of(node, union);
             self.note_evaluated(node, union);
             let mut next = Vec::with_capacity(product);
-            for so_far in &branches {
+            for progress in &branches {
                 for branch in union.branches {
                     if self.follow(*branch) == Some(id) {
                         // A branch that is the union itself adds nothing.
                         continue;
                     }
-                    let adds_nothing = *so_far == base
+                    let adds_nothing = *progress == base
                         && (silent || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
-                    next.push(if adds_nothing { *branch } else { self.both(*so_far, *branch) });
+                    next.push(if adds_nothing { *branch } else { self.intersection_of(*progress, *branch) });
                 }
             }
             branches = next;
@@ -112,12 +112,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         )
     }
 
-    /// Whether unions may stand as they are, whatever is beside them.
-    pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Pos) -> bool {
+    pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Position) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
         let demanding = strict.into_iter().any(|demand| self.caps.has_demand(demand));
         let takes = |union: &Union| {
-            self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
+            self.can_emit(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
         };
         let several = node.unions().len() > 1;
         let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.has_demand(Demand::OneType);
@@ -128,7 +127,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && !apart
             && node.rules.values().is_none()
             && node.unions().iter().all(takes)
-            && (!several || self.says(Kw::AllOf, pos))
+            && (!several || self.can_emit(Kw::AllOf, pos))
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.
@@ -145,21 +144,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !union.exactly_one {
             return;
         }
-        let (effect, detail) = match self.apart(union.branches) {
-            Apart::Proven => (Effect::Same, "`anyOf`: its branches exclude each other"),
-            Apart::Unknown => (Effect::Wider, "`anyOf`: a value that fits several branches passes"),
+        let (effect, detail) = match self.disjointness(union.branches) {
+            Disjointness::Proven => (Effect::Same, "`anyOf`: its branches exclude each other"),
+            Disjointness::Unknown => (Effect::Wider, "`anyOf`: a value that fits several branches passes"),
         };
         let code = self.refusal_code(Kw::OneOf);
         self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, detail);
     }
 
-    /// Says that a value is of one of these kinds.
-    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
         for branch in self.opened_up(branches) {
             let flat = self.flatten(branch);
-            if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
+            if self.graph[flat].is_any() && self.wants_type(Position::Branch) {
                 // Anything, or something: anything.
                 let code = self.demand_code(Demand::UnionTyped);
                 let detail = "one of the branches takes anything, and what the others say goes";
@@ -186,18 +184,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             [one] => {
                 let one = *one;
                 // What stands beside `null` is a branch.
-                let lowered = self.lower_noted(one, about, if null { Pos::Branch } else { pos });
+                let lowered = self.lower_noted(one, about, if null { Position::Branch } else { pos });
                 if null { self.with_null(lowered) } else { lowered }
             }
             several => {
                 if let Some(values) = self.folded_values(several, null) {
-                    let about = self.with_legend(about, several);
+                    let about = self.with_value_descriptions(about, several);
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
                     let rules = RuleSet { values: Some(self.nodes.list(&values)), ..about.rules.all() };
                     let folded = Node { types: Some(types), ..*about }.with_rules(rules, self.nodes);
                     return self.lower_values(self.nodes.keep(folded), pos);
                 }
-                if self.says(Kw::AnyOf, pos) {
+                if self.can_emit(Kw::AnyOf, pos) {
                     let several = several.to_vec();
                     self.lower_any_of(&several, null, about)
                 } else {
@@ -258,13 +256,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A schema with another's annotations over its own.
-    fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         if about.annotations.is_empty() {
             return self.lower(id, pos);
         }
         let only = Node { place: about.place, target: Some(id), annotations: about.annotations, ..Node::default() };
         let only = self.graph.add(only);
-        if self.graph[id].target.is_some() || self.opened.contains(&id) {
+        if self.graph[id].target.is_some() || self.open_nodes.contains(&id) {
             return self.lower(only, pos);
         }
         let flat = self.flatten(only);
@@ -294,7 +292,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let lowered = self.described(Lowered { json: only, lens, null: false }, about);
             return if null { self.with_null(lowered) } else { lowered };
         }
-        let mut members = self.sheet().members;
+        let mut members = self.builder().members;
         let beside = self.caps.beside_union;
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if !pushed {
@@ -307,7 +305,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
-        let lowered = Lowered { json: self.sealed(members, about.source), lens, null: false };
+        let lowered = Lowered { json: self.build(members, about.source), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
 
@@ -319,7 +317,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let own = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
         let lens = self.lens.add(Shape::Union(own));
         let branches = branches.iter().map(|(id, _)| *id).collect();
-        self.unions.push(Told { place, lens, branches });
+        self.unions.push(CarriedUnion { place, lens, branches });
         lens
     }
 
@@ -345,10 +343,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         all: &[NodeId],
         union: Option<Place>,
     ) -> Lowered<'d> {
-        if let Some(boxed) = self.lower_boxed(branch, (union, index)) {
+        if let Some(boxed) = self.lower_tagged(branch, (union, index)) {
             return boxed;
         }
-        let lowered = self.lower(branch, Pos::Branch);
+        let lowered = self.lower(branch, Position::Branch);
         let object = self.types_of(branch).without(Types::NULL) == Types::OBJECT;
         let (key, kind) = match self.lens.kind_on_wire(lowered.lens) {
             Some(WireKind::Text) => ("json", Types::STRING),
@@ -358,11 +356,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None => return lowered,
         };
         let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).intersects(kind));
-        if shares_type { self.boxed(lowered, key.to_owned()) } else { lowered }
+        if shares_type { self.wrap_in_key(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
-    pub(super) fn boxed(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
+    pub(super) fn wrap_in_key(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
         let name = self.arena.text(&key);
         let json = self.closed_object(self.arena.obj(&[(name, inner.json)]), &[name]);
         let lens = self.lens.add(Shape::Wrapped(key, inner.lens));
@@ -371,29 +369,29 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object of nothing but these properties.
     pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'d str]) -> Json<'d> {
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("object"));
-        sheet.put(Kw::Properties, properties);
-        sheet.put(Kw::Required, self.arena.texts(required.iter().copied()));
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("object"));
+        builder.put(Kw::Properties, properties);
+        builder.put(Kw::Required, self.arena.texts(required.iter().copied()));
         if self.caps.accepts(Kw::AdditionalProperties) {
-            sheet.put(Kw::AdditionalProperties, Json::Bool(false));
+            builder.put(Kw::AdditionalProperties, Json::Bool(false));
         }
-        self.sealed(sheet.members, None)
+        self.build(builder.members, None)
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
-    fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
             let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
-            let mut facts = self.told_of_branches(branches, &code, LONGEST_FACT);
-            facts.extend(self.told_of_required(branches));
+            let mut facts = self.branch_descriptions(branches, &code, MAX_FACT_CHARS);
+            facts.extend(self.describe_required_groups(branches));
             joined.place = about.place;
             joined.annotations = about.annotations;
             let joined = self.graph.add(joined);
             if self.may_not_repeat() {
-                return self.as_text(joined, &code, "too large to repeat");
+                return self.lower_as_text(joined, &code, "too large to repeat");
             }
             let lowered = self.repeat(|own| own.lower(joined, pos));
             let lowered = self.with_facts(lowered, &facts);
@@ -417,16 +415,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let properties = self.nodes.list(&properties);
         let object = ObjectRules { properties, additional: Some(closed), ..ObjectRules::default() };
-        let lowered = self.emit(self.made_object(object, about), Pos::Other);
+        let lowered = self.emit(self.made_object(object, about), Position::Other);
         let told = branches.to_vec();
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
-        self.unions.push(Told { place: about.place, lens, branches: told });
+        self.unions.push(CarriedUnion { place: about.place, lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
     }
 
-    /// Whether every one of these is nothing but values.
     fn are_values(&mut self, branches: &[NodeId]) -> bool {
         branches.iter().all(|branch| {
             let flat = self.flatten(*branch);
@@ -495,7 +492,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
             }
         }
-        (!kinds.is_empty()).then(|| self.either(kinds))
+        (!kinds.is_empty()).then(|| self.union_of_schemas(kinds))
     }
 
     fn join_objects(&mut self, nodes: &[&'g Node<'g, 'd>]) -> ObjectRules<'g, 'd> {
@@ -530,7 +527,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     open = open.or(Some(node.place));
                 }
             }
-            *id = self.either(list);
+            *id = self.union_of_schemas(list);
         }
         if let Some(place) = open {
             let code = self.refusal_code(Kw::AnyOf);
@@ -550,7 +547,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && nodes.iter().all(|node| node.rules.object().is_none_or(|rules| rules.rare.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
-            joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
+            joined.additional = Some(if open.is_empty() { self.nothing() } else { self.union_of_schemas(open) });
         }
         joined
     }
@@ -562,29 +559,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A node that accepts what any of these accepts.
-    pub(super) fn either(&mut self, mut ids: Vec<NodeId>) -> NodeId {
+    pub(super) fn union_of_schemas(&mut self, mut ids: Vec<NodeId>) -> NodeId {
         ids.dedup();
         if let [only] = ids.as_slice() {
             return *only;
         }
-        if let Some(id) = self.eithers.get(&ids) {
+        if let Some(id) = self.unions_made.get(&ids) {
             return *id;
         }
         let place = ids.first().and_then(|id| self.graph[*id].place);
         let branches = self.nodes.list(&ids);
         let id = self.graph.add(self.union_of(branches, place));
-        self.eithers.insert(ids, id);
+        self.unions_made.insert(ids, id);
         id
     }
 
     /// Whether a printed schema is a reference, or a union with one among its branches.
     pub(super) fn refers(&self, json: &Json<'_>) -> bool {
-        let word = self.words.reference.name();
+        let word = self.reference_keywords.reference.name();
         let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
         json.get(word).is_some() || branches.iter().any(|branch| branch.get(word).is_some())
     }
 
-    /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
         self.caps.accepts(Kw::Nullable)
             || (!self.caps.has_demand(Demand::NoNull)
@@ -595,7 +591,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
         let json = lowered.json;
         let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
-            || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
+            || (json.get(self.reference_keywords.reference.name()).is_some()
+                && !self.caps.beside_ref.has(Kw::Description));
         if !self.caps.accepts(Kw::Description) || facts.is_empty() {
             return lowered;
         }
@@ -621,7 +618,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
     /// branch: a union stands in no union.
     pub(super) fn spliced(&mut self, json: Json<'d>) -> Vec<Json<'d>> {
-        let Some(branches) = plain_union(&json) else { return vec![json] };
+        let Some(branches) = as_plain_union(&json) else { return vec![json] };
         match json.get(Kw::Description.name()) {
             Some(description) => branches.iter().map(|branch| self.describe(*branch, *description)).collect(),
             None => branches.to_vec(),
@@ -651,7 +648,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 }
 
 /// The branches of a printed schema that is a union and nothing else but annotations.
-pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
+pub(super) fn as_plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     let Json::Obj(members) = json else { return None };
     let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.is_annotation());
     let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);

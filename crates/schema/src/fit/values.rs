@@ -1,7 +1,7 @@
-//! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
+//! Emits enums and constants: typed, split by type, or as labels where the dialect accepts only strings.
 
-use super::emit::Sheet;
-use super::{Lowered, Lowerer, Pos};
+use super::emit::SchemaBuilder;
+use super::{Lowered, Lowerer, Position};
 use crate::dialect::Demand;
 use crate::graph::{Node, RuleSet};
 use crate::json::Json;
@@ -12,10 +12,10 @@ use crate::types::Types;
 use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let (values, sure) = self.values_left(node);
         if values.is_empty() {
-            return self.never(node);
+            return self.lower_never(node);
         }
         let kw = if node.is_const && values.len() == 1 { Kw::Const } else { Kw::Enum };
         if !sure {
@@ -34,25 +34,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.values_as_types(node, &values, pos);
         }
         if !self.splits_values() {
-            let mut sheet = self.sheet();
-            self.put_value_types(node, &values, &mut sheet);
-            self.put_values(node, kw, &values, &mut sheet);
-            return self.finish(node, sheet);
+            let mut builder = self.builder();
+            self.put_value_types(node, &values, &mut builder);
+            self.put_values(node, kw, &values, &mut builder);
+            return self.finish(node, builder);
         }
         if others.is_empty() {
             return if self.caps.has_demand(Demand::NoNull) {
                 self.labelled(node, &values)
             } else {
-                let mut sheet = self.sheet();
-                sheet.put(Kw::Type, Json::Str("null"));
-                self.finish(node, sheet)
+                let mut builder = self.builder();
+                builder.put(Kw::Type, Json::Str("null"));
+                self.finish(node, builder)
             };
         }
         let lowered = self.lower_kinds(node, &others, kw, pos);
         if null { self.with_null(lowered) } else { lowered }
     }
 
-    /// Whether the dialect wants enums sorted by type.
     fn splits_values(&self) -> bool {
         [
             Demand::Closed,
@@ -68,7 +67,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         .any(|demand| self.caps.has_demand(demand))
     }
 
-    fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
+    fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Position) -> Lowered<'d> {
         let blank = |value: &&Json<'_>| value.as_str() == Some("");
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
         let strings_only =
@@ -89,25 +88,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 || self.caps.has_demand(Demand::OneType));
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
-            let mut sheet = self.sheet();
+            let mut builder = self.builder();
             if let Some(name) = types.name().filter(|_| !self.asks_more_than_type(types)) {
                 if node.types.is_none() {
                     self.note_type(node);
                 }
-                sheet.put(Kw::Type, Json::Str(name));
+                builder.put(Kw::Type, Json::Str(name));
             }
             if !(types == Types::BOOLEAN && values.len() == 2) {
-                self.put_values(node, kw, values, &mut sheet);
+                self.put_values(node, kw, values, &mut builder);
             }
-            return self.finish(node, sheet);
+            return self.finish(node, builder);
         }
         if together && !self.caps.has_demand(Demand::EnumFits) {
-            let mut sheet = self.sheet();
-            self.put_value_types(node, values, &mut sheet);
-            self.put_values(node, kw, values, &mut sheet);
-            return self.finish(node, sheet);
+            let mut builder = self.builder();
+            self.put_value_types(node, values, &mut builder);
+            self.put_values(node, kw, values, &mut builder);
+            return self.finish(node, builder);
         }
-        if !self.says(Kw::AnyOf, pos) {
+        if !self.can_emit(Kw::AnyOf, pos) {
             return self.labelled(node, values);
         }
         let mut branches = Vec::new();
@@ -122,7 +121,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.lower_any_of(&branches, false, self.nodes.keep(about))
     }
 
-    fn put_value_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_value_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], builder: &mut SchemaBuilder<'d>) {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         if self.asks_more_than_type(types) {
             return;
@@ -132,7 +131,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
         let name = stated.name().map_or_else(|| self.type_names(stated, node), Json::Str);
-        sheet.put(Kw::Type, name);
+        builder.put(Kw::Type, name);
     }
 
     /// Records that the type of listed values is written out (R-A15).
@@ -149,9 +148,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         asks_more && !self.caps.has_demand(Demand::Typed)
     }
 
-    fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], builder: &mut SchemaBuilder<'d>) {
         if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
-            sheet.put(Kw::Const, **value);
+            builder.put(Kw::Const, **value);
             return;
         }
         if kw == Kw::Const {
@@ -159,7 +158,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
         self.printed.enum_values += values.len() as u64;
-        sheet.put(Kw::Enum, self.listed(values, node));
+        builder.put(Kw::Enum, self.listed(values, node));
     }
 
     /// Values as one list.
@@ -168,7 +167,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.arena.arr_like(&values, node.written(Kw::Enum))
     }
 
-    /// Carries values as labels: strings that stand for them.
+    /// Carries values as labels, which are strings.
     fn labelled(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
         let texts = values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty());
@@ -186,18 +185,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             .find(|demand| self.caps.has_demand(*demand))
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
         self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("string"));
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("string"));
         if self.caps.accepts(Kw::Enum) {
             self.printed.enum_values += labels.len() as u64;
-            sheet.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
+            builder.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
         }
-        sheet.lens = self.lens.add(Shape::Labels(labels));
-        self.finish(node, sheet)
+        builder.lens = self.lens.add(Shape::Labels(labels));
+        self.finish(node, builder)
     }
 
     /// A dialect without enums: the types stay, the values go into the description.
-    fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
+    fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Position) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         let mut plain = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);

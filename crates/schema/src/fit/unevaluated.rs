@@ -1,9 +1,9 @@
-//! What is evaluated: `unevaluatedProperties` and `unevaluatedItems` speak of what nothing beside them looks at, so what cannot be
-//! said beside them must not make them refuse more.
+//! Evaluation: `unevaluatedProperties` and `unevaluatedItems` apply to what no sibling evaluates, so a dropped sibling must not
+//! make them refuse more.
 
-use super::disjoint::Apart;
-use super::emit::Sheet;
-use super::{Lowerer, Pos};
+use super::disjointness::Disjointness;
+use super::emit::SchemaBuilder;
+use super::{Lowerer, Position};
 use crate::graph::{ArrayRules, Condition, Node, NodeId, ObjectRules, Union};
 use crate::keyword::Kw;
 use polywire_report::{Action, Effect};
@@ -12,7 +12,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Keeps what conditions that cannot be said would have evaluated from being refused: their properties are declared where
     /// all others are shut out, and where that is not all they evaluate, nothing is said of what is not evaluated.
     pub(super) fn declare_evaluated(&mut self, node: &mut Node<'g, 'd>, conditions: &[Condition<'d>]) {
-        self.unheard += 1;
+        self.dropped_evaluators += 1;
         let alone = node.rules.logic().is_none_or(|logic| logic.all.is_empty() && logic.unions.is_empty());
         let mut rules = node.rules.all();
         if let Some(object) = rules.object.filter(|object| object.unevaluated.is_some()) {
@@ -24,7 +24,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let mut properties = object.properties.to_vec();
                 for (key, ids) in declared {
                     if !object.properties.iter().any(|(own, _)| *own == key) {
-                        properties.push((key, self.either(ids)));
+                        properties.push((key, self.union_of_schemas(ids)));
                     }
                 }
                 let kw = Kw::UnevaluatedProperties;
@@ -33,13 +33,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, node.place, kw, Action::Rewritten, Effect::Wider, detail);
                 ObjectRules { properties: self.nodes.list(&properties), ..*object }
             } else {
-                self.drop_because(node, Kw::UnevaluatedProperties, UNHEARD);
+                self.drop_because(node, Kw::UnevaluatedProperties, EVALUATOR_DROPPED);
                 ObjectRules { unevaluated: None, ..*object }
             };
             rules.object = Some(self.nodes.keep(object));
         }
         if let Some(array) = rules.array.filter(|array| array.unevaluated.is_some()) {
-            self.drop_because(node, Kw::UnevaluatedItems, UNHEARD);
+            self.drop_because(node, Kw::UnevaluatedItems, EVALUATOR_DROPPED);
             rules.array = Some(self.nodes.keep(ArrayRules { unevaluated: None, ..*array }));
         }
         *node = node.with_rules(rules, self.nodes);
@@ -72,7 +72,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Records that what is not evaluated is judged in each branch by itself, though a value may fit several.
     pub(super) fn note_evaluated(&mut self, node: &'g Node<'g, 'd>, union: &Union) {
-        if union.exactly_one || union.branches.len() < 2 || self.apart(union.branches) == Apart::Proven {
+        if union.exactly_one || union.branches.len() < 2 || self.disjointness(union.branches) == Disjointness::Proven {
             return;
         }
         for (kw, says) in node.unevaluated() {
@@ -85,29 +85,29 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Takes out what is said of what is not evaluated, where something that would have evaluated more could not be said.
-    pub(super) fn forget_unevaluated(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
+    pub(super) fn forget_unevaluated(&mut self, node: &'g Node<'g, 'd>, builder: &mut SchemaBuilder<'d>) {
         for kw in [Kw::UnevaluatedProperties, Kw::UnevaluatedItems] {
-            let before = sheet.members.len();
-            sheet.members.retain(|(key, _)| *key != kw.name());
-            if sheet.members.len() < before {
-                self.drop_because(node, kw, UNHEARD);
+            let before = builder.members.len();
+            builder.members.retain(|(key, _)| *key != kw.name());
+            if builder.members.len() < before {
+                self.drop_because(node, kw, EVALUATOR_DROPPED);
             }
         }
     }
 
     /// Says what the parts of a value are: what cannot be said within these evaluates nothing of the value itself.
     pub(super) fn within<T>(&mut self, print: impl FnOnce(&mut Self) -> T) -> T {
-        let unheard = self.unheard;
+        let dropped_evaluators = self.dropped_evaluators;
         let printed = print(self);
-        self.unheard = unheard;
+        self.dropped_evaluators = dropped_evaluators;
         printed
     }
 
     /// Says a node that belongs to the value in hand but not to the value around it.
-    pub(super) fn lower_within(&mut self, id: NodeId, pos: Pos) -> super::Lowered<'d> {
+    pub(super) fn lower_within(&mut self, id: NodeId, pos: Position) -> super::Lowered<'d> {
         self.within(|own| own.lower(id, pos))
     }
 }
 
 /// Why nothing is said of what is not evaluated.
-const UNHEARD: &str = "something that evaluates more cannot be said";
+const EVALUATOR_DROPPED: &str = "something that evaluates more cannot be said";

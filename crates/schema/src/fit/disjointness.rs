@@ -1,4 +1,4 @@
-//! Whether the branches of a union exclude each other, so that `oneOf` and `anyOf` mean the same.
+//! Proves that the branches of a union are disjoint, so that `oneOf` and `anyOf` mean the same.
 
 use super::Lowerer;
 use crate::graph::{Node, NodeId};
@@ -6,7 +6,7 @@ use crate::types::Types;
 
 /// What could be shown of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum Disjointness {
     /// No value fits two of them.
     Proven,
     /// Some value might.
@@ -19,18 +19,18 @@ const MAX_DEPTH: usize = 3;
 const MAX_BRANCHES: usize = 64;
 
 impl Lowerer<'_, '_, '_> {
-    pub(super) fn apart(&mut self, branches: &[NodeId]) -> Apart {
+    pub(super) fn disjointness(&mut self, branches: &[NodeId]) -> Disjointness {
         if branches.len() > MAX_BRANCHES {
-            return Apart::Unknown;
+            return Disjointness::Unknown;
         }
         for (index, a) in branches.iter().enumerate() {
             for b in branches.iter().skip(index + 1) {
                 if !self.excludes(*a, *b, MAX_DEPTH) {
-                    return Apart::Unknown;
+                    return Disjointness::Unknown;
                 }
             }
         }
-        Apart::Proven
+        Disjointness::Proven
     }
 
     fn excludes(&mut self, a: NodeId, b: NodeId, depth: usize) -> bool {

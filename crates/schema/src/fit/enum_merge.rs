@@ -1,4 +1,4 @@
-//! Unions of values as one enum, and what one schema says of the branches that it stands for.
+//! Merges unions of values into one enum, and collects the descriptions of merged branches.
 
 use std::sync::Arc;
 
@@ -13,15 +13,14 @@ use crate::place::Place;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
-/// What the values of an enum mean is told in no more bytes.
-const LONGEST_LEGEND: usize = 4096;
+/// The limit for descriptions of enum values.
+const MAX_LEGEND_BYTES: usize = 4096;
 
-/// Which keys go together is told of no more branches: the text would be too long.
-const MOST_GROUPS: usize = 32;
+/// The limit of branches whose required keys are described.
+const MAX_REQUIRED_GROUPS: usize = 32;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    /// Whether a union of single values has to be one enum.
-    pub(super) fn splits_an_enum(&mut self, node: &Node<'g, 'd>) -> bool {
+    pub(super) fn must_merge_enum(&mut self, node: &Node<'g, 'd>) -> bool {
         if !self.caps.has_demand(Demand::OneEnum) {
             return false;
         }
@@ -30,11 +29,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         kinds.len() > 1 && self.folded_values(&kinds, false).is_some()
     }
 
-    /// Records that branches which list values become one enum, and returns what it has to say of them.
-    fn fold_notes(&mut self, branches: &[NodeId], place: Option<Place>) -> Vec<String> {
+    /// Records the merge of branches into one enum, and returns their descriptions.
+    fn merge_enum_descriptions(&mut self, branches: &[NodeId], place: Option<Place>) -> Vec<String> {
         let code = self.demand_code(Demand::OneEnum);
         self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
-        let facts = self.told_of_branches(branches, &code, LONGEST_LEGEND);
+        let facts = self.branch_descriptions(branches, &code, MAX_LEGEND_BYTES);
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
@@ -43,10 +42,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let detail = "what else is asked of its values cannot be told, and goes";
                 self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Wider, detail);
             }
-            let told = told_by(node).map(|(kw, _)| kw);
+            let described_keyword = own_description(node).map(|(kw, _)| kw);
             for note in node.annotations {
                 match note.key {
-                    AnnotationKey::Kw(kw) if Some(kw) == told => {}
+                    AnnotationKey::Kw(kw) if Some(kw) == described_keyword => {}
                     AnnotationKey::Kw(kw) => {
                         self.change(
                             &code,
@@ -64,9 +63,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         facts
     }
 
-    /// What is said of a union, and in its description what its branches say of their values.
-    pub(super) fn with_legend(&mut self, about: &'g Node<'g, 'd>, branches: &[NodeId]) -> &'g Node<'g, 'd> {
-        let facts = self.fold_notes(branches, about.place);
+    /// The annotations of a union, with the descriptions of its values in the description.
+    pub(super) fn with_value_descriptions(&mut self, about: &'g Node<'g, 'd>, branches: &[NodeId]) -> &'g Node<'g, 'd> {
+        let facts = self.merge_enum_descriptions(branches, about.place);
         if facts.is_empty() {
             return about;
         }
@@ -114,9 +113,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return None;
         }
         let (nulls, listed): (Vec<Json<'d>>, Vec<Json<'d>>) = branches.iter().partition(|branch| is_null(branch));
-        let mut kinds: Vec<Listed<'d>> = Vec::new();
+        let mut kinds: Vec<EnumBranch<'d>> = Vec::new();
         for branch in &listed {
-            let listed = Listed::of(branch)?;
+            let listed = EnumBranch::of(branch)?;
             match kinds.iter_mut().find(|own| own.types.intersects(listed.types)) {
                 Some(own) => own.join(listed),
                 None => kinds.push(listed),
@@ -127,24 +126,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let code = self.demand_code(Demand::OneEnum);
         self.change(&code, place, Kw::AnyOf, Action::Merged, Effect::Same, "its branches list values: one enum");
-        Some(kinds.into_iter().map(|kind| self.put_listed(kind, place, &code)).chain(nulls).collect())
+        Some(kinds.into_iter().map(|kind| self.emit_enum(kind, place, &code)).chain(nulls).collect())
     }
 
-    /// One enum for branches that were printed apart, with what they said of their values.
-    fn put_listed(&mut self, kind: Listed<'d>, place: Option<Place>, code: &Arc<str>) -> Json<'d> {
-        let mut said: Vec<String> = Vec::new();
-        let mut room = if self.spills() { LONGEST_LEGEND } else { 0 };
+    /// One enum for branches that were emitted separately, with their descriptions.
+    fn emit_enum(&mut self, kind: EnumBranch<'d>, place: Option<Place>, code: &Arc<str>) -> Json<'d> {
+        let mut descriptions: Vec<String> = Vec::new();
+        let mut room = if self.spills() { MAX_LEGEND_BYTES } else { 0 };
         for (values, (key, note)) in &kind.annotations {
             let Some(kw) = Kw::of(key) else {
                 self.drop_unknown(place, key);
                 continue;
             };
             let text = note.as_str().filter(|_| kw == Kw::Description);
-            let told = text.map(|text| format!("{}: {text}", names_of(values)));
-            let left = told.as_ref().and_then(|told| room.checked_sub(told.len() + 2));
-            if let (Some(told), Some(left)) = (told, left) {
+            let described_text = text.map(|text| format!("{}: {text}", names_of(values)));
+            let left = described_text.as_ref().and_then(|described_text| room.checked_sub(described_text.len() + 2));
+            if let (Some(described_text), Some(left)) = (described_text, left) {
                 room = left;
-                said.push(told);
+                descriptions.push(described_text);
             } else {
                 self.change(code, place, kw, Action::Dropped, Effect::Note, "a value of an enum has none");
             }
@@ -156,12 +155,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             members.push((Kw::Nullable.name(), Json::Bool(true)));
         }
         let one = arena.obj(&members);
-        if said.is_empty() { one } else { described(one, arena.str(&format!("({})", said.join("; "))), arena) }
+        if descriptions.is_empty() {
+            one
+        } else {
+            described(one, arena.str(&format!("({})", descriptions.join("; "))), arena)
+        }
     }
 
-    /// Which keys each branch requires beside what all do, where one schema stands for all of them and cannot say it.
-    pub(super) fn told_of_required(&mut self, branches: &[NodeId]) -> Option<String> {
-        if branches.len() > MOST_GROUPS {
+    /// Describes the keys that each branch requires, where one schema replaces all branches.
+    pub(super) fn describe_required_groups(&mut self, branches: &[NodeId]) -> Option<String> {
+        if branches.len() > MAX_REQUIRED_GROUPS {
             return None;
         }
         let mut groups: Vec<&'g [&'d str]> = Vec::with_capacity(branches.len());
@@ -178,53 +181,53 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         // A key may be called otherwise on the wire.
-        let said = |group: &Vec<&str>| {
+        let descriptions = |group: &Vec<&str>| {
             !group.is_empty() && group.iter().all(|name| self.caps.accepts_key(name, KeyDepth::Below))
         };
-        if own.len() < 2 || !own.iter().all(said) {
+        if own.len() < 2 || !own.iter().all(descriptions) {
             return None;
         }
         let groups: Vec<String> = own.iter().map(|group| group.join(" and ")).collect();
         Some(format!("(at least one of these must be given: {})", groups.join(", or ")))
-            .filter(|fact| self.may_tell(fact))
+            .filter(|fact| self.can_describe(fact))
     }
 
-    /// What the branches of a union say of themselves, where one schema stands for all of them, in at most so many bytes.
-    pub(super) fn told_of_branches(&mut self, branches: &[NodeId], code: &Arc<str>, most: usize) -> Vec<String> {
-        let mut said: Vec<String> = Vec::new();
+    /// The descriptions of the branches of a union that one schema replaces, within a limit of bytes.
+    pub(super) fn branch_descriptions(&mut self, branches: &[NodeId], code: &Arc<str>, most: usize) -> Vec<String> {
+        let mut descriptions: Vec<String> = Vec::new();
         let mut room = if self.spills() { most } else { 0 };
         for branch in branches {
             let flat = self.flatten(*branch);
             let node = self.graph[flat];
-            let Some((kw, text)) = told_by(node) else { continue };
+            let Some((kw, text)) = own_description(node) else { continue };
             let value = node.rules.values().filter(|values| values.len() == 1).and_then(|values| values.first());
-            let told = value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
-            if said.contains(&told) {
+            let described_text = value.map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
+            if descriptions.contains(&described_text) {
                 continue;
             }
-            if let Some(left) = room.checked_sub(told.len() + 2) {
+            if let Some(left) = room.checked_sub(described_text.len() + 2) {
                 room = left;
-                said.push(told);
+                descriptions.push(described_text);
                 self.change(code, node.place, kw, Action::Described, Effect::Note, "moved into the one description");
             } else {
                 self.change(code, node.place, kw, Action::Dropped, Effect::Note, "one schema stands for all branches");
             }
         }
-        if said.is_empty() { Vec::new() } else { vec![format!("({})", said.join("; "))] }
+        if descriptions.is_empty() { Vec::new() } else { vec![format!("({})", descriptions.join("; "))] }
     }
 }
 
 /// A printed schema that is nothing but values of one type, or several of them in one.
-struct Listed<'d> {
+struct EnumBranch<'d> {
     types: Types,
     values: DistinctValues<'d>,
-    /// Whether it says that `null` is taken too.
+    /// True where `nullable` is set.
     null: bool,
-    /// Annotations, each with the values that it speaks of.
+    /// Annotations, each with its values.
     annotations: Vec<(&'d [Json<'d>], &'d Member<'d>)>,
 }
 
-impl<'d> Listed<'d> {
+impl<'d> EnumBranch<'d> {
     fn of(branch: &Json<'d>) -> Option<Self> {
         let members = branch.as_obj()?;
         let listed = branch.get(Kw::Enum.name())?.as_arr()?;
@@ -260,7 +263,6 @@ fn names_of(values: &[Json<'_>]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What a branch says of itself.
-fn told_by<'d>(node: &Node<'_, 'd>) -> Option<(Kw, &'d str)> {
+fn own_description<'d>(node: &Node<'_, 'd>) -> Option<(Kw, &'d str)> {
     [Kw::Description, Kw::Title].into_iter().find_map(|kw| Some((kw, node.note(kw)?.as_str()?)))
 }

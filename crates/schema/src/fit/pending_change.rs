@@ -1,4 +1,4 @@
-//! Changes before they are told: they may be taken back, and their places are spelled only once they stand.
+//! Changes before they are reported: a rollback may discard them, so pointers are written only at the end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use crate::graph::AnnotationKey;
 use crate::place::{Place, Places, PointerWriter};
 use polywire_report::{Action, Change, Effect};
 
-/// A change whose place is not spelled yet.
+/// A change whose pointer is not written yet.
 #[derive(Debug)]
-pub(super) struct Edit<'d> {
+pub(super) struct PendingChange<'d> {
     pub(super) place: Option<Place>,
     pub(super) code: Arc<str>,
     pub(super) keyword: AnnotationKey<'d>,
@@ -18,12 +18,16 @@ pub(super) struct Edit<'d> {
     pub(super) detail: Cow<'static, str>,
 }
 
-/// Everything that was changed: by reading, and then by printing.
-pub(super) fn told(mut changes: Vec<Change>, edits: Vec<Edit<'_>>, places: &Places<'_>) -> Vec<Change> {
+/// All changes: of reading, then of emitting.
+pub(super) fn report_changes(
+    mut changes: Vec<Change>,
+    edits: Vec<PendingChange<'_>>,
+    places: &Places<'_>,
+) -> Vec<Change> {
     let mut pointers = PointerWriter::with_capacity();
     changes.reserve_exact(edits.len());
     changes.extend(edits.into_iter().map(|edit| {
-        let Edit { place, code, keyword, action, effect, detail } = edit;
+        let PendingChange { place, code, keyword, action, effect, detail } = edit;
         let at = place.map(|place| pointers.pointer(place, places)).unwrap_or_default();
         let keyword = match keyword {
             AnnotationKey::Kw(kw) => Cow::Borrowed(kw.name()),
