@@ -120,6 +120,14 @@ impl<'d> Places<'d> {
         false
     }
 
+    /// The name of the definition at a path, where it is one.
+    pub(crate) fn definition_name(&self, place: Place) -> Option<&'d str> {
+        let (parent, step) = self.last_step(place)?;
+        let (_, holder) = self.last_step(parent)?;
+        let is_map = holder.word().is_some_and(|word| matches!(Kw::of(word), Some(Kw::Defs | Kw::Definitions)));
+        step.word().filter(|_| is_map)
+    }
+
     /// The last key or keyword of a path: the name of a definition or property.
     pub(crate) fn name(&self, place: Place) -> Option<&'d str> {
         let mut at = place;

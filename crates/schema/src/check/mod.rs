@@ -118,9 +118,10 @@ fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Su
     violations
 }
 
-/// The first violation that [`check_json`] would find.
-pub(crate) fn first_violation(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> Option<Violation> {
+/// The first violation that the provider refuses, or may refuse.
+pub(crate) fn first_refusal(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> Option<Violation> {
     let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::First);
+    checker.ignored = IgnoredKeywords::Skipped;
     checker.run();
     checker.violations.into_iter().next()
 }
@@ -130,6 +131,21 @@ pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
     let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::Exists);
     checker.run();
     checker.found == 0
+}
+
+/// True where the provider refuses nothing, though it may ignore keywords.
+pub(crate) fn is_accepted(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::Exists);
+    checker.ignored = IgnoredKeywords::Skipped;
+    checker.run();
+    checker.found == 0
+}
+
+/// Whether keywords that the provider lets by without effect are violations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IgnoredKeywords {
+    Reported,
+    Skipped,
 }
 
 /// A violation by a tool or a tool list, outside of its schemas.
@@ -261,6 +277,7 @@ struct Checker<'c, 'j> {
     references: ReferenceGraph<'j>,
     violations: Vec<Violation>,
     found: usize,
+    ignored: IgnoredKeywords,
 }
 
 impl<'c, 'j> Checker<'c, 'j> {
@@ -282,6 +299,7 @@ impl<'c, 'j> Checker<'c, 'j> {
             references: ReferenceGraph::new(json),
             violations: Vec::new(),
             found: 0,
+            ignored: IgnoredKeywords::Reported,
         }
     }
 
@@ -453,6 +471,9 @@ impl<'c, 'j> Checker<'c, 'j> {
 
     /// Reports a violation by a schema, or by the value of one of its keys.
     fn report(&mut self, row: &RowView<'_>, path: &SchemaPath<'_>, key: Option<&str>, placeholders: &Placeholders<'_>) {
+        if row.severity == Severity::Ignored && self.ignored == IgnoredKeywords::Skipped {
+            return;
+        }
         self.found += 1;
         if self.mode == CheckMode::Exists || (self.mode == CheckMode::First && self.found > 1) {
             return;

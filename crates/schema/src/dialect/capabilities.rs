@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::Dialect;
-use super::rows::{Demand, RuleRow, Slot};
+use super::rows::{Demand, RuleRow, Severity, Slot};
 use crate::keyword::{Kw, KwSet, TABLE};
 use crate::pattern::{Feature, Features};
 use crate::spelling::Spelling;
@@ -17,6 +17,8 @@ pub(crate) struct Capabilities {
     pub(crate) accepted: KwSet,
     /// True where unknown keys are accepted.
     pub(crate) unknown: bool,
+    /// Keywords that have no effect, though the provider lets them by.
+    pub(crate) ignored: KwSet,
     /// Keywords that the root refuses.
     pub(crate) root_refused: KwSet,
     /// Keywords that make `type` unnecessary.
@@ -73,6 +75,11 @@ impl Capabilities {
         let everything: KwSet = TABLE.iter().map(|row| row.kw).collect();
         let mut caps = Self {
             accepted: TABLE.iter().map(|row| row.kw).filter(|kw| dialect.refusal(*kw, slot).is_none()).collect(),
+            ignored: TABLE
+                .iter()
+                .map(|row| row.kw)
+                .filter(|kw| dialect.refusal(*kw, slot).is_some_and(|row| row.severity == Severity::Ignored))
+                .collect(),
             unknown: dialect.refusal_of_unknown(slot).is_none(),
             typed_by: everything,
             others_typed_by: everything,

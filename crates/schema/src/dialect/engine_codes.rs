@@ -17,9 +17,10 @@ const ENGINE_CODES: &[(&str, &str)] = &[
     ("READ-DEFS", "Definitions are printed anew: only those that something refers to."),
     (
         "READ-ENUM",
-        "Values that the type beside them refuses, or that stand twice, are left out; where it refuses all of them, they are read as that type, or the type is left out.",
+        "Values that the type beside them refuses, or that stand twice, are left out; where it refuses all of them, they are read as that type or as the values of a list's items, or the type is left out.",
     ),
     ("READ-FOREIGN", "A keyword speaks of values that the type beside it refuses, and is dropped: it asks nothing."),
+    ("READ-INTEGER", "Up to draft 4, a number like `1.0` is not an integer; fitted schemas accept it as one."),
     ("READ-ITEMS", "What items that are not evaluated must be is said by `items`, where nothing else evaluates them."),
     ("READ-LATER", "A keyword is younger than the draft that the schema states, and is taken to be meant."),
     (

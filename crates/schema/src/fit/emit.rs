@@ -1,13 +1,14 @@
 //! Emits one node: each keyword unchanged where the dialect accepts it, else dropped, rewritten, or moved into the
-//! description in the one documented format, `(keyword: value)`.
+//! description by the one writer of annotations.
 
 use std::sync::Arc;
 
+use super::annotations::{Facts, stands_for_a_pattern};
 use super::{AssumeExact, Lowered, Lowerer, Position, Progress, SPARE_ROOM, ShapeCount, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, RuleRow};
 use crate::graph::{AnnotationKey, Bound, BoundSide, Logic, Node, NodeId};
-use crate::json::{Json, Member, cut};
+use crate::json::{Json, Member};
 use crate::keyword::{KeywordRole, Kw, KwSet};
 use crate::lens::LensId;
 use crate::pattern::{self, Feature, Features};
@@ -19,7 +20,7 @@ use polywire_report::{Action, Effect};
 pub(super) struct SchemaBuilder<'d> {
     pub(super) members: Vec<Member<'d>>,
     /// Sentences to append to the caller's description.
-    pub(super) facts: Vec<String>,
+    pub(super) facts: Facts<'d>,
     pub(super) lens: LensId,
 }
 
@@ -77,7 +78,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn builder(&mut self) -> SchemaBuilder<'d> {
         SchemaBuilder {
             members: self.spare_members.pop().unwrap_or_else(|| Vec::with_capacity(MEMBERS)),
-            facts: Vec::new(),
+            facts: Facts::default(),
             lens: LensId::SAME,
         }
     }
@@ -88,12 +89,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let first = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
         let stated = members.len();
         self.put_notes(node, lens, &mut members, &mut facts);
+        put_ignored(&mut facts, &mut members);
         let annotations = members.len() - stated;
         if let Some(behind_type) = members.get_mut(first..) {
             behind_type.rotate_right(annotations);
         }
         let written = node.note(Kw::Description).filter(|json| json.as_str().is_some());
-        if let Some(description) = self.description(written, &facts, node.place) {
+        if let Some(description) = self.description(written, &facts.texts(), node.place) {
             members.insert(first, (Kw::Description.name(), description));
         }
         self.spend(&members);
@@ -102,6 +104,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Reuses the caller's object where it is the same.
     pub(super) fn build(&mut self, mut members: Vec<Member<'d>>, source: Option<&'d Json<'d>>) -> Json<'d> {
+        sort_like_source(&mut members, source);
         let json = self.arena.obj_like(&members, source);
         if members.len() <= SPARE_ROOM {
             members.clear();
@@ -151,7 +154,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         lens: LensId,
         members: &mut Vec<Member<'d>>,
-        facts: &mut Vec<String>,
+        facts: &mut Facts<'d>,
     ) {
         for note in node.annotations {
             match note.key {
@@ -205,7 +208,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         members: &mut Vec<Member<'d>>,
     ) -> Option<Json<'d>> {
         let describes = beside.has(Kw::Description);
-        let mut facts = Vec::new();
+        let mut facts = Facts::default();
         for note in node.annotations {
             match note.key {
                 AnnotationKey::Kw(Kw::Description) if describes => {}
@@ -224,7 +227,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let written = node.note(Kw::Description).filter(|_| describes);
-        self.description(written, &facts, node.place).filter(|_| describes)
+        put_ignored(&mut facts, members);
+        self.description(written, &facts.texts(), node.place).filter(|_| describes)
     }
 
     /// Whether a bound is the largest whole number that JavaScript counts exactly, or beyond, which generators write out and
@@ -237,10 +241,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn spill(
         &mut self,
         kw: Kw,
-        value: &Json<'_>,
+        value: &Json<'d>,
         place: Option<Place>,
         effect: Effect,
-        facts: &mut Vec<String>,
+        facts: &mut Facts<'d>,
     ) {
         let code = self.refusal_code(kw);
         self.spill_as(&code, (kw, value), place, effect, facts);
@@ -254,17 +258,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn spill_as(
         &mut self,
         code: &Arc<str>,
-        (kw, value): (Kw, &Json<'_>),
+        (kw, value): (Kw, &Json<'d>),
         place: Option<Place>,
         effect: Effect,
-        facts: &mut Vec<String>,
+        facts: &mut Facts<'d>,
     ) {
         let role = kw.info().role;
-        let described = self.spills()
-            && !(role == KeywordRole::Limit && Self::is_machine_bound(value))
+        let is_telling = !(role == KeywordRole::Limit && Self::is_machine_bound(value))
             && matches!(role, KeywordRole::Limit | KeywordRole::Hint);
-        if described {
-            facts.push(format!("({}: {})", kw.name(), shortened(value)));
+        if is_telling && self.caps.ignored.has(kw) {
+            facts.kept.push((kw.name(), *value));
+            self.change(code, place, kw, Action::Kept, effect, "the provider does not enforce it");
+        } else if is_telling && self.spills() && facts.add(kw, value) {
             self.change(code, place, kw, Action::Described, effect, "moved into the description");
         } else {
             self.change(code, place, kw, Action::Dropped, effect, "not taken");
@@ -344,6 +349,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else {
                 self.refusal_code(Kw::Pattern)
             };
+            if node.rules.formats().iter().any(|format| stands_for_a_pattern(format)) {
+                let detail = "left to the format, which says the same in a word";
+                self.change(&code, node.place, Kw::Pattern, Action::Dropped, Effect::Wider, detail);
+                continue;
+            }
             self.spill_as(&code, (Kw::Pattern, &Json::Str(text)), node.place, Effect::Wider, &mut builder.facts);
         }
         let min = (rules.min > 0).then_some(rules.min);
@@ -656,6 +666,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
+/// Puts members into the order in which the caller wrote them. A new `type` or `description` comes first, other new members last.
+pub(super) fn sort_like_source(members: &mut [Member<'_>], source: Option<&Json<'_>>) {
+    let Some(source) = source.and_then(Json::as_obj) else { return };
+    if source.len() > MAX_SORTED || members.len() > MAX_SORTED {
+        return;
+    }
+    members.sort_by_cached_key(|(key, _)| match source.iter().position(|(own, _)| own == key) {
+        Some(position) => (1, position),
+        None if matches!(Kw::of(key), Some(Kw::Type)) => (0, 0),
+        None if matches!(Kw::of(key), Some(Kw::Description)) => (0, 1),
+        None => (2, 0),
+    });
+}
+
+/// The members of larger schemas stay as they are printed; no schema has so many keywords.
+const MAX_SORTED: usize = 64;
+
 /// A printed schema with a description, behind its type where that stands first.
 pub(super) fn described<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Arena) -> Json<'d> {
     let Json::Obj(members) = json else { return json };
@@ -664,7 +691,12 @@ pub(super) fn described<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Ar
     arena.obj(&[kind, &[(Kw::Description.name(), description)], rest].concat())
 }
 
-/// A value as a description shows it.
-fn shortened(value: &Json<'_>) -> String {
-    cut(value.to_string(), 200)
+/// Puts keywords that the provider ignores behind those that it enforces; a second one of a kind is told in the description.
+fn put_ignored<'d>(facts: &mut Facts<'d>, members: &mut Vec<Member<'d>>) {
+    for (key, value) in std::mem::take(&mut facts.kept) {
+        match Kw::of(key).filter(|_| members.iter().any(|(own, _)| *own == key)) {
+            Some(kw) => _ = facts.add(kw, &value),
+            None => members.push((key, value)),
+        }
+    }
 }

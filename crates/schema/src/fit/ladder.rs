@@ -9,13 +9,16 @@ use super::options::{FitOptions, StrictMode};
 use super::pending_change::{PendingChange, report_changes};
 use super::{AssumeExact, Lowerer, root};
 use crate::arena::Arena;
-use crate::check::{self, Violation, first_violation, is_clean};
+use crate::check::{self, Violation, first_refusal, is_accepted, is_clean};
 use crate::dialect::Dialect;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
+use crate::keyword::Kw;
 use crate::lens::Lens;
 use crate::place::Places;
-use crate::read::{Read, ReadOptions, Unresolved, has_dropped_ref_siblings, read, remote_references};
+use crate::read::{
+    Read, ReadOptions, Unresolved, has_dropped_ref_siblings, has_unstated_nullable, read, remote_references,
+};
 use crate::work::Work;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
@@ -62,7 +65,11 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    let stays = |rung: &Dialect| is_clean(&json, rung, options.slot) && !has_dropped_ref_siblings(&json, options.draft);
+    let stays = |rung: &Dialect| {
+        is_clean(&json, rung, options.slot)
+            && !has_dropped_ref_siblings(&json, options.draft)
+            && !(rung.caps(options.slot).accepts(Kw::Nullable) && has_unstated_nullable(&json, options.draft))
+    };
     if stays(rung) {
         return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
     }
@@ -90,7 +97,7 @@ pub(super) fn fit_json<'d, T>(
                 let (json, lens, mut changes) =
                     budget::fall_back_to_any(&violation_left, rung.caps(options.slot), attempt_result.root, &arena);
                 fell.append(&mut changes);
-                strict = strict && is_clean(&json, rung, options.slot);
+                strict = strict && is_accepted(&json, rung, options.slot);
                 attempt_result = Attempt { json, lens, ..attempt_result };
             }
             if wants_strict && !strict && options.strict != StrictMode::Off {
@@ -189,10 +196,10 @@ fn attempt<'d>(
     let mut late = Vec::new();
     let mut json = budget::meet_budgets(json, lowerer.deepest, rung, options.slot, arena, &mut late);
     let mut violation_left = None;
-    if !is_clean(&json, rung, options.slot) {
+    if !is_accepted(&json, rung, options.slot) {
         json = budget::drop_unused_definitions(json, arena);
         json = apply_global_fixes(json, rung, options.slot, arena, &mut late);
-        violation_left = first_violation(&json, rung, options.slot);
+        violation_left = first_refusal(&json, rung, options.slot);
     }
     if violation_left.is_some()
         && lowerer.optionals_to_require == OptionalsToRequire::default()
@@ -225,7 +232,7 @@ fn retry_strict<T>(
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
 ) -> (T, Outcome) {
-    let strict = is_clean(&first.json, dialect, options.slot);
+    let strict = is_accepted(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
     let in_vain = || {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Position, Refs, ShapeCount, budget};
+use super::{Lowered, Lowerer, Position, Refs, ShapeCount, annotations, budget};
 use crate::dialect::Demand;
 use crate::graph::{Annotation, AnnotationKey, Node, NodeId, RuleSet, Union};
 use crate::json::Json;
@@ -17,6 +17,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Unions within unions beyond this depth may hold values of any type.
 const MAX_UNION_DEPTH: usize = 100;
+
+/// The keys of an object that travels as text are listed up to this number.
+const MAX_KEYS: usize = 12;
 
 /// A rule with a longer text is not put into a description.
 pub(super) const MAX_FACT_CHARS: usize = 240;
@@ -62,6 +65,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if node.target.is_some() {
             return self.lower_reference(id, node, pos);
         }
+        if !defined_here && pos != Position::Root && self.is_referenced_in_place(id, node) {
+            return self.refer(id, None);
+        }
         let all = node.rules.logic().map_or(&[][..], |logic| logic.all);
         if all.is_empty() {
             return self.lower_merged(id, node, pos);
@@ -88,6 +94,22 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let lowered = self.lower_merged(flat, node, pos);
         self.open_nodes.pop();
         self.close_loop(id, lowered)
+    }
+
+    /// Whether a schema that stands among the properties is referred to from elsewhere (`#/properties/a`). It becomes a definition:
+    /// otherwise it would be printed both in place and for the reference.
+    fn is_referenced_in_place(&self, id: NodeId, node: &Node<'g, 'd>) -> bool {
+        let is_definition = || node.place.is_none_or(|place| self.read.places.definition_name(place).is_some());
+        let has_parts = || {
+            node.rules.object().is_some_and(|rules| !rules.properties.is_empty())
+                || node.rules.array().is_some_and(|rules| rules.items.is_some())
+                || !node.unions().is_empty()
+        };
+        self.refs == Refs::Keep
+            && self.read.shared.contains(&id)
+            && !self.open_nodes.contains(&id)
+            && !is_definition()
+            && has_parts()
     }
 
     /// Records that the `allOf` of a node became one schema.
@@ -309,6 +331,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let demand = if self.caps.has_demand(Demand::Typed) { Demand::Typed } else { Demand::UnionTyped };
         let code = self.demand_code(demand);
+        if let Some(types) = annotations::hinted_types(node.annotations) {
+            let name = types.name().unwrap_or_default();
+            let detail = format!("taken to be {name}, as its description or examples say");
+            self.change(&code, node.place, Kw::Type, Action::Added, Effect::Narrower, detail);
+            return self.lower_merged_plain(self.nodes.keep(Node { types: Some(types), ..*node }), pos);
+        }
         self.lower_as_text(id, &code, "any value")
     }
 
@@ -341,9 +369,33 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.change(code, node.place, Kw::Type, Action::Carried, effect, detail);
         let mut builder = self.builder();
         builder.put(Kw::Type, Json::Str("string"));
-        builder.facts.push(if any { "(any JSON value as JSON text)" } else { "(the value as JSON text)" }.to_owned());
+        let fact = self.text_fact(id);
+        builder.facts.push(fact);
         builder.lens = self.lens.add(Shape::Text);
         self.finish(node, builder)
+    }
+
+    /// What the model is to write where a value is carried as JSON text.
+    fn text_fact(&mut self, id: NodeId) -> String {
+        let flat = self.flatten(id);
+        let node = self.graph[flat];
+        if node.is_any() {
+            return "(any JSON value, written as JSON text)".to_owned();
+        }
+        let types = self.types_of(flat).without(Types::NULL);
+        let name = node.place.and_then(|place| self.read.places.definition_name(place));
+        let like = name.map(|name| format!(" like {name}")).unwrap_or_default();
+        let properties = node.rules.object().map_or(&[][..], |rules| rules.properties);
+        let keys: Vec<&str> = properties.iter().map(|(key, _)| *key).take(MAX_KEYS + 1).collect();
+        match types {
+            Types::OBJECT if keys.is_empty() => {
+                "(a JSON object with string keys, written as JSON text, for example {\"k\": 1})".to_owned()
+            }
+            Types::OBJECT if keys.len() > MAX_KEYS => format!("(a JSON object{like}, written as JSON text)"),
+            Types::OBJECT => format!("(a JSON object{like} with the keys {}, written as JSON text)", keys.join(", ")),
+            Types::ARRAY => format!("(a JSON array{like}, written as JSON text)"),
+            _ => format!("(a JSON value{like}, written as JSON text)"),
+        }
     }
 
     /// Removes `not` and `if` where the dialect does not take them: lowered where that is exact, else widened.
@@ -367,7 +419,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             // Without a consequence it asks nothing.
             for condition in conditions.iter().filter(|own| own.then.is_some() || own.otherwise.is_some()) {
                 let parts = [Kw::If, Kw::Then, Kw::Else].into_iter().zip(condition.written);
-                let action = self.record_change(parts.filter_map(|(kw, written)| Some((kw, written?))));
+                let parts: Vec<_> = parts.filter_map(|(kw, written)| Some((kw, written?))).collect();
+                let action = self.describe_constraint(&parts);
                 self.change(&code, node.place, Kw::If, action, Effect::Wider, "the condition cannot be said");
             }
             self.declare_evaluated(&mut node, conditions);
@@ -375,10 +428,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.nodes.keep(node.with_logic(logic, self.nodes))
     }
 
-    /// Adds a short constraint to the description of the next emitted node.
-    fn record_change(&mut self, parts: impl Iterator<Item = (Kw, &'d Json<'d>)>) -> Action {
-        let parts: Vec<String> = parts.map(|(kw, written)| format!("{} {written}", kw.name())).collect();
-        let fact = format!("({})", parts.join(" "));
+    /// Adds a short constraint to the description of the next emitted node: in words, or else as it was written.
+    fn describe_constraint(&mut self, parts: &[(Kw, &'d Json<'d>)]) -> Action {
+        let part = |kw: Kw| parts.iter().find(|(own, _)| *own == kw).map(|(_, written)| *written);
+        let words = match (part(Kw::If), part(Kw::Not)) {
+            (Some(when), _) => annotations::condition(when, part(Kw::Then), part(Kw::Else)),
+            (None, Some(not)) => annotations::exclusion(not),
+            (None, None) => None,
+        };
+        let written =
+            || parts.iter().map(|(kw, written)| format!("{} {written}", kw.name())).collect::<Vec<_>>().join(" ");
+        let fact = format!("({})", words.unwrap_or_else(written));
         if parts.is_empty() || !self.can_describe(&fact) {
             return Action::Dropped;
         }
@@ -416,7 +476,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Not, Action::Rewritten, Effect::Same, "said by `enum`");
             return;
         }
-        let action = self.record_change(self.graph[not].source.into_iter().map(|written| (Kw::Not, written)));
+        let parts: Vec<_> = self.graph[not].source.into_iter().map(|written| (Kw::Not, written)).collect();
+        let action = self.describe_constraint(&parts);
         self.change(&code, node.place, Kw::Not, action, Effect::Wider, "the exclusion cannot be said");
     }
 

@@ -2,6 +2,7 @@
 //! dialect's rows, records what it changed, and adds its part of the lens.
 
 mod ambiguity;
+mod annotations;
 mod array;
 mod budget;
 mod disjointness;
@@ -47,6 +48,7 @@ use crate::types::Types;
 use crate::work::Work;
 use ambiguity::{CarriedUnion, TaggedBranches};
 use ladder::{AttemptConfig, fit_json};
+use null::explain_marks;
 use object::Declared;
 use optionals_to_require::OptionalsToRequire;
 use pending_change::PendingChange;
@@ -344,6 +346,10 @@ struct Lowerer<'g, 'd, 'c> {
     /// Guards of what is too deep to be asked.
     cut_guards: HashMap<NodeId, GuardId>,
     type_guards: HashMap<Option<Types>, GuardId>,
+    /// Properties that tell the branches of a union apart.
+    tags: HashSet<NodeId>,
+    /// Whether lists of at most one item were printed with a mark, which the root has to explain.
+    has_marked_lists: bool,
     /// Unions whose branches travel in different shapes.
     unions: Vec<CarriedUnion>,
     tagged: TaggedBranches,
@@ -471,6 +477,8 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             guards: HashMap::default(),
             cut_guards: HashMap::default(),
             type_guards: HashMap::default(),
+            tags: HashSet::default(),
+            has_marked_lists: false,
             unions: Vec::new(),
             tagged: config.tagged,
             depth: 0,
@@ -513,10 +521,10 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let understood = !self.has_violated_assumptions();
         let mut json = lowered.json;
         if !self.definitions.is_empty() {
-            let arena = self.arena;
-            let printed = |own: &mut Definition<'d>| Some((own.name, own.json.take()?));
-            let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
-            json = arena.with(json, self.reference_keywords.defs.name(), arena.obj(&map));
+            json = self.with_definitions(json);
+        }
+        if let Some(fact) = explain_marks(&json).filter(|_| self.has_marked_lists) {
+            json = self.with_facts(Lowered { json, ..lowered }, &[fact.to_owned()]).json;
         }
         let closed = self.caps.has_demand(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
@@ -531,6 +539,25 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             self.samples = AssumeExact::Nothing;
         }
         (json, lens, meant && shown)
+    }
+
+    /// Puts the definitions where the caller has them, in the caller's order.
+    fn with_definitions(&mut self, json: Json<'d>) -> Json<'d> {
+        let printed = |own: &mut Definition<'d>| Some((own.name, own.json.take()?));
+        let mut map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
+        let source = self.graph[self.read.root].source;
+        let maps = [Kw::Defs, Kw::Definitions, Kw::BareDefs];
+        let written = source.and_then(|root| maps.iter().find_map(|kw| root.get(kw.name())?.as_obj()));
+        if let Some(written) = written {
+            let positions: HashMap<&str, usize> =
+                written.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
+            map.sort_by_key(|(name, _)| positions.get(name).copied().unwrap_or(usize::MAX));
+        }
+        let json = self.arena.with(json, self.reference_keywords.defs.name(), self.arena.obj(&map));
+        let Json::Obj(members) = json else { return json };
+        let mut members = members.to_vec();
+        emit::sort_like_source(&mut members, source);
+        self.arena.obj(&members)
     }
 
     /// Everything that was changed.

@@ -1,7 +1,8 @@
 //! Emits objects: closed where demanded, optional properties in the form of the dialect, keys renamed.
 
+use super::annotations::{self, Facts};
 use super::emit::{SchemaBuilder, described};
-use super::null::accepts_null;
+use super::null::{NULLABLE_MARK, OPTIONAL_MARK, accepts_null};
 use super::required::{Wanted, undeclared};
 use super::{AmbiguousNull, Lowered, Lowerer, Open, Position, Refs, SPARE_ROOM, Spill};
 use crate::arena::Arena;
@@ -66,14 +67,20 @@ struct Printed<'d> {
     key: &'d str,
     lens: LensId,
     absent: Absent,
+    /// The value of a property that the caller may leave out, but the wire may not.
+    constant: Option<&'d Json<'d>>,
 }
 
 impl Printed<'_> {
     fn field(&self, wire: &str) -> Field {
         let renamed = (wire != self.key).then(|| wire.into());
-        Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent }
+        let constant = self.constant.map(|value| Box::new(value.to_value()));
+        Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent, constant }
     }
 }
+
+/// The tags of a union with more branches are not looked for: each is compared with all others.
+const MAX_TAGGED: usize = 64;
 
 /// Room for the number that tells keys apart which are spelled alike.
 const NUMBER_ROOM: usize = 8;
@@ -170,7 +177,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else {
                 self.printed.optionals += 1;
             }
-            own.fields.push(Printed { key, lens, absent });
+            let constant = if absent == Absent::Constant { self.constant(*id) } else { None };
+            own.fields.push(Printed { key, lens, absent, constant });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
@@ -266,6 +274,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if must && !lowered.null {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
+        if !must && !lowered.null && (all || self.caps.has_demand(Demand::MaxOptionals)) && self.is_tag(id) {
+            let demand = if all { Demand::AllRequired } else { Demand::MaxOptionals };
+            let code = self.demand_code(demand);
+            let detail = "it tells what the object is: always given";
+            self.change(&code, place, Kw::Required, Action::Added, Effect::Narrower, detail);
+            return (lowered.json, Absent::Constant, lowered.lens, true);
+        }
         if !all && !lowered.null {
             if self.must_be_required(id, &lowered) {
                 return self.absent_as_null(Demand::MaxOptionals, place, lowered);
@@ -311,11 +326,58 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if must {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
+        let is_list = lowered.json.get(Kw::Type.name()).and_then(Json::as_str) == Some("array");
+        if is_list && self.open == Open::Close && lowered.json.get(Kw::MinItems.name()).is_none() {
+            let detail = "absence travels as an empty list, as an empty value does";
+            self.change(&code, place, Kw::Required, Action::Carried, Effect::Narrower, detail);
+            return (lowered.json, Absent::EmptyEither, lowered.lens, true);
+        }
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list");
         // The list is the field's; what is in it travels in a shape of its own.
         let lens = lowered.lens;
-        let list = self.at_most_one(lowered);
+        let list = self.at_most_one(lowered, OPTIONAL_MARK);
         (list.json, Absent::EmptyList, lens, true)
+    }
+
+    /// The only value of a property, where it has one.
+    fn constant(&mut self, id: NodeId) -> Option<&'d Json<'d>> {
+        let flat = self.flatten(id);
+        let node = self.graph[flat];
+        match node.rules.values() {
+            Some([value]) if !matches!(value, Json::Null) && node.rules.logic().is_none() => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether a property tells what the object is: its only value is its default, or other branches of a union have other ones.
+    fn is_tag(&mut self, id: NodeId) -> bool {
+        let Some(value) = self.constant(id) else { return false };
+        self.tags.contains(&id) || self.graph[id].note(Kw::Default).is_some_and(|default| default.same(value))
+    }
+
+    /// Finds the properties that tell the branches of a union apart: every branch has one, each with another constant.
+    pub(super) fn find_tags(&mut self, branches: &[NodeId]) {
+        let wanted = self.caps.has_demand(Demand::AllRequired) || self.caps.has_demand(Demand::MaxOptionals);
+        if branches.len() < 2 || branches.len() > MAX_TAGGED || !wanted {
+            return;
+        }
+        let mut constants: Vec<(&'d str, NodeId, &'d Json<'d>)> = Vec::new();
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let properties = self.graph[flat].rules.object().map_or(&[][..], |rules| rules.properties);
+            for (key, id) in properties {
+                if let Some(value) = self.constant(*id) {
+                    constants.push((key, *id, value));
+                }
+            }
+        }
+        for (key, id, value) in &constants {
+            let of_key = || constants.iter().filter(|(own, _, _)| own == key);
+            let is_unique = of_key().filter(|(_, _, other)| other.same(value)).count() == 1;
+            if is_unique && of_key().count() == branches.len() {
+                self.tags.insert(*id);
+            }
+        }
     }
 
     /// Whether a property is `null` in the caller's value where the wire has one sign for `null` and absence.
@@ -354,19 +416,19 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             lens: LensId::SAME,
             null: false,
         };
-        let mut checkpoint = self.at_most_one(if lists { lowered } else { none });
+        let mut mark = self.at_most_one(if lists { lowered } else { none }, NULLABLE_MARK);
         if lists {
-            let said = self.with_null(Lowered { lens: LensId::SAME, ..checkpoint });
+            let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
             return (said.json, Absent::NullList, lens, true);
         }
         let meaning = Json::Str("(an empty list means null, null means that it is left out)");
         for (kw, value) in [(Kw::MaxItems, Json::Num(Num::Whole(0))), (Kw::Description, meaning)] {
-            if checkpoint.json.get(kw.name()).is_some() {
-                checkpoint.json = self.arena.with(checkpoint.json, kw.name(), value);
+            if mark.json.get(kw.name()).is_some() {
+                mark.json = self.arena.with(mark.json, kw.name(), value);
             }
         }
         let mut branches = self.spliced(lowered.json);
-        branches.push(checkpoint.json);
+        branches.push(mark.json);
         let union = self.arena.obj(&[(Kw::AnyOf.name(), self.arena.arr(&branches))]);
         (union, Absent::NullMark, lens, true)
     }
@@ -590,7 +652,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
                 builder.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
-                self.drop_rule(node, Kw::DependentSchemas);
+                let written = [Kw::DependentSchemas, Kw::Dependencies].into_iter().find_map(|kw| node.written(kw));
+                self.tell_rule(node, Kw::DependentSchemas, written, &mut builder.facts);
                 self.dropped_evaluators += 1;
             }
         }
@@ -607,14 +670,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Drops a rule of more than one word; a short one goes into the description.
-    pub(super) fn tell_rule(
-        &mut self,
-        node: &Node<'g, 'd>,
-        kw: Kw,
-        written: Option<&Json<'_>>,
-        facts: &mut Vec<String>,
-    ) {
-        let fact = written.map(|written| format!("({} {written})", kw.name()));
+    pub(super) fn tell_rule(&mut self, node: &Node<'g, 'd>, kw: Kw, written: Option<&Json<'_>>, facts: &mut Facts<'d>) {
+        let fact = written.map(|written| format!("({})", rule_in_words(kw, written)));
         match fact.filter(|fact| self.can_describe(fact)) {
             Some(fact) => {
                 facts.push(fact);
@@ -667,6 +724,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.change(&code, node.place, Kw::Properties, Action::Renamed, Effect::Same, detail);
         self.arena.text(&unique)
     }
+}
+
+/// A rule about several keys in words, or else as it was written.
+fn rule_in_words(kw: Kw, written: &Json<'_>) -> String {
+    let spelled = match (kw, written) {
+        (Kw::DependentRequired | Kw::DependentSchemas, Json::Obj(members)) => {
+            let sentences = members.iter().map(|(key, then)| match then {
+                Json::Arr(names) => {
+                    annotations::dependency(key, &Json::Obj(&[(Kw::Required.name(), Json::Arr(names))]))
+                }
+                then => annotations::dependency(key, then),
+            });
+            sentences.collect::<Option<Vec<_>>>().map(|sentences| sentences.join("; "))
+        }
+        _ => None,
+    };
+    spelled.unwrap_or_else(|| format!("{} {written}", kw.name()))
 }
 
 /// `dependentRequired`, each key once, in the names of the wire.

@@ -111,7 +111,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A reference to a definition.
-    fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
+    pub(super) fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
         if self.refs == Refs::Acyclic && self.open_nodes.contains(&target) {
             let code = self.demand_code(Demand::NoCycle);
             return self.lower_as_text(target, &code, "the schema contains itself");

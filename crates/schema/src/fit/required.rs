@@ -18,12 +18,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         extra: UndeclaredProperties,
         unknown: &mut Vec<&'d str>,
     ) -> &'g ObjectRules<'g, 'd> {
-        let closed =
-            extra == UndeclaredProperties::Open && self.open == Open::Close && self.caps.has_demand(Demand::Closed);
-        if !closed || unknown.is_empty() || !rules.rare.patterns.is_empty() {
+        let closed = self.open == Open::Close && self.caps.has_demand(Demand::Closed);
+        // A key that must be given is declared rather than forgotten.
+        let known = self.caps.has_demand(Demand::RequiredKnown) && !self.caps.has_demand(Demand::Closed);
+        if extra != UndeclaredProperties::Open
+            || !(closed || known)
+            || unknown.is_empty()
+            || !rules.rare.patterns.is_empty()
+        {
             return rules;
         }
-        let code = self.demand_code(Demand::Closed);
+        let code = self.demand_code(if closed { Demand::Closed } else { Demand::RequiredKnown });
         let detail = format!("required but not declared: {}; each may be any value", unknown.join(", "));
         self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, detail);
         let any = self.graph.add(Node { place: node.place, ..Node::default() });

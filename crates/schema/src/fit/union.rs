@@ -271,6 +271,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
         let mut list = DistinctValues::default();
+        self.find_tags(branches);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for (index, branch) in branches.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Emits enums and constants: typed, split by type, or as labels where the dialect accepts only strings.
 
+use super::annotations::Facts;
 use super::emit::SchemaBuilder;
 use super::{Lowered, Lowerer, Position};
 use crate::dialect::Demand;
@@ -200,10 +201,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         let mut plain = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);
-        let mut facts = Vec::new();
+        let mut facts = Facts::default();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
-        let lowered = self.lower_merged_plain(self.nodes.keep(plain), pos);
-        self.with_facts(lowered, &facts)
+        let mut lowered = self.lower_merged_plain(self.nodes.keep(plain), pos);
+        for (key, value) in &facts.kept {
+            lowered.json = self.arena.with(lowered.json, key, *value);
+        }
+        self.with_facts(lowered, &facts.texts())
     }
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.

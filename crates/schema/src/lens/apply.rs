@@ -367,7 +367,11 @@ impl Conversion<'_> {
                 Absent::Null | Absent::NullEither | Absent::NullEitherIsNull | Absent::NullMark | Absent::NullList => {
                     Ok(Some(Value::Null))
                 }
-                Absent::EmptyList => Ok(Some(Value::Array(Vec::new()))),
+                Absent::EmptyList | Absent::EmptyEither => Ok(Some(Value::Array(Vec::new()))),
+                Absent::Constant => {
+                    let constant = field.constant.as_deref().cloned().unwrap_or_default();
+                    self.convert(field.lens, constant).map(Some)
+                }
                 Absent::Kept | Absent::IsEither | Absent::IsEitherNull => Ok(None),
                 Absent::IsNull => fail("required: absence on the wire means `null`"),
             };
@@ -380,6 +384,8 @@ impl Conversion<'_> {
             Absent::NullMark if value.is_array() => fail("a list stands for `null` here"),
             Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.convert(field.lens, value)?]))),
             Absent::NullMark
+            | Absent::EmptyEither
+            | Absent::Constant
             | Absent::Kept
             | Absent::Null
             | Absent::NullEither
@@ -459,7 +465,8 @@ impl Conversion<'_> {
             (Absent::NullList, value) => {
                 self.decode_at_most_one(field.lens, value).map(|own| own.or(Some(Value::Null)))
             }
-            (Absent::EmptyList, Value::Null) => {
+            (Absent::EmptyEither, Value::Array(list)) if list.is_empty() => Ok(None),
+            (Absent::EmptyList | Absent::EmptyEither, Value::Null) => {
                 self.repair("`null` where an empty list means absence");
                 Ok(None)
             }

@@ -235,6 +235,9 @@ pub struct Field {
     pub lens: LensId,
     /// The encoding of its absence.
     pub absent: Absent,
+    /// What absence is encoded as, where [`Absent::Constant`] says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<Box<Value>>,
 }
 
 impl Field {
@@ -264,6 +267,10 @@ pub enum Absent {
     IsEitherNull,
     /// An empty list, and a value as a list of one.
     EmptyList,
+    /// An empty list, as an empty value is: an empty list on the wire is decoded as absence.
+    EmptyEither,
+    /// The only value that the property has.
+    Constant,
     /// `null`, and `null` as an empty list.
     NullMark,
     /// `null`, `null` as an empty list, and a value as a list of one.
@@ -320,6 +327,8 @@ impl Absent {
             | Self::NullEither
             | Self::NullEitherIsNull
             | Self::EmptyList
+            | Self::EmptyEither
+            | Self::Constant
             | Self::NullMark
             | Self::NullList => true,
         }

@@ -71,6 +71,7 @@ mod tests {
             renamed: renamed.map(Into::into),
             lens: LensId::SAME,
             absent,
+            constant: None,
         };
         let fields = vec![field("a/b", Some("a_b"), Absent::Kept), field("c", None, Absent::Null)];
         let rest = Some(Rest { wire: "rest".to_owned(), lens: LensId::SAME, always: true });

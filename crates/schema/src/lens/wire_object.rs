@@ -69,6 +69,7 @@ impl WireKey<'_> {
     fn forms(&self) -> impl Iterator<Item = WireForm> + use<> {
         let value = WireForm::Value(self.guarded);
         let forms = match self.absent {
+            Absent::Constant => [Some(value), None, None],
             Absent::Kept if self.required => [Some(value), None, None],
             Absent::Kept | Absent::IsEither => [Some(WireForm::missing()), Some(value), None],
             Absent::IsNull | Absent::IsEitherNull => [Some(WireForm::Missing(MissingValue::Null)), Some(value), None],
@@ -81,6 +82,7 @@ impl WireKey<'_> {
                 let list = WireForm::ListOf(self.guarded);
                 [Some(WireForm::Null(MissingValue::Absent)), Some(WireForm::EmptyList(MissingValue::Null)), Some(list)]
             }
+            Absent::EmptyEither => [Some(WireForm::EmptyList(MissingValue::Absent)), Some(value), None],
             Absent::EmptyList => {
                 [Some(WireForm::EmptyList(MissingValue::Absent)), Some(WireForm::ListOf(self.guarded)), None]
             }

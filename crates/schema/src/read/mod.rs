@@ -124,7 +124,7 @@ pub enum Unresolved {
 /// A schema that was read.
 pub(crate) struct Read<'g, 'd> {
     pub(crate) graph: Graph<'g, 'd, 'g>,
-    /// Nodes that several references lead to.
+    /// Nodes that several references lead to, or one from elsewhere.
     pub(crate) shared: foldhash::HashSet<NodeId>,
     pub(crate) places: Places<'d>,
     pub(crate) root: NodeId,
@@ -186,6 +186,20 @@ pub(crate) fn has_dropped_ref_siblings(document: &Json<'_>, draft: Option<Draft>
     draft.is_some_and(|draft| draft < Draft::Draft2019) && has_asserting_siblings(document)
 }
 
+/// True where `nullable` is read as `OpenAPI` means it though the document states no draft: a validator would pass it over.
+pub(crate) fn has_unstated_nullable(document: &Json<'_>, draft: Option<Draft>) -> bool {
+    draft.or_else(|| stated_draft(document)).is_none() && has_nullable(document)
+}
+
+fn has_nullable(json: &Json<'_>) -> bool {
+    if json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true) {
+        return true;
+    }
+    let mut found = false;
+    look_at_subschemas(json, &mut |_, inner| found = found || has_nullable(inner));
+    found
+}
+
 fn has_asserting_siblings(json: &Json<'_>) -> bool {
     let asserts =
         |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.is_annotation() && !kw.is_ignored_beside_ref());
@@ -243,7 +257,11 @@ struct Reader<'g, 'd> {
 impl<'g, 'd> Reader<'g, 'd> {
     fn read(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
         let id = match self.known.entry(std::ptr::from_ref(json) as usize) {
-            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Occupied(known) => {
+                let id = *known.get();
+                self.shared.insert(id);
+                return Ok(id);
+            }
             Entry::Vacant(new) => *new.insert(self.graph.reserve()),
         };
         self.read_into(id, json, place, scope)?;

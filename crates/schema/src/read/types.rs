@@ -1,8 +1,8 @@
 //! The names of types: JSON Schema's own, and those that people and generators write instead.
 
-use super::Reader;
 use super::keywords::NodeBuilder;
 use super::resolve::Scope;
+use super::{Draft, Reader};
 use crate::error::ReadError;
 use crate::graph::Node;
 use crate::json::Json;
@@ -97,6 +97,10 @@ impl<'g, 'd> Reader<'g, 'd> {
             }
         }
         types = types.or(plain);
+        if self.is_before(Draft::Draft06) && types.and(Types::NUMBER) == Types::INTEGER {
+            let detail = "`1.0` is an integer since draft 6, and is none in this one";
+            self.record_change("READ-INTEGER", place, Kw::Type.name(), Action::Noted, Effect::Wider, detail);
+        }
         for name in unknown {
             // No value is of a type that nobody knows, but its writer meant something.
             let (effect, what) = if (types.is_none() || types == Types::ANY) && schemas.is_empty() {

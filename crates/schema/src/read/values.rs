@@ -3,7 +3,7 @@
 
 use super::Reader;
 use crate::arena::Arena;
-use crate::graph::{Node, RuleSet};
+use crate::graph::{ArrayRules, Logic, Node, RuleSet};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::place::Place;
@@ -35,6 +35,18 @@ impl<'g, 'd> Reader<'g, 'd> {
             self.record_change("READ-ENUM", place, keyword, Action::Rewritten, Effect::Wider, detail);
             *node =
                 node.with_rules(RuleSet { values: Some(self.arena.list(&coerced)), ..node.rules.all() }, self.arena);
+        } else if types.without(Types::NULL) == Types::ARRAY {
+            // `{"type": "array", "enum": [...], "items": ...}` is how people list the values of the items.
+            let detail = "no value is a list; they are taken to be the values of its items";
+            self.record_change("READ-ENUM", place, keyword, Action::Moved, Effect::Wider, detail);
+            let array = node.rules.array().copied().unwrap_or_default();
+            let listed = RuleSet { values: Some(values), ..RuleSet::default() };
+            let logic = array.items.map(|items| Logic { all: self.arena.list(&[items]), ..Logic::default() });
+            let item = Node { place: Some(place), ..Node::default() }.with_rules(listed, self.arena);
+            let item = logic.map_or(item, |logic| item.with_logic(logic, self.arena));
+            let array = ArrayRules { items: Some(self.graph.add(item)), ..array };
+            let rules = RuleSet { values: None, array: Some(self.arena.keep(array)), ..node.rules.all() };
+            *node = node.with_rules(rules, self.arena);
         } else {
             let detail = "no value is of the type, which is left out";
             self.record_change("READ-ENUM", place, Kw::Type.name(), Action::Dropped, Effect::Wider, detail);

@@ -164,8 +164,12 @@ impl Imager<'_> {
             return Some(Presence { schema, required: is_null });
         }
         match field.absent {
-            Absent::Kept | Absent::IsEither | Absent::NullEitherIsNull => {
+            Absent::Kept | Absent::IsEither | Absent::NullEitherIsNull | Absent::Constant => {
                 Some(Presence { schema: self.image(field.lens, wire, depth)?, required })
+            }
+            Absent::EmptyEither => {
+                let schema = self.image(field.lens, wire, depth)?;
+                Some(Presence { schema: non_empty(schema, self.bound)?, required: false })
             }
             Absent::IsNull | Absent::IsEitherNull => {
                 let mut images = vec![self.image(field.lens, wire, depth)?];
@@ -307,4 +311,15 @@ pub(super) fn at_most_one(map: &Map<String, Value>) -> Option<AtMostOne<'_>> {
     let bound = |word: &str| map.get(word).and_then(Value::as_u64);
     let item = map.get("items").filter(|_| bound("maxItems") != Some(0));
     Some(AtMostOne { item, may_be_empty: bound("minItems").unwrap_or(0) == 0 })
+}
+
+/// The schema of the values of a list or map that are not empty.
+fn non_empty(mut schema: Value, bound: Bound) -> Option<Value> {
+    let minimum = match schema.get("type").and_then(Value::as_str) {
+        Some("array") => "minItems",
+        Some("object") => "minProperties",
+        _ => return (bound == Bound::AtMost).then_some(schema),
+    };
+    schema.as_object_mut()?.entry(minimum).or_insert(json!(1));
+    Some(schema)
 }
