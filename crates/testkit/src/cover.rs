@@ -1,14 +1,14 @@
-//! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
-//! laws asks here.
+//! Decides whether a change accounts for a loss: by its effect, and by its place. Every runner of the
+//! laws uses it.
 
 use polywire_report::{Change, Effect};
 use polywire_schema::internals::{Kw, unescaped};
 
-/// The places of the changes with one effect, as the values know them.
+/// The places of the changes with one effect, as paths into values.
 #[derive(Clone, Debug)]
-pub struct Cover(Vec<Way>);
+pub struct Cover(Vec<ValuePath>);
 
-/// Where values of the whole schema stand.
+/// Where values of the whole schema occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Root {
@@ -19,22 +19,22 @@ pub enum Root {
 }
 
 impl Root {
-    /// What the text of a schema says.
+    /// Recursion of the whole schema is read from its text.
     pub fn of(text: &str) -> Self {
         if text.contains("\"#\"") { Self::Anywhere } else { Self::AtTheTop }
     }
 }
 
-/// The way from the root of a value to what a change is about.
+/// The path from the root of a value to what a change is about.
 #[derive(Clone, Debug)]
-struct Way {
-    steps: Vec<Step>,
-    /// Whether the way starts at the root; a definition may stand anywhere.
+struct ValuePath {
+    steps: Vec<PathStep>,
+    /// False for definitions, whose values may occur anywhere.
     from_root: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     /// Any key, any index.
     Any,
@@ -43,17 +43,17 @@ enum Step {
 impl Cover {
     /// The changes with an effect.
     pub fn of(changes: &[Change], effect: Effect, root: Root) -> Self {
-        let way = |change: &Change| {
-            let way = Way::of(&change.at);
-            Way { from_root: way.from_root && root == Root::AtTheTop, ..way }
+        let path = |change: &Change| {
+            let path = ValuePath::of(&change.at);
+            ValuePath { from_root: path.from_root && root == Root::AtTheTop, ..path }
         };
-        Self(changes.iter().filter(|change| change.effect == effect).map(way).collect())
+        Self(changes.iter().filter(|change| change.effect == effect).map(path).collect())
     }
 
-    /// Whether a change stands at one of these places of a value, around it or within it.
+    /// True where a change is at one of these places, around it or within it.
     pub fn any(&self, places: &[Place]) -> bool {
         !self.0.is_empty()
-            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|way| way.intersects(place))))
+            && (places.is_empty() || places.iter().any(|place| self.0.iter().any(|path| path.intersects(place))))
     }
 }
 
@@ -61,7 +61,7 @@ impl Cover {
 #[derive(Clone, Debug)]
 pub struct Place {
     tokens: Vec<String>,
-    /// Whether the value is the caller's; on the wire it may stand within something else.
+    /// True for the caller's value; on the wire it may be nested in a carrier.
     of_caller: bool,
 }
 
@@ -80,18 +80,18 @@ impl Place {
     }
 }
 
-impl Way {
-    /// Reads a JSON Pointer into a schema as a way into its values.
+impl ValuePath {
+    /// Converts a JSON Pointer into a schema to a path into its values.
     fn of(pointer: &str) -> Self {
-        let mut way = Self { steps: Vec::new(), from_root: true };
+        let mut path = Self { steps: Vec::new(), from_root: true };
         let mut tokens = pointer.split('/').skip(1).map(unescaped);
         while let Some(token) = tokens.next() {
             match Kw::of(&token) {
-                Some(Kw::Properties) => way.steps.extend(tokens.next().map(|key| Step::Key(key.into_owned()))),
+                Some(Kw::Properties) => path.steps.extend(tokens.next().map(|key| PathStep::Key(key.into_owned()))),
                 Some(Kw::DependentSchemas | Kw::Dependencies) => _ = tokens.next(),
                 Some(Kw::PatternProperties) => {
                     tokens.next();
-                    way.steps.push(Step::Any);
+                    path.steps.push(PathStep::Any);
                 }
                 Some(
                     Kw::Items
@@ -101,29 +101,29 @@ impl Way {
                     | Kw::AdditionalProperties
                     | Kw::UnevaluatedProperties
                     | Kw::UnevaluatedItems,
-                ) => way.steps.push(Step::Any),
+                ) => path.steps.push(PathStep::Any),
                 Some(Kw::Defs | Kw::Definitions) => {
                     tokens.next();
-                    way = Self { steps: Vec::new(), from_root: false };
+                    path = Self { steps: Vec::new(), from_root: false };
                 }
                 // The indices of lists and the words of unions stay with the same value; other keys hold schemas that are
                 // referred to by pointer, from anywhere.
                 Some(Kw::AnyOf | Kw::OneOf | Kw::AllOf | Kw::Not | Kw::If | Kw::Then | Kw::Else) => {}
                 None if token.bytes().all(|byte| byte.is_ascii_digit()) => {}
-                Some(_) | None => way = Self { steps: Vec::new(), from_root: false },
+                Some(_) | None => path = Self { steps: Vec::new(), from_root: false },
             }
         }
-        way
+        path
     }
 
-    /// Whether one of the two ways goes on where the other ends.
+    /// True where one path is a prefix of the other.
     fn intersects(&self, place: &Place) -> bool {
         let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
         starts.into_iter().any(|start| {
             let rest = place.tokens.get(start..).unwrap_or_default();
             self.steps.iter().zip(rest).all(|(step, token)| match step {
-                Step::Key(key) => key == token,
-                Step::Any => true,
+                PathStep::Key(key) => key == token,
+                PathStep::Any => true,
             })
         })
     }
@@ -131,7 +131,7 @@ impl Way {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Way};
+    use super::{Place, ValuePath};
 
     #[test]
     fn ways_meet_where_one_goes_on_from_the_other() {
@@ -146,7 +146,7 @@ mod tests {
             ("/properties/properties/properties/c", "/properties/d", false),
         ];
         for (at, place, met) in rows {
-            assert_eq!(Way::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
+            assert_eq!(ValuePath::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
         }
     }
 }
