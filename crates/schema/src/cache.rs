@@ -30,13 +30,13 @@ const LISTS: usize = 16;
 /// ```
 pub struct FitCache {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     /// Whole lists, the one that was used last first: an agent sends the same tools again and again.
-    lists: Mutex<VecDeque<Arc<List>>>,
+    lists: Mutex<VecDeque<Arc<CachedList>>>,
 }
 
 /// A list of tools, and what came of it.
-struct List {
+struct CachedList {
     settings: String,
     tools: ToolList,
     fitted: Arc<FittedTools>,
@@ -105,13 +105,13 @@ impl From<ToolRef<'_>> for ToolEntry {
 }
 
 #[derive(Default)]
-struct State {
-    entries: HashMap<u64, Entry>,
+struct CacheState {
+    entries: HashMap<u64, CachedFit>,
     /// Keys from the oldest to the newest.
     order: VecDeque<u64>,
 }
 
-struct Entry {
+struct CachedFit {
     /// The input of the key: two schemas may share a hash.
     schema: Value,
     settings: String,
@@ -146,7 +146,7 @@ impl FitCache {
             return Ok(known);
         }
         let fitted = Arc::new(fit(schema, dialect, options)?);
-        self.keep(key, Entry { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
+        self.keep(key, CachedFit { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
         Ok(fitted)
     }
 
@@ -166,7 +166,7 @@ impl FitCache {
         let list: ToolList = tools.iter().copied().map(ToolEntry::from).collect();
         let fitted = Arc::new(self.fit_tools(&list, dialect, options));
         if remembers {
-            let list = Arc::new(List { settings, tools: list, fitted: Arc::clone(&fitted) });
+            let list = Arc::new(CachedList { settings, tools: list, fitted: Arc::clone(&fitted) });
             let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
             lists.push_front(list);
             lists.truncate(LISTS);
@@ -176,9 +176,9 @@ impl FitCache {
 
     fn find_list(&self, tools: &[ToolRef<'_>], settings: &str) -> Option<Arc<FittedTools>> {
         // Compared outside of the lock: whoever sends other tools does not wait.
-        let known: Vec<Arc<List>> = {
+        let known: Vec<Arc<CachedList>> = {
             let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-            let alike = |list: &&Arc<List>| list.settings == settings && list.tools.tools.len() == tools.len();
+            let alike = |list: &&Arc<CachedList>| list.settings == settings && list.tools.tools.len() == tools.len();
             lists.iter().filter(alike).cloned().collect()
         };
         let found =
@@ -209,7 +209,7 @@ impl FitCache {
         })
     }
 
-    fn keep(&self, key: u64, entry: Entry) {
+    fn keep(&self, key: u64, entry: CachedFit) {
         self.locked(|state| {
             if state.entries.insert(key, entry).is_none() {
                 state.order.push_back(key);
@@ -223,7 +223,7 @@ impl FitCache {
     }
 
     /// A thread that panicked left whole entries behind, so a poisoned lock is still good.
-    fn locked<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut CacheState) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -130,7 +130,7 @@ impl<'a> Json<'a> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit();
         let mut state = ParseState::new(bounds, arena);
-        let json = Seed { depth: bounds.depth, state: &mut state }.deserialize(&mut deserializer);
+        let json = JsonSeed { depth: bounds.depth, state: &mut state }.deserialize(&mut deserializer);
         json.and_then(|json| deserializer.end().map(|()| json))
             .map_err(|error| JsonError { error, exceeded: state.exceeded })
     }
@@ -141,7 +141,7 @@ impl<'a> Json<'a> {
     /// Borrows a value that is already parsed.
     pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, JsonError> {
         let mut state = ParseState::new(bounds, arena);
-        let json = Seed { depth: bounds.depth, state: &mut state }.deserialize(value);
+        let json = JsonSeed { depth: bounds.depth, state: &mut state }.deserialize(value);
         json.map_err(|error| JsonError { error, exceeded: state.exceeded })
     }
 
@@ -555,12 +555,12 @@ impl<'de> ParseState<'de> {
     }
 }
 
-struct Seed<'s, 'de> {
+struct JsonSeed<'s, 'de> {
     depth: usize,
     state: &'s mut ParseState<'de>,
 }
 
-impl<'s, 'de> Seed<'s, 'de> {
+impl<'s, 'de> JsonSeed<'s, 'de> {
     /// How deep the next level may still be.
     fn deeper<E: de::Error>(self) -> Result<(usize, &'s mut ParseState<'de>), E> {
         let Some(depth) = self.depth.checked_sub(1) else {
@@ -571,7 +571,7 @@ impl<'s, 'de> Seed<'s, 'de> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_, 'de> {
+impl<'de> DeserializeSeed<'de> for JsonSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
@@ -584,7 +584,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_, 'de> {
+impl<'de> Visitor<'de> for JsonSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -622,7 +622,7 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
         let (depth, state) = self.deeper()?;
         let start = state.items.len();
-        while let Some(item) = seq.next_element_seed(Seed { depth, state: &mut *state })? {
+        while let Some(item) = seq.next_element_seed(JsonSeed { depth, state: &mut *state })? {
             state.items.push(item);
         }
         let items = state.arena.arr(state.items.get(start..).unwrap_or_default());
@@ -633,12 +633,12 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
         let (depth, state) = self.deeper()?;
         let start = state.members.len();
-        while let Some(key) = map.next_key_seed(Key(state.arena))? {
+        while let Some(key) = map.next_key_seed(KeySeed(state.arena))? {
             let before = state.members.get(start..).unwrap_or_default();
             if before.len() < SCANNED_FOR_DUPLICATES && before.iter().any(|(other, _)| *other == key) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
-            let value = map.next_value_seed(Seed { depth, state: &mut *state })?;
+            let value = map.next_value_seed(JsonSeed { depth, state: &mut *state })?;
             state.members.push((key, value));
         }
         let members = state.members.get(start..).unwrap_or_default();
@@ -658,9 +658,9 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
 /// More than so many keys or texts are sorted once instead of compared pair by pair.
 const SCANNED_FOR_DUPLICATES: usize = 24;
 
-struct Key<'de>(&'de Arena);
+struct KeySeed<'de>(&'de Arena);
 
-impl<'de> DeserializeSeed<'de> for Key<'de> {
+impl<'de> DeserializeSeed<'de> for KeySeed<'de> {
     type Value = &'de str;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'de str, D::Error> {
@@ -668,7 +668,7 @@ impl<'de> DeserializeSeed<'de> for Key<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Key<'de> {
+impl<'de> Visitor<'de> for KeySeed<'de> {
     type Value = &'de str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -48,11 +48,11 @@ mod pattern;
 mod place;
 mod read;
 mod spelling;
+mod step_budget;
 pub mod targets;
 mod tools;
 mod types;
 mod walk;
-mod work;
 mod zod;
 
 pub use cache::{FitCache, ToolRef};

@@ -25,7 +25,7 @@ pub(crate) fn index(number: NonZeroU32) -> usize {
 
 /// One step of a path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<'d> {
+pub(crate) enum PlaceStep<'d> {
     Kw(Kw),
     Key(&'d &'d str),
     Index(usize),
@@ -41,26 +41,26 @@ struct PackedStep<'d> {
 }
 
 impl<'d> PackedStep<'d> {
-    fn new(from: Place, step: Step<'d>) -> Self {
+    fn new(from: Place, step: PlaceStep<'d>) -> Self {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         match step {
-            Step::Kw(kw) => Self { from, number: number(kw as usize), key: None },
-            Step::Index(index) => Self { from, number: number(index.saturating_add(COUNT)), key: None },
-            Step::Key(key) => Self { from, number: 0, key: Some(key) },
+            PlaceStep::Kw(kw) => Self { from, number: number(kw as usize), key: None },
+            PlaceStep::Index(index) => Self { from, number: number(index.saturating_add(COUNT)), key: None },
+            PlaceStep::Key(key) => Self { from, number: 0, key: Some(key) },
         }
     }
 
-    fn step(&self) -> Step<'d> {
+    fn step(&self) -> PlaceStep<'d> {
         let number = self.number as usize;
         match (self.key, TABLE.get(number)) {
-            (Some(key), _) => Step::Key(key),
-            (None, Some(row)) => Step::Kw(row.kw),
-            (None, None) => Step::Index(number - COUNT),
+            (Some(key), _) => PlaceStep::Key(key),
+            (None, Some(row)) => PlaceStep::Kw(row.kw),
+            (None, None) => PlaceStep::Index(number - COUNT),
         }
     }
 }
 
-impl<'d> Step<'d> {
+impl<'d> PlaceStep<'d> {
     fn word(self) -> Option<&'d str> {
         match self {
             Self::Kw(kw) => Some(kw.name()),
@@ -94,17 +94,17 @@ pub(crate) struct Places<'d>(Vec<PackedStep<'d>>);
 impl<'d> Places<'d> {
     pub(crate) fn with_capacity(places: usize) -> Self {
         let mut steps = Vec::with_capacity(places);
-        steps.push(PackedStep::new(ROOT, Step::Index(0)));
+        steps.push(PackedStep::new(ROOT, PlaceStep::Index(0)));
         Self(steps)
     }
 
-    pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
+    pub(crate) fn step(&mut self, parent: Place, step: PlaceStep<'d>) -> Place {
         self.0.push(PackedStep::new(parent, step));
         Place(nth(self.0.len()))
     }
 
     /// The place around a place, and the step from there; nothing at the root.
-    fn last_step(&self, place: Place) -> Option<(Place, Step<'d>)> {
+    fn last_step(&self, place: Place) -> Option<(Place, PlaceStep<'d>)> {
         self.0.get(index(place.0)).filter(|_| place != ROOT).map(|kept| (kept.from, kept.step()))
     }
 
@@ -112,7 +112,7 @@ impl<'d> Places<'d> {
     pub(crate) fn is_below(&self, place: Place, words: &[Kw]) -> bool {
         let mut at = place;
         while let Some((parent, step)) = self.last_step(at) {
-            if matches!(step, Step::Kw(kw) if words.contains(&kw)) {
+            if matches!(step, PlaceStep::Kw(kw) if words.contains(&kw)) {
                 return true;
             }
             at = parent;

@@ -1,13 +1,13 @@
-//! Whether a change accounts for a loss: it has the effect that explains it, and it stands where the loss is. Whoever runs the
-//! laws asks here.
+//! Decides whether a change accounts for a loss: by its effect, and by its place. Every runner of the
+//! laws uses it.
 
 use polywire_report::{Change, Effect};
 use polywire_schema::internals::{Kw, unescaped};
 use serde_json::Value;
 
-/// The places of the changes with one effect, as the values know them.
+/// The places of the changes with one effect, as paths into values.
 #[derive(Clone, Debug)]
-pub struct Cover(Vec<Way>);
+pub struct Cover(Vec<ValuePath>);
 
 /// Where a schema refers to, as JSON Pointers: what stands there may govern a value anywhere.
 #[derive(Clone, Debug, Default)]
@@ -50,16 +50,16 @@ impl References {
     }
 }
 
-/// The way from the root of a value to what a change is about.
+/// The path from the root of a value to what a change is about.
 #[derive(Clone, Debug)]
-struct Way {
-    steps: Vec<Step>,
-    /// Whether the way starts at the root; a definition may stand anywhere.
+struct ValuePath {
+    steps: Vec<PathStep>,
+    /// False for definitions, whose values may occur anywhere.
     from_root: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     /// Any key, any index.
     Any,
@@ -68,16 +68,17 @@ enum Step {
 impl Cover {
     /// The changes with an effect.
     pub fn of(changes: &[Change], effect: Effect, references: &References) -> Self {
-        let mut ways = Vec::new();
+        let mut paths = Vec::new();
         for change in changes.iter().filter(|change| change.effect == effect) {
-            ways.push(Way::of(&change.at));
+            paths.push(ValuePath::of(&change.at));
             let below = |target: &String| {
                 let rest = change.at.strip_prefix(target.as_str())?;
-                (rest.is_empty() || rest.starts_with('/')).then(|| Way { from_root: false, ..Way::of(rest) })
+                (rest.is_empty() || rest.starts_with('/'))
+                    .then(|| ValuePath { from_root: false, ..ValuePath::of(rest) })
             };
-            ways.extend(references.0.iter().filter_map(below));
+            paths.extend(references.0.iter().filter_map(below));
         }
-        Self(ways)
+        Self(paths)
     }
 
     /// Whether a change stands at each of these places of a value, around it or within it. A loss without a place is covered by
@@ -91,7 +92,7 @@ impl Cover {
 #[derive(Clone, Debug)]
 pub struct Place {
     tokens: Vec<String>,
-    /// Whether the value is the caller's; on the wire it may stand within something else.
+    /// True for the caller's value; on the wire it may be nested in a carrier.
     of_caller: bool,
 }
 
@@ -146,18 +147,18 @@ fn differ(a: &Value, b: &Value, at: &mut Vec<String>, found: &mut Vec<Place>) {
 /// Stands for a member that is not there.
 static ABSENT: Value = Value::Null;
 
-impl Way {
+impl ValuePath {
     /// Reads a JSON Pointer into a schema as a way into its values.
     fn of(pointer: &str) -> Self {
-        let mut way = Self { steps: Vec::new(), from_root: true };
+        let mut path = Self { steps: Vec::new(), from_root: true };
         let mut tokens = pointer.split('/').skip(1).map(unescaped);
         while let Some(token) = tokens.next() {
             match Kw::of(&token) {
-                Some(Kw::Properties) => way.steps.extend(tokens.next().map(|key| Step::Key(key.into_owned()))),
+                Some(Kw::Properties) => path.steps.extend(tokens.next().map(|key| PathStep::Key(key.into_owned()))),
                 Some(Kw::DependentSchemas | Kw::Dependencies) => _ = tokens.next(),
                 Some(Kw::PatternProperties) => {
                     tokens.next();
-                    way.steps.push(Step::Any);
+                    path.steps.push(PathStep::Any);
                 }
                 Some(
                     Kw::Items
@@ -167,29 +168,29 @@ impl Way {
                     | Kw::AdditionalProperties
                     | Kw::UnevaluatedProperties
                     | Kw::UnevaluatedItems,
-                ) => way.steps.push(Step::Any),
+                ) => path.steps.push(PathStep::Any),
                 Some(Kw::Defs | Kw::Definitions) => {
                     tokens.next();
-                    way = Self { steps: Vec::new(), from_root: false };
+                    path = Self { steps: Vec::new(), from_root: false };
                 }
                 // The indices of lists and the words of unions stay with the same value; other keys hold schemas that are
                 // referred to by pointer, from anywhere.
                 Some(Kw::AnyOf | Kw::OneOf | Kw::AllOf | Kw::Not | Kw::If | Kw::Then | Kw::Else) => {}
                 None if token.bytes().all(|byte| byte.is_ascii_digit()) => {}
-                Some(_) | None => way = Self { steps: Vec::new(), from_root: false },
+                Some(_) | None => path = Self { steps: Vec::new(), from_root: false },
             }
         }
-        way
+        path
     }
 
-    /// Whether one of the two ways goes on where the other ends.
+    /// True where one path is a prefix of the other.
     fn intersects(&self, place: &Place) -> bool {
         let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
         starts.into_iter().any(|start| {
             let rest = place.tokens.get(start..).unwrap_or_default();
             self.steps.iter().zip(rest).all(|(step, token)| match step {
-                Step::Key(key) => key == token,
-                Step::Any => true,
+                PathStep::Key(key) => key == token,
+                PathStep::Any => true,
             })
         })
     }
@@ -197,7 +198,7 @@ impl Way {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Way};
+    use super::{Place, ValuePath};
 
     #[test]
     fn ways_meet_where_one_goes_on_from_the_other() {
@@ -212,7 +213,7 @@ mod tests {
             ("/properties/properties/properties/c", "/properties/d", false),
         ];
         for (at, place, met) in rows {
-            assert_eq!(Way::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
+            assert_eq!(ValuePath::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
         }
     }
 }

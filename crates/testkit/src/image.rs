@@ -1,9 +1,9 @@
-//! A fitted schema as the caller sees it: the schema of everything that its values may come back as. It is built from the lens
-//! and the wire's schema together, shape by shape; what cannot be said exactly is not said at all, or bounded from above.
+//! The image of a fitted schema: the schema of everything that its values can be decoded to. It is built from the lens
+//! and the wire's schema together, shape by shape; what cannot be expressed exactly is refused, or bounded from above.
 
+mod keywords;
 mod object;
 mod union;
-mod words;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,15 +12,17 @@ use polywire_schema::Lens;
 use polywire_schema::internals::{Kw, LensId, LensView, Shape};
 use serde_json::{Map, Value, json};
 
+use self::keywords::{
+    DEFS, any_of, has_only_keywords, is_mixed, is_relocatable, listed, reference_to, without_root_references,
+};
 use self::object::at_most_one;
-use self::words::{DEFS, any_of, is_mixed, keeps_its_place, listed, only, reference_to, without_root_references};
 use crate::values::shortened;
 
 /// Schemas within schemas beyond this depth are given up.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// How many schemas are looked at in all.
-const MOST_STEPS: usize = 20_000;
+const MAX_STEPS: usize = 20_000;
 
 /// Why there is no [`image`]: what comes back at one place cannot be said exactly as a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,14 +39,13 @@ impl fmt::Display for NoImage {
 
 impl std::error::Error for NoImage {}
 
-/// The schema of everything that a value of the wire's schema may come back as, in the words of JSON Schema 2020-12, or
-/// what stands in the way of saying that exactly. A key that the schema declares is not expected among the entries of undeclared ones.
+/// The schema of everything that values of the wire's schema can be decoded to, in JSON Schema 2020-12, or
+/// the obstacle to an exact one. Declared keys are not expected among the entries of undeclared ones.
 pub fn image(lens: &Lens, schema: &Value) -> Result<Value, NoImage> {
     image_by(lens.view(), Bound::Exact, schema)
 }
 
-/// A schema of everything that a value of the wire's schema may come back as, and perhaps of more: anything, where
-/// nothing closer can be said.
+/// An upper bound of [`image`]: a schema that accepts everything that can be decoded, and perhaps more.
 pub fn image_at_most(lens: &Lens, schema: &Value) -> Value {
     image_by(lens.view(), Bound::AtMost, schema).unwrap_or(Value::Bool(true))
 }
@@ -64,12 +65,12 @@ fn image_by(lens: LensView<'_>, bound: Bound, schema: &Value) -> Result<Value, N
         bound,
         made: Map::new(),
         names: HashMap::new(),
-        steps_left: MOST_STEPS,
-        stuck: None,
+        steps_left: MAX_STEPS,
+        obstacle: None,
     };
     let top = imager.image(lens.root(), &schema, 0);
-    let Imager { made, stuck, .. } = imager;
-    let unsaid = || stuck.unwrap_or_else(|| NoImage { what: "the whole", schema: shortened(&schema) });
+    let Imager { made, obstacle, .. } = imager;
+    let unsaid = || obstacle.unwrap_or_else(|| NoImage { what: "the whole", schema: shortened(&schema) });
     let mut top = top.ok_or_else(unsaid)?;
     let mut defs = schema.get(DEFS).and_then(Value::as_object).cloned().unwrap_or_default();
     defs.extend(made);
@@ -82,51 +83,50 @@ fn image_by(lens: LensView<'_>, bound: Bound, schema: &Value) -> Result<Value, N
     Ok(top)
 }
 
-/// How well an image tells what comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
-    /// All of it and nothing else.
+    /// Exactly the decoded values.
     Exact,
-    /// All of it, and perhaps more.
+    /// The decoded values, and perhaps more.
     AtMost,
 }
 
-/// The image of one schema under way.
+/// The computation of one image.
 struct Imager<'l> {
     lens: LensView<'l>,
     wire: &'l Value,
     bound: Bound,
     /// Images of definitions, by name.
     made: Map<String, Value>,
-    /// The names of those, by shape and reference: a loop ends where it began.
+    /// The names of those, by shape and reference: recursion ends at a known name.
     names: HashMap<(LensId, String), String>,
     steps_left: usize,
-    /// The innermost place that has no image.
-    stuck: Option<NoImage>,
+    /// The innermost part without an image.
+    obstacle: Option<NoImage>,
 }
 
 impl Imager<'_> {
     fn image(&mut self, id: LensId, schema: &Value, depth: usize) -> Option<Value> {
-        let image = self.said(id, schema, depth);
+        let image = self.image_unbounded(id, schema, depth);
         match self.bound {
             Bound::Exact => image,
             Bound::AtMost => Some(image.unwrap_or(Value::Bool(true))),
         }
     }
 
-    fn said(&mut self, id: LensId, schema: &Value, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+    fn image_unbounded(&mut self, id: LensId, schema: &Value, depth: usize) -> Option<Value> {
+        if depth > MAX_DEPTH {
             return None;
         }
         self.steps_left = self.steps_left.checked_sub(1)?;
         if self.lens.is_identity(id) {
-            return keeps_its_place(schema).then(|| schema.clone());
+            return is_relocatable(schema).then(|| schema.clone());
         }
         if let Shape::Link(inner) = self.lens.shape(id) {
             return self.image(*inner, schema, depth + 1);
         }
         match schema.as_bool() {
-            Some(true) => return self.said(id, &json!({}), depth + 1),
+            Some(true) => return self.image_unbounded(id, &json!({}), depth + 1),
             Some(false) => return Some(json!(false)),
             None => {}
         }
@@ -142,17 +142,16 @@ impl Imager<'_> {
             return images.map(any_of);
         }
         if let Some(values) = listed(map) {
-            return Some(self.decoded(id, values));
+            return Some(self.decode_listed(id, values));
         }
-        let image = self.shaped(id, schema, map, depth + 1);
-        if image.is_none() && self.stuck.is_none() {
-            self.stuck = Some(NoImage { what: self.lens.shape(id).name(), schema: shortened(schema) });
+        let image = self.image_by_shape(id, schema, map, depth + 1);
+        if image.is_none() && self.obstacle.is_none() {
+            self.obstacle = Some(NoImage { what: self.lens.shape(id).name(), schema: shortened(schema) });
         }
         image
     }
 
-    /// What listed values come back as.
-    fn decoded(&self, id: LensId, values: Vec<Value>) -> Value {
+    fn decode_listed(&self, id: LensId, values: Vec<Value>) -> Value {
         let back = values.into_iter().filter_map(|value| self.lens.decode(id, value));
         json!({ "enum": back.collect::<Vec<_>>() })
     }
@@ -164,7 +163,7 @@ impl Imager<'_> {
         map: &Map<String, Value>,
         depth: usize,
     ) -> Option<Value> {
-        only(map, &["$ref", DEFS, "$schema"])?;
+        has_only_keywords(map, &["$ref", DEFS, "$schema"])?;
         let key = (id, reference.to_owned());
         if let Some(name) = self.names.get(&key) {
             return Some(reference_to(name));
@@ -185,17 +184,17 @@ impl Imager<'_> {
     /// A schema that is no reference, or what the reference leads to.
     fn resolved(&self, schema: &Value) -> Option<Value> {
         let mut schema = schema.clone();
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return Some(schema) };
             schema = self.target(reference).or_else(|| self.made.get(reference.strip_prefix("#/$defs/")?))?.clone();
         }
         None
     }
 
-    fn shaped(&mut self, id: LensId, schema: &Value, map: &Map<String, Value>, depth: usize) -> Option<Value> {
+    fn image_by_shape(&mut self, id: LensId, schema: &Value, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         let kind = map.get("type").and_then(Value::as_str);
         let shape = self.lens.shape(id);
-        if kind.zip(only_kind(shape)).is_some_and(|(kind, only)| kind != only) {
+        if kind.zip(only_kind(shape)).is_some_and(|(kind, has_only_keywords)| kind != has_only_keywords) {
             // It cannot be read.
             return Some(json!(false));
         }
@@ -208,14 +207,14 @@ impl Imager<'_> {
             }
             Shape::Object(shape) if kind == Some("object") => self.object(shape, map, depth),
             Shape::Array { prefix, rest } if kind == Some("array") => self.array(prefix, *rest, map, depth),
-            Shape::Object(_) | Shape::Array { .. } => kind.filter(|_| keeps_its_place(schema)).map(|_| schema.clone()),
+            Shape::Object(_) | Shape::Array { .. } => kind.filter(|_| is_relocatable(schema)).map(|_| schema.clone()),
             Shape::Tuple { fields, rest, object } => {
                 let object = self.image(*object, schema, depth)?;
                 tuple(fields, rest.as_deref(), &self.resolved(&object)?)
             }
             Shape::Entries(inner) => self.entries(*inner, map, depth),
             Shape::Wrapped(key, inner) => {
-                only(
+                has_only_keywords(
                     map,
                     &["type", Kw::Properties.name(), "required", Kw::AdditionalProperties.name(), DEFS, "$schema"],
                 )?;
@@ -251,7 +250,7 @@ impl Imager<'_> {
     }
 
     fn array(&mut self, prefix: &[LensId], rest: LensId, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-        only(
+        has_only_keywords(
             map,
             &["type", "items", Kw::PrefixItems.name(), "minItems", "maxItems", Kw::UniqueItems.name(), DEFS, "$schema"],
         )?;
@@ -299,7 +298,7 @@ fn tuple(fields: &[String], rest: Option<&str>, object: &Value) -> Option<Value>
     let mut out = json!({ "type": "array", (Kw::PrefixItems.name()): places?, "minItems": least, "items": false });
     if let Some(rest) = rest {
         let list = properties.get(rest)?.as_object()?;
-        only(list, &["type", "items"])?;
+        has_only_keywords(list, &["type", "items"])?;
         if least < fields.len() {
             return None;
         }

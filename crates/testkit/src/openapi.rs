@@ -1,5 +1,5 @@
-//! Schemas in the words of the `OpenAPI` slots, said in those of JSON Schema, so that a validator can read them. Whoever runs
-//! the laws asks here.
+//! Translates schemas of the `OpenAPI` slots to JSON Schema, so that a validator can read them. Every runner of
+//! the laws uses it.
 
 use polywire_schema::internals::{KeywordValue, Kw};
 use serde_json::{Map, Value, json};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 /// Schemas within schemas beyond this depth stay as they are; none that was fitted goes as deep.
 const DEEPEST: usize = 512;
 
-/// Where references lead to: what stands here stays at the root.
+/// Keywords for definitions, which stay at the root.
 const DEFINITIONS: [Kw; 3] = [Kw::BareDefs, Kw::Defs, Kw::Definitions];
 
-/// A schema as a validator reads it: `nullable`, `ref` and the upper-case types of the `OpenAPI` slots
-/// ([`ToolShape::GeminiOpenapi`](polywire_schema::ToolShape)) in the words of JSON Schema.
+/// Translates `nullable`, `ref` and the upper-case types of the `OpenAPI` slots
+/// ([`ToolShape::GeminiOpenapi`](polywire_schema::ToolShape)) to JSON Schema.
 ///
 /// ```
 /// let slot = serde_json::json!({"type": "STRING", "nullable": true});
@@ -21,10 +21,10 @@ const DEFINITIONS: [Kw; 3] = [Kw::BareDefs, Kw::Defs, Kw::Definitions];
 pub fn as_json_schema(schema: Value) -> Value {
     // Validators look for definitions under the word of JSON Schema, unless something else stands there.
     let taken = schema.get(Kw::Defs.name()).is_some();
-    said(schema, if taken { Kw::BareDefs } else { Kw::Defs }, 0)
+    translate_schema(schema, if taken { Kw::BareDefs } else { Kw::Defs }, 0)
 }
 
-fn said(schema: Value, defs: Kw, depth: usize) -> Value {
+fn translate_schema(schema: Value, defs: Kw, depth: usize) -> Value {
     let Value::Object(map) = schema else { return schema };
     if depth == DEEPEST {
         return Value::Object(map);
@@ -40,35 +40,34 @@ fn said(schema: Value, defs: Kw, depth: usize) -> Value {
                 out.insert(Kw::Ref.name().to_owned(), pointer.into());
             }
             (Some(kw @ Kw::BareDefs), value) if depth == 0 => {
-                out.insert(defs.name().to_owned(), held(kw.info().holds, value, defs, depth + 1));
+                out.insert(defs.name().to_owned(), translate_value(kw.info().holds, value, defs, depth + 1));
             }
-            (Some(kw), value) => _ = out.insert(key, held(kw.info().holds, value, defs, depth + 1)),
+            (Some(kw), value) => _ = out.insert(key, translate_value(kw.info().holds, value, defs, depth + 1)),
             (None, value) => _ = out.insert(key, value),
         }
     }
     if !null {
         return Value::Object(out);
     }
-    let mut either = Map::new();
+    let mut union = Map::new();
     for kw in DEFINITIONS {
-        either.extend(out.shift_remove_entry(kw.name()));
+        union.extend(out.shift_remove_entry(kw.name()));
     }
-    either.insert(Kw::AnyOf.name().to_owned(), json!([out, {Kw::Type.name(): "null"}]));
-    Value::Object(either)
+    union.insert(Kw::AnyOf.name().to_owned(), json!([out, {Kw::Type.name(): "null"}]));
+    Value::Object(union)
 }
 
-/// What stands behind a keyword.
-fn held(holds: KeywordValue, value: Value, defs: Kw, depth: usize) -> Value {
+fn translate_value(holds: KeywordValue, value: Value, defs: Kw, depth: usize) -> Value {
     match (holds, value) {
         (KeywordValue::Schema | KeywordValue::SchemaList, Value::Array(list)) => {
-            list.into_iter().map(|own| said(own, defs, depth)).collect()
+            list.into_iter().map(|own| translate_schema(own, defs, depth)).collect()
         }
-        (KeywordValue::Schema, own) => said(own, defs, depth),
+        (KeywordValue::Schema, own) => translate_schema(own, defs, depth),
         (KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap, Value::Object(map)) => {
-            map.into_iter().map(|(key, own)| (key, said(own, defs, depth))).collect()
+            map.into_iter().map(|(key, own)| (key, translate_schema(own, defs, depth))).collect()
         }
         (KeywordValue::TypeNames, Value::Array(names)) => {
-            names.into_iter().map(|own| held(holds, own, defs, depth)).collect()
+            names.into_iter().map(|own| translate_value(holds, own, defs, depth)).collect()
         }
         (KeywordValue::TypeNames, Value::String(name)) => name.to_ascii_lowercase().into(),
         (_, other) => other,

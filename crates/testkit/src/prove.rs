@@ -2,21 +2,21 @@
 //! counterexample. The types are always there, so that reports can name them; the judge needs the feature `prove`.
 
 #[cfg(feature = "prove")]
-mod algebra;
+mod compare;
 #[cfg(feature = "prove")]
-mod apart;
+mod containment;
 #[cfg(feature = "prove")]
-mod gather;
+mod counterexample;
 #[cfg(feature = "prove")]
-mod lengths;
+mod decompose;
 #[cfg(feature = "prove")]
-mod merge;
+mod definitions;
 #[cfg(feature = "prove")]
-mod parts;
+mod intersection;
 #[cfg(feature = "prove")]
-mod plain;
+mod normalize;
 #[cfg(feature = "prove")]
-mod witness;
+mod pattern_lengths;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -187,14 +187,14 @@ pub struct Question {
     asked: String,
     wire: String,
     lens: Lens,
-    words: Words,
+    words: Notation,
     /// Differences that the changes on record speak of.
     recorded: Vec<Difference>,
 }
 
 /// What a schema that names no draft is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Words {
+enum Notation {
     JsonSchema,
     /// As the schema objects of `OpenAPI` are.
     OpenApi,
@@ -217,7 +217,7 @@ impl Question {
             asked: asked.to_owned(),
             wire: fitted.schema.clone(),
             lens: fitted.lens().clone(),
-            words: if shape == ToolShape::GeminiOpenapi { Words::OpenApi } else { Words::JsonSchema },
+            words: if shape == ToolShape::GeminiOpenapi { Notation::OpenApi } else { Notation::JsonSchema },
             recorded: recorded.collect(),
         }
     }
@@ -226,7 +226,7 @@ impl Question {
 /// Compares the two schemas by their canonical forms.
 #[cfg(feature = "prove")]
 pub fn decide(question: &Question) -> Result<Proof, Undecided> {
-    algebra::compare(question)
+    compare::compare(question)
 }
 
 #[cfg(feature = "prove")]

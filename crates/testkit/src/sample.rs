@@ -1,5 +1,5 @@
-//! Values that a schema accepts, made up from a seed: for the law that what comes back from the wire is what the caller asked
-//! for, and for answering requests without a model. The same schema and seed give the same value.
+//! Samples values that a schema accepts, from a seed: for the laws of round trips, and for answers without a model. The same
+//! schema and seed give the same value.
 
 mod dice;
 mod text;
@@ -9,24 +9,24 @@ use serde_json::{Map, Number, Value};
 
 use dice::Dice;
 
-/// Schemas within schemas beyond this depth are kept as small as they may be.
+/// Deeper values are kept as small as possible.
 const SMALL_BELOW: usize = 6;
 
 /// Schemas within schemas beyond this depth are given up.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-/// How many values may be made in all, so that a schema that branches without end does not.
-const MOST_VALUES: usize = 4_096;
+/// The limit of sampled values, for schemas that branch without end.
+const MAX_VALUES: usize = 4_096;
 
 /// A value that the schema accepts, or `None` where none was found. Keywords that need a search, such as `not` and `contains`
-/// with a limit, are not looked at: a caller who must be sure has a validator judge.
+/// with a limit, are ignored: a caller who must be sure validates the value.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]});
 /// assert!(polywire_testkit::sample(&schema, 7).unwrap()["n"].as_i64().unwrap() >= 3);
 /// ```
 pub fn sample(schema: &Value, seed: u64) -> Option<Value> {
-    Sampler { root: schema, dice: Dice::new(seed), left: MOST_VALUES }.value(schema, 0)
+    Sampler { root: schema, dice: Dice::new(seed), left: MAX_VALUES }.value(schema, 0)
 }
 
 struct Sampler<'s> {
@@ -40,7 +40,7 @@ impl<'s> Sampler<'s> {
         self.left = self.left.checked_sub(1)?;
         match schema {
             Value::Bool(true) => Some(Value::String(self.dice.word())),
-            Value::Object(map) if depth < DEEPEST => self.object_schema(map, depth),
+            Value::Object(map) if depth < MAX_DEPTH => self.sample_schema(map, depth),
             Value::Null
             | Value::Bool(false)
             | Value::Number(_)
@@ -50,7 +50,7 @@ impl<'s> Sampler<'s> {
         }
     }
 
-    fn object_schema(&mut self, map: &'s Map<String, Value>, depth: usize) -> Option<Value> {
+    fn sample_schema(&mut self, map: &'s Map<String, Value>, depth: usize) -> Option<Value> {
         let get = |kw: Kw| map.get(kw.name());
         if let Some(value) = get(Kw::Const) {
             return Some(value.clone());
@@ -63,7 +63,7 @@ impl<'s> Sampler<'s> {
         }
         let referred = [Kw::Ref, Kw::BareRef].into_iter().find_map(|kw| get(kw)?.as_str());
         if let Some(target) = referred.and_then(|pointer| resolve(self.root, pointer)) {
-            return self.merged([Part::All(map), Part::Schema(target)], depth);
+            return self.sample_merged([SchemaPart::All(map), SchemaPart::Schema(target)], depth);
         }
         for kw in [Kw::AnyOf, Kw::OneOf] {
             if let Some(Value::Array(branches)) = get(kw) {
@@ -71,38 +71,40 @@ impl<'s> Sampler<'s> {
             }
         }
         if let Some(Value::Array(parts)) = get(Kw::AllOf) {
-            let own = Part::Without(map, Kw::AllOf);
-            return self.merged(std::iter::once(own).chain(parts.iter().map(Part::Schema)), depth);
+            let own = SchemaPart::Without(map, Kw::AllOf);
+            return self.sample_merged(std::iter::once(own).chain(parts.iter().map(SchemaPart::Schema)), depth);
         }
-        self.typed(&Rules::of(map), depth)
+        self.sample_type(&SampleRules::of(map), depth)
     }
 
-    /// A value of one of the branches, with what stands beside them. Far down, the branch that ends soonest.
+    /// A value of one branch and its siblings; at depth, of the smallest branch.
     fn branch(&mut self, map: &'s Map<String, Value>, kw: Kw, branches: &'s [Value], depth: usize) -> Option<Value> {
         let first = if depth > SMALL_BELOW { 0 } else { self.dice.below(branches.len()) };
         let mut order: Vec<&Value> = branches.iter().skip(first).chain(branches.iter().take(first)).collect();
         if depth > SMALL_BELOW {
             order.sort_by_key(|branch| weight(branch));
         }
-        order.into_iter().find_map(|branch| self.merged([Part::Without(map, kw), Part::Schema(branch)], depth))
+        order
+            .into_iter()
+            .find_map(|branch| self.sample_merged([SchemaPart::Without(map, kw), SchemaPart::Schema(branch)], depth))
     }
 
-    /// A value of several schemas at once, as far as they can be laid over each other.
-    fn merged(&mut self, parts: impl IntoIterator<Item = Part<'s>>, depth: usize) -> Option<Value> {
-        let mut rules = Rules::default();
-        let mut open: Vec<Part<'s>> = parts.into_iter().collect();
+    /// A value of several schemas at once, as far as their keywords can be combined.
+    fn sample_merged(&mut self, parts: impl IntoIterator<Item = SchemaPart<'s>>, depth: usize) -> Option<Value> {
+        let mut rules = SampleRules::default();
+        let mut open: Vec<SchemaPart<'s>> = parts.into_iter().collect();
         open.reverse();
         let mut steps = 0;
         while let Some(part) = open.pop() {
             steps += 1;
-            if steps > DEEPEST {
+            if steps > MAX_DEPTH {
                 return None;
             }
             let (map, without) = match part {
-                Part::All(map) | Part::Schema(Value::Object(map)) => (map, None),
-                Part::Without(map, kw) => (map, Some(kw)),
-                Part::Schema(Value::Bool(true)) => continue,
-                Part::Schema(_) => return None,
+                SchemaPart::All(map) | SchemaPart::Schema(Value::Object(map)) => (map, None),
+                SchemaPart::Without(map, kw) => (map, Some(kw)),
+                SchemaPart::Schema(Value::Bool(true)) => continue,
+                SchemaPart::Schema(_) => return None,
             };
             if let Some(value) = map.get(Kw::Const.name()) {
                 return Some(value.clone());
@@ -110,29 +112,29 @@ impl<'s> Sampler<'s> {
             if let Some(Value::Array(values)) = map.get(Kw::Enum.name()) {
                 return self.dice.pick(values).cloned();
             }
-            let referring = !matches!(part, Part::All(_));
+            let referring = !matches!(part, SchemaPart::All(_));
             let pointer = [Kw::Ref, Kw::BareRef].into_iter().find_map(|kw| map.get(kw.name())?.as_str());
             if let Some(target) = pointer.filter(|_| referring).and_then(|pointer| resolve(self.root, pointer)) {
-                open.push(Part::Schema(target));
+                open.push(SchemaPart::Schema(target));
             }
             for kw in [Kw::AnyOf, Kw::OneOf] {
                 if let (Some(Value::Array(branches)), true) = (map.get(kw.name()), without != Some(kw)) {
-                    open.push(Part::Schema(self.chosen(branches, depth)?));
+                    open.push(SchemaPart::Schema(self.chosen(branches, depth)?));
                 }
             }
             if let (Some(Value::Array(parts)), true) = (map.get(Kw::AllOf.name()), without != Some(Kw::AllOf)) {
-                open.extend(parts.iter().map(Part::Schema));
+                open.extend(parts.iter().map(SchemaPart::Schema));
             }
             rules.add(map);
         }
-        self.typed(&rules, depth)
+        self.sample_type(&rules, depth)
     }
 
     fn chosen(&mut self, branches: &'s [Value], depth: usize) -> Option<&'s Value> {
         if depth > SMALL_BELOW { branches.iter().min_by_key(|branch| weight(branch)) } else { self.dice.pick(branches) }
     }
 
-    fn typed(&mut self, rules: &Rules<'s>, depth: usize) -> Option<Value> {
+    fn sample_type(&mut self, rules: &SampleRules<'s>, depth: usize) -> Option<Value> {
         let types = rules.types();
         let plain = ["null", "boolean", "string", "integer", "number"];
         let kind = match types.iter().find(|kind| depth > SMALL_BELOW && plain.contains(*kind)) {
@@ -149,11 +151,11 @@ impl<'s> Sampler<'s> {
         }
     }
 
-    fn number(&mut self, rules: &Rules<'s>, whole: bool) -> Option<Value> {
-        let step = rules.most(Kw::MultipleOf).filter(|step| *step > 0.0);
+    fn number(&mut self, rules: &SampleRules<'s>, whole: bool) -> Option<Value> {
+        let step = rules.maximum(Kw::MultipleOf).filter(|step| *step > 0.0);
         let grain = step.unwrap_or(if whole { 1.0 } else { 0.5 });
-        let low = [rules.most(Kw::Minimum), rules.most(Kw::ExclusiveMinimum).map(|at| at + grain.min(1e-3))];
-        let high = [rules.least(Kw::Maximum), rules.least(Kw::ExclusiveMaximum).map(|at| at - grain.min(1e-3))];
+        let low = [rules.maximum(Kw::Minimum), rules.maximum(Kw::ExclusiveMinimum).map(|at| at + grain.min(1e-3))];
+        let high = [rules.minimum(Kw::Maximum), rules.minimum(Kw::ExclusiveMaximum).map(|at| at - grain.min(1e-3))];
         let low = low.into_iter().flatten().reduce(f64::max);
         let high = high.into_iter().flatten().reduce(f64::min);
         let start = low.or(high.map(|high| high - grain * 8.0)).unwrap_or(0.0);
@@ -171,7 +173,7 @@ impl<'s> Sampler<'s> {
         if whole { None } else { Number::from_f64(value).map(Value::Number) }
     }
 
-    fn array(&mut self, rules: &Rules<'s>, depth: usize) -> Option<Value> {
+    fn array(&mut self, rules: &SampleRules<'s>, depth: usize) -> Option<Value> {
         let min = rules.count(Kw::MinItems).unwrap_or(0);
         let room = if depth > SMALL_BELOW { 0 } else { self.dice.below(3) };
         let max = rules.least_count(Kw::MaxItems).unwrap_or(usize::MAX);
@@ -199,7 +201,7 @@ impl<'s> Sampler<'s> {
         (items.len() >= min).then_some(Value::Array(items))
     }
 
-    fn object(&mut self, rules: &Rules<'s>, depth: usize) -> Option<Value> {
+    fn object(&mut self, rules: &SampleRules<'s>, depth: usize) -> Option<Value> {
         let mut made = Map::new();
         let required = rules.required();
         let most = rules.least_count(Kw::MaxProperties).unwrap_or(usize::MAX);
@@ -220,7 +222,7 @@ impl<'s> Sampler<'s> {
             }
         }
         let least = rules.count(Kw::MinProperties).unwrap_or(0);
-        let spare = usize::from(depth <= SMALL_BELOW && rules.describes_others() && self.dice.one_in(2));
+        let spare = usize::from(depth <= SMALL_BELOW && rules.allows_undeclared() && self.dice.one_in(2));
         for _ in 0..(least + 8) * 4 {
             if made.len() >= least.max(spare) || made.len() >= most {
                 break;
@@ -241,7 +243,7 @@ impl<'s> Sampler<'s> {
     }
 
     /// A value for a key that is not declared.
-    fn undeclared(&mut self, rules: &Rules<'s>, key: &str, depth: usize) -> Option<Value> {
+    fn undeclared(&mut self, rules: &SampleRules<'s>, key: &str, depth: usize) -> Option<Value> {
         let matching = rules
             .pattern_properties()
             .into_iter()
@@ -253,9 +255,9 @@ impl<'s> Sampler<'s> {
     }
 }
 
-/// A part of what a value must be.
+/// A schema, or a part of one, that the value must satisfy.
 #[derive(Clone, Copy)]
-enum Part<'s> {
+enum SchemaPart<'s> {
     /// The keywords of a schema whose reference is followed already.
     All(&'s Map<String, Value>),
     /// The keywords of a schema but one.
@@ -263,11 +265,11 @@ enum Part<'s> {
     Schema(&'s Value),
 }
 
-/// The keywords of schemas that speak of one value.
+/// The keywords of all schemas for one value.
 #[derive(Default)]
-struct Rules<'s>(Vec<&'s Map<String, Value>>);
+struct SampleRules<'s>(Vec<&'s Map<String, Value>>);
 
-impl<'s> Rules<'s> {
+impl<'s> SampleRules<'s> {
     fn of(map: &'s Map<String, Value>) -> Self {
         Self(vec![map])
     }
@@ -280,16 +282,16 @@ impl<'s> Rules<'s> {
         self.0.iter().filter_map(move |map| map.get(kw.name()))
     }
 
-    /// What the first schema says that says anything.
+    /// The keyword's first value.
     fn one(&self, kw: Kw) -> Option<&'s Value> {
         self.each(kw).next()
     }
 
-    fn most(&self, kw: Kw) -> Option<f64> {
+    fn maximum(&self, kw: Kw) -> Option<f64> {
         self.each(kw).filter_map(Value::as_f64).reduce(f64::max)
     }
 
-    fn least(&self, kw: Kw) -> Option<f64> {
+    fn minimum(&self, kw: Kw) -> Option<f64> {
         self.each(kw).filter_map(Value::as_f64).reduce(f64::min)
     }
 
@@ -321,13 +323,12 @@ impl<'s> Rules<'s> {
         self.each(kw).filter_map(Value::as_object).flatten().map(|(key, schema)| (key.as_str(), schema)).collect()
     }
 
-    /// Whether properties that are not declared are spoken of, and not only refused.
-    fn describes_others(&self) -> bool {
+    fn allows_undeclared(&self) -> bool {
         let refused = self.each(Kw::AdditionalProperties).any(|own| own == &Value::Bool(false));
         !self.pattern_properties().is_empty() || (!refused && self.one(Kw::AdditionalProperties).is_some())
     }
 
-    /// The types that all schemas leave, or those their keywords speak of.
+    /// The types that all schemas accept, or those that their keywords apply to.
     fn types(&self) -> Vec<&'s str> {
         let mut left: Option<Vec<&'s str>> = None;
         for stated in self.each(Kw::Type) {
@@ -359,7 +360,7 @@ fn count(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|count| usize::try_from(count).ok())
 }
 
-/// About how much a value of a schema must hold.
+/// About the size of the smallest value.
 fn weight(schema: &Value) -> usize {
     let list = |kw: Kw| schema.get(kw.name()).and_then(Value::as_array).map_or(0, Vec::len);
     let refers = usize::from(schema.get(Kw::Ref.name()).is_some());

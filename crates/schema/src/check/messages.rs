@@ -140,7 +140,7 @@ impl ErrorMessage<'_, '_> {
 }
 
 /// One step of a path to a schema.
-enum Step<'w> {
+enum MessageStep<'w> {
     /// A keyword.
     Word(&'w str),
     /// A member of a map.
@@ -149,7 +149,7 @@ enum Step<'w> {
     Item(&'w str),
 }
 
-fn steps<'w, 'j>(tokens: &'w [String], document: &'j Json<'j>, keys: &KeyIndex<'j>) -> Vec<Step<'w>> {
+fn steps<'w, 'j>(tokens: &'w [String], document: &'j Json<'j>, keys: &KeyIndex<'j>) -> Vec<MessageStep<'w>> {
     let mut steps = Vec::with_capacity(tokens.len());
     let mut json = Some(document);
     let mut map = false;
@@ -157,11 +157,11 @@ fn steps<'w, 'j>(tokens: &'w [String], document: &'j Json<'j>, keys: &KeyIndex<'
         let members = json.and_then(Json::as_obj).unwrap_or_default();
         let list = matches!(json, Some(Json::Arr(_)));
         steps.push(if map {
-            Step::Entry { name: token, nth: keys.position(members, token).unwrap_or(0) }
+            MessageStep::Entry { name: token, nth: keys.position(members, token).unwrap_or(0) }
         } else if list {
-            Step::Item(token)
+            MessageStep::Item(token)
         } else {
-            Step::Word(token)
+            MessageStep::Word(token)
         });
         let holds = Kw::of(token).filter(|_| !map && !list).map(|kw| kw.info().holds);
         map = holds.is_some_and(|holds| matches!(holds, KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap));
@@ -182,17 +182,17 @@ enum ErrorPath {
 }
 
 impl ErrorPath {
-    fn spell(self, steps: &[Step<'_>]) -> String {
+    fn spell(self, steps: &[MessageStep<'_>]) -> String {
         let mut text = String::new();
         for step in steps {
             // Writing to a `String` cannot fail.
             _ = match (step, self) {
-                (Step::Word(word), Self::Names) if *word == Kw::Properties.name() => Ok(()),
-                (Step::Word(word), _) => write!(text, ".{}", snake_case(word)),
-                (Step::Entry { nth, .. }, Self::Parser) => write!(text, "[{nth}].value"),
-                (Step::Entry { name, .. }, Self::Validator) => write!(text, "[{name}]"),
-                (Step::Entry { name, .. }, Self::Names) => write!(text, ".{name}"),
-                (Step::Item(index), _) => write!(text, "[{index}]"),
+                (MessageStep::Word(word), Self::Names) if *word == Kw::Properties.name() => Ok(()),
+                (MessageStep::Word(word), _) => write!(text, ".{}", snake_case(word)),
+                (MessageStep::Entry { nth, .. }, Self::Parser) => write!(text, "[{nth}].value"),
+                (MessageStep::Entry { name, .. }, Self::Validator) => write!(text, "[{name}]"),
+                (MessageStep::Entry { name, .. }, Self::Names) => write!(text, ".{name}"),
+                (MessageStep::Item(index), _) => write!(text, "[{index}]"),
             };
         }
         text

@@ -21,12 +21,12 @@ pub use rows::{Confidence, Severity, Slot, ToolShape};
 pub(crate) use rows::{Demand, ErrorText, KeywordRow, KeywordSpelling, RuleRow};
 
 use crate::keyword::{COUNT, Kw, TABLE};
-use rows::File;
+use rows::DialectFile;
 
 /// What one provider surface accepts as a schema.
 #[derive(Clone, Debug)]
 pub struct Dialect {
-    file: File,
+    file: DialectFile,
     /// The row that refuses a keyword, by slot and keyword.
     refusals: [[Option<u16>; COUNT]; 2],
     /// The row that refuses keys that are not keywords, by slot.
@@ -117,7 +117,7 @@ pub fn explain(code: &str) -> Vec<(&'static Dialect, RuleView<'static>)> {
 impl Dialect {
     /// Reads a dialect of the caller's own. It may extend or meet built-in ones.
     pub fn from_toml(text: &str) -> Result<Self, DialectError> {
-        let file: File = toml::from_str(text).map_err(|error| DialectError(error.to_string()))?;
+        let file: DialectFile = toml::from_str(text).map_err(|error| DialectError(error.to_string()))?;
         Self::build(file, &|id| dialect(id).cloned())
     }
 
@@ -387,7 +387,7 @@ impl Dialect {
     /// A dialect without rules.
     pub(crate) fn empty() -> Self {
         Self {
-            file: File {
+            file: DialectFile {
                 id: String::new(),
                 title: String::new(),
                 serves: String::new(),
@@ -414,7 +414,7 @@ impl Dialect {
         }
     }
 
-    fn build(mut file: File, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
+    fn build(mut file: DialectFile, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
         validate::check_references(&file)?;
         if !file.meets.is_empty() {
             let mut members = Vec::with_capacity(file.meets.len());
@@ -424,7 +424,7 @@ impl Dialect {
             let mut meet = Self::meet(&members.iter().collect::<Vec<_>>())?;
             let (keyword, rule) = (std::mem::take(&mut meet.file.keyword), std::mem::take(&mut meet.file.rule));
             let error = meet.file.error.take();
-            meet.file = File { error, keyword, rule, ..file };
+            meet.file = DialectFile { error, keyword, rule, ..file };
             return Ok(meet);
         }
         validate::rows(&file)?;
@@ -499,7 +499,7 @@ fn unknown_dialect(id: &str) -> DialectError {
 }
 
 /// Puts the rows of `base` behind those of `file`, except where `file` speaks of the same keyword or demand.
-fn inherit(file: &mut File, base: File) {
+fn inherit(file: &mut DialectFile, base: DialectFile) {
     for mut row in base.keyword {
         row.names.retain(|name| !file.keyword.iter().any(|own| own.names.contains(name)));
         if !row.names.is_empty() {

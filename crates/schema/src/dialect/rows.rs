@@ -10,7 +10,7 @@ use crate::keyword::{Kw, KwSet};
 /// A dialect file.
 #[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct File {
+pub(crate) struct DialectFile {
     pub(crate) id: String,
     /// A name for people.
     pub(crate) title: String,

@@ -2,14 +2,14 @@
 
 use regex::Regex;
 
-use super::rows::{Demand, File, RuleRow};
+use super::rows::{Demand, DialectFile, RuleRow};
 use super::{DialectError, is_built_in};
 use crate::check::MalformedValue;
 use crate::keyword::Kw;
 use crate::pattern::Feature;
 
 /// Checks the references to other dialects.
-pub(super) fn check_references(file: &File) -> Result<(), DialectError> {
+pub(super) fn check_references(file: &DialectFile) -> Result<(), DialectError> {
     let unknown = |word: &str, id: &str| {
         let mend = "name one that `polywire dialects` lists";
         error(file, &format!("`{word}` names `{id}`, which is not a dialect; {mend}"))
@@ -49,7 +49,7 @@ pub(super) fn check_references(file: &File) -> Result<(), DialectError> {
     Err(error(file, &format!("`{word}`{row} stands beside `meets`, where it would mean nothing: {mend}")))
 }
 
-pub(super) fn rows(file: &File) -> Result<(), DialectError> {
+pub(super) fn rows(file: &DialectFile) -> Result<(), DialectError> {
     let fail = |what: String| Err(error(file, &what));
     let not_a_keyword = |name: &str| format!("`{name}` is not a keyword; write one as JSON Schema spells it");
     if let Some(name) = file.accepts.iter().flatten().find(|name| Kw::of(name).is_none()) {
@@ -89,7 +89,7 @@ pub(super) fn rows(file: &File) -> Result<(), DialectError> {
     Ok(())
 }
 
-fn error(file: &File, what: &str) -> DialectError {
+fn error(file: &DialectFile, what: &str) -> DialectError {
     DialectError(format!("dialect `{}`: {what}", file.id))
 }
 

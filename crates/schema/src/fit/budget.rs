@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::Printed;
+use super::EmittedCounts;
 use super::optionals_to_require::max_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
@@ -13,7 +13,7 @@ use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::types::Types;
 use crate::walk::{look_at_subschemas, with_subschemas};
 use polywire_report::{Action, Change, Effect};
@@ -33,15 +33,15 @@ pub(super) fn meet_budgets<'d>(
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
         let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
-        let names = Names::of(defs.iter().map(|(name, _)| (*name).to_owned()));
+        let names = UniqueNames::of(defs.iter().map(|(name, _)| (*name).to_owned()));
         let code = code(Demand::MaxDepth);
-        json = Hoist { limit, deep: Vec::new(), names, arena, code, changes }.run(json, defs);
+        json = DefinitionHoist { limit, deep: Vec::new(), names, arena, code, changes }.run(json, defs);
     }
     if let Some(limit) = caps.limit(Demand::MaxItemsSum)
         && sum_of_max_items(&json) > limit
     {
         let code = code(Demand::MaxItemsSum);
-        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        let mut strip = KeywordStrip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_max_items(json, caps, arena)).unwrap_or(json);
     }
     if dialect.fallback().is_none()
@@ -49,7 +49,7 @@ pub(super) fn meet_budgets<'d>(
     {
         let demand = if caps.has_demand(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
         let code = code(demand);
-        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        let mut strip = KeywordStrip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_long_enum(json, cut, arena)).unwrap_or(json);
     }
     json
@@ -82,7 +82,8 @@ pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Capabilities) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
-    let mut tally = Tally { budgets: unfixable_budgets(caps), printed: Printed::default(), named: Vec::new() };
+    let mut tally =
+        BudgetTally { budgets: unfixable_budgets(caps), printed: EmittedCounts::default(), named: Vec::new() };
     tally.count(json, COUNTED_DEPTH);
     let mut definitions = HashMap::default();
     for kw in [Kw::Defs, Kw::BareDefs] {
@@ -106,14 +107,14 @@ const PRINTED_AGAIN: KwSet =
     KwSet::NONE.with(Kw::Properties).with(Kw::AdditionalProperties).with(Kw::Items).with(Kw::AnyOf).with(Kw::OneOf);
 
 /// What stands where every dialect would print it again.
-struct Tally<'j> {
+struct BudgetTally<'j> {
     budgets: Budgets,
-    printed: Printed,
+    printed: EmittedCounts,
     /// References that were met.
     named: Vec<&'j str>,
 }
 
-impl<'j> Tally<'j> {
+impl<'j> BudgetTally<'j> {
     fn is_over(&self) -> bool {
         self.budgets.iter().any(|(demand, limit)| printed_count(*demand, self.printed) > *limit)
     }
@@ -142,7 +143,7 @@ impl<'j> Tally<'j> {
 }
 
 /// How much was printed of what a budget is for.
-pub(super) fn printed_count(demand: Demand, printed: Printed) -> u64 {
+pub(super) fn printed_count(demand: Demand, printed: EmittedCounts) -> u64 {
     if demand == Demand::MaxOptionals {
         printed.optionals
     } else if demand == Demand::MaxEnumValues {
@@ -223,16 +224,16 @@ pub(super) fn fall_back_to_any<'d>(
 }
 
 /// Moves objects that are nested too deeply among the definitions, where the count starts anew.
-struct Hoist<'d, 'h> {
+struct DefinitionHoist<'d, 'h> {
     limit: u64,
     deep: Vec<Member<'d>>,
-    names: Names,
+    names: UniqueNames,
     arena: &'d Arena,
     code: Arc<str>,
     changes: &'h mut Vec<Change>,
 }
 
-impl<'d> Hoist<'d, '_> {
+impl<'d> DefinitionHoist<'d, '_> {
     fn run(&mut self, json: Json<'d>, defs: &[Member<'d>]) -> Json<'d> {
         let root = self.arena.without(json, Kw::Defs.name());
         let root = self.descend(root, 0).unwrap_or(root);
@@ -283,14 +284,14 @@ fn sum_of_max_items(json: &Json<'_>) -> u64 {
 }
 
 /// Drops from a printed schema what a function finds too much in it, and in every schema below.
-struct Strip<'d, 's> {
+struct KeywordStrip<'d, 's> {
     arena: &'d Arena,
     code: &'s Arc<str>,
     changes: &'s mut Vec<Change>,
     pointer: String,
 }
 
-impl<'d> Strip<'d, '_> {
+impl<'d> KeywordStrip<'d, '_> {
     fn run(&mut self, json: Json<'d>, strip: &dyn Fn(Json<'d>) -> Option<(Json<'d>, Dropped)>) -> Option<Json<'d>> {
         let mut own = None;
         if let Some((stripped, dropped)) = strip(json) {
@@ -338,7 +339,7 @@ fn without_max_items<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) 
     Some((unbounded(json, caps, arena)?, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
 }
 
-fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+fn without_long_enum<'d>(json: Json<'d>, cut: EnumCut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
     json.get(Kw::Enum.name()).and_then(Json::as_arr).filter(|values| cut.takes(values))?;
     let why = "the enums of this schema have too many values or letters";
     Some((arena.without(json, Kw::Enum.name()), Dropped { kw: Kw::Enum, action: Action::Dropped, why }))
@@ -346,23 +347,23 @@ fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(
 
 /// Which enums have to go where no rung of the ladder is left that takes them all.
 #[derive(Clone, Copy)]
-struct Cut {
+struct EnumCut {
     /// Those of at least so many values, because all have too many together.
     values: usize,
     /// Those of many values with more characters, each for itself.
     chars: u64,
 }
 
-impl Cut {
+impl EnumCut {
     fn takes(self, values: &[Json<'_>]) -> bool {
         values.len() >= self.values || (values.len() > LONG_ENUM && enum_chars(values) > self.chars)
     }
 }
 
 /// What an enum needs to go for, where one has to.
-fn long_enums(json: &Json<'_>, caps: &Capabilities) -> Option<Cut> {
+fn long_enums(json: &Json<'_>, caps: &Capabilities) -> Option<EnumCut> {
     let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
-    let mut cut = Cut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
+    let mut cut = EnumCut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
     let mut enums = Vec::new();
     each_enum(json, &mut enums);
     let long = enums.iter().any(|values| cut.takes(values));

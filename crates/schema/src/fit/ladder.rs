@@ -17,14 +17,14 @@ use crate::keyword::Kw;
 use crate::lens::Lens;
 use crate::place::Places;
 use crate::read::{
-    Read, ReadOptions, Unresolved, has_dropped_ref_siblings, has_unstated_nullable, read, remote_references,
+    ReadGraph, ReadOptions, Unresolved, has_dropped_ref_siblings, has_unstated_nullable, read, remote_references,
 };
-use crate::work::Work;
+use crate::step_budget::StepBudget;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
 
 /// The result of a fit beside the schema.
-pub(super) struct Outcome {
+pub(super) struct FitOutcome {
     pub(super) changes: Vec<Change>,
     pub(super) strict: bool,
     pub(super) lens: Lens,
@@ -37,7 +37,7 @@ pub(super) fn fit_json<'d, T>(
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
-) -> Result<(T, Outcome), ReadError> {
+) -> Result<(T, FitOutcome), ReadError> {
     let json = zod::plain(arena.keep(json), arena).unwrap_or(json);
     if !matches!(json, Json::Obj(_) | Json::Bool(_)) {
         return Err(ReadError::new(ReadErrorKind::NotASchema, String::new(), "a schema is an object or a boolean"));
@@ -71,12 +71,12 @@ pub(super) fn fit_json<'d, T>(
             && !(rung.caps(options.slot).accepts(Kw::Nullable) && has_unstated_nullable(&json, options.draft))
     };
     if stays(rung) {
-        return Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }));
+        return Ok((print(&json), FitOutcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let nodes = Arena::for_graph_of(arena);
     let read = read(&json, arena, &nodes, &remote, &reading)?;
     let mut config = AttemptConfig::default();
-    let work = Work::for_nodes(read.graph.len());
+    let work = StepBudget::for_nodes(read.graph.len());
     loop {
         let arena = Arena::for_nodes(read.graph.len());
         let Some(mut attempt_result) = attempt(&read, &arena, rung, options, &mut config, &work) else { continue };
@@ -84,7 +84,7 @@ pub(super) fn fit_json<'d, T>(
         let next = next.filter(|_| options.strict != StrictMode::Require);
         let (Some(violation), Some(next)) = (&attempt_result.violation_left, next) else {
             // Room is needed for what is told, and for the text.
-            let Read { graph, places, changes, .. } = read;
+            let ReadGraph { graph, places, changes, .. } = read;
             drop(graph);
             drop(nodes);
             let reported = attempt_result.report_changes(changes, &places);
@@ -103,7 +103,7 @@ pub(super) fn fit_json<'d, T>(
             if wants_strict && !strict && options.strict != StrictMode::Off {
                 return Ok(retry_strict(attempt_result, fell, (&arena, &work), dialect, options, print));
             }
-            return Ok((print(&attempt_result.json), Outcome { changes: fell, strict, lens: attempt_result.lens }));
+            return Ok((print(&attempt_result.json), FitOutcome { changes: fell, strict, lens: attempt_result.lens }));
         };
         fell.push(fallback_change(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, config) = (false, next, AttemptConfig::default());
@@ -113,7 +113,7 @@ pub(super) fn fit_json<'d, T>(
     }
     drop(read);
     drop(nodes);
-    Ok((print(&json), Outcome { changes: fell, strict, lens: Lens::identity() }))
+    Ok((print(&json), FitOutcome { changes: fell, strict, lens: Lens::identity() }))
 }
 
 /// The change for a rung that cannot be met.
@@ -162,12 +162,12 @@ impl Attempt<'_> {
 
 /// Emits a schema for a rung. `None` where an assumption was violated: the caller tries again with the new config.
 fn attempt<'d>(
-    read: &Read<'_, 'd>,
+    read: &ReadGraph<'_, 'd>,
     arena: &'d Arena,
     rung: &Dialect,
     options: &FitOptions,
     config: &mut AttemptConfig,
-    work: &Work,
+    work: &StepBudget,
 ) -> Option<Attempt<'d>> {
     let mut lowerer = Lowerer::new(read, arena, rung, options, std::mem::take(config), work);
     let (json, lens, holds) = lowerer.run();
@@ -227,11 +227,11 @@ fn attempt<'d>(
 fn retry_strict<T>(
     first: Attempt<'_>,
     mut changes: Vec<Change>,
-    (arena, work): (&Arena, &Work),
+    (arena, work): (&Arena, &StepBudget),
     dialect: &Dialect,
     options: &FitOptions,
     print: impl Fn(&Json<'_>) -> T,
-) -> (T, Outcome) {
+) -> (T, FitOutcome) {
     let strict = is_accepted(&first.json, dialect, options.slot);
     let reading = ReadOptions { draft: options.draft, unresolved: options.unresolved };
     let nodes;
@@ -257,9 +257,9 @@ fn retry_strict<T>(
             root::rebase(change, &first.lens);
         }
         changes.append(&mut reported);
-        return (print(&second.json), Outcome { changes, strict: true, lens: first.lens.then(second.lens) });
+        return (print(&second.json), FitOutcome { changes, strict: true, lens: first.lens.then(second.lens) });
     }
-    (print(&first.json), Outcome { changes, strict, lens: first.lens })
+    (print(&first.json), FitOutcome { changes, strict, lens: first.lens })
 }
 
 /// The documents that the schema refers to by URI, as the caller's resolver gives them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::merge::spoken_types;
-use super::{Lowered, Lowerer, Position, Refs, ShapeCount, annotations, budget};
+use super::{Lowered, Lowerer, Position, ReferenceMode, ShapeCount, annotations, budget};
 use crate::dialect::Demand;
 use crate::graph::{Annotation, AnnotationKey, Node, NodeId, RuleSet, Union};
 use crate::json::Json;
@@ -105,7 +105,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 || node.rules.array().is_some_and(|rules| rules.items.is_some())
                 || !node.unions().is_empty()
         };
-        self.refs == Refs::Keep
+        self.refs == ReferenceMode::Keep
             && self.read.shared.contains(&id)
             && !self.open_nodes.contains(&id)
             && !is_definition()
@@ -291,7 +291,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object that may not stand this deep, as text. Without definitions there is no other way out.
     pub(super) fn too_deep(&mut self, node: &'g Node<'g, 'd>) -> Option<Lowered<'d>> {
-        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline)?;
+        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == ReferenceMode::Inline)?;
         if self.objects < deepest {
             return None;
         }

@@ -41,19 +41,19 @@ use crate::graph::{AnnotationKey, Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::place::Place;
-use crate::read::Read;
+use crate::read::ReadGraph;
+use crate::step_budget::StepBudget;
 use crate::types::Types;
-use crate::work::Work;
 use ambiguity::{CarriedUnion, TaggedBranches};
 use ladder::{AttemptConfig, fit_json};
 use null::explain_marks;
-use object::Declared;
+use object::DeclaredProperties;
 use optionals_to_require::OptionalsToRequire;
 use pending_change::PendingChange;
 use polywire_report::{Action, Change, Effect};
-use reference::Definition;
+use reference::EmittedDefinition;
 
 /// A fitted schema.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ enum Position {
 
 /// What becomes of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refs {
+enum ReferenceMode {
     /// They stay.
     Keep,
     /// They stay where they make no cycle.
@@ -215,7 +215,7 @@ struct Lowered<'d> {
 }
 
 /// A target that was printed in the place of a reference.
-struct Inlined<'d> {
+struct InlinedTarget<'d> {
     lowered: Lowered<'d>,
     size: usize,
     exact: bool,
@@ -266,7 +266,7 @@ struct Checkpoint {
     meanings: usize,
     unions: usize,
     inlined: usize,
-    printed: Printed,
+    printed: EmittedCounts,
     deepest: u64,
     repeated: usize,
     dropped_evaluators: usize,
@@ -274,7 +274,7 @@ struct Checkpoint {
 
 /// Counts of what was printed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Printed {
+struct EmittedCounts {
     properties: u64,
     /// Properties that are not required.
     optionals: u64,
@@ -288,7 +288,7 @@ struct Lowerer<'g, 'd, 'c> {
     arena: &'d Arena,
     /// Where nodes lie: it is given back before the text is written.
     nodes: &'g Arena,
-    read: &'c Read<'g, 'd>,
+    read: &'c ReadGraph<'g, 'd>,
     graph: Graph<'g, 'd, 'c>,
     dialect: &'c Dialect,
     caps: &'c Capabilities,
@@ -296,23 +296,23 @@ struct Lowerer<'g, 'd, 'c> {
     open: Open,
     spill_mode: Spill,
     ambiguous_null: AmbiguousNull,
-    refs: Refs,
+    refs: ReferenceMode,
     reference_keywords: ReferenceKeywords,
     changes: Vec<PendingChange<'d>>,
     lens: Lens,
     /// Reusable buffers for members.
     spare_members: Vec<Vec<Member<'d>>>,
-    spare_objects: Vec<Declared<'d>>,
-    definitions: Vec<Definition<'d>>,
+    spare_objects: Vec<DeclaredProperties<'d>>,
+    definitions: Vec<EmittedDefinition<'d>>,
     defined: HashMap<NodeId, usize>,
-    names: Names,
+    names: UniqueNames,
     pending_definitions: Vec<usize>,
     open_nodes: Vec<NodeId>,
     /// The definition that is emitted next: it is open, but not because it contains itself.
     defining: Option<NodeId>,
     /// Unions that are being merged into one schema.
     open_unions: Vec<NodeId>,
-    inlined: HashMap<NodeId, Inlined<'d>>,
+    inlined: HashMap<NodeId, InlinedTarget<'d>>,
     /// The same in the order in which they were printed.
     repeatable: Vec<NodeId>,
     /// Targets whose description was generated, so that a reference cannot replace it.
@@ -363,7 +363,7 @@ struct Lowerer<'g, 'd, 'c> {
     /// The deepest nesting of objects.
     deepest: u64,
     /// What was printed so far of what has a budget.
-    printed: Printed,
+    printed: EmittedCounts,
     /// The number of dropped keywords that would evaluate parts of the current value.
     dropped_evaluators: usize,
     /// The budgets that no rewrite can meet, where there is a rung below.
@@ -373,7 +373,7 @@ struct Lowerer<'g, 'd, 'c> {
     /// How many more nodes are printed before the rest travels as text.
     steps_left: usize,
     /// What may still be done for this schema, in all attempts together.
-    work: &'c Work,
+    work: &'c StepBudget,
     root_in_place: bool,
     assume_exact: AssumeExact,
     /// The same of definitions whose values have samples.
@@ -407,12 +407,12 @@ const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn new(
-        read: &'c Read<'g, 'd>,
+        read: &'c ReadGraph<'g, 'd>,
         arena: &'d Arena,
         dialect: &'c Dialect,
         options: &FitOptions,
         config: AttemptConfig,
-        work: &'c Work,
+        work: &'c StepBudget,
     ) -> Self {
         let caps = dialect.caps(options.slot);
         let typed = |kw: Kw| !caps.has_demand(Demand::Typed) || caps.typed_by.has(kw);
@@ -420,9 +420,9 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
         let open = caps.accepts(Kw::BareRef) && caps.accepts(Kw::BareDefs) && !caps.unknown && typed(Kw::BareRef);
         let refs = match (dollar || open, caps.has_demand(Demand::NoCycle)) {
-            (false, _) => Refs::Inline,
-            (true, true) => Refs::Acyclic,
-            (true, false) => Refs::Keep,
+            (false, _) => ReferenceMode::Inline,
+            (true, true) => ReferenceMode::Acyclic,
+            (true, false) => ReferenceMode::Keep,
         };
         let reference_keywords = if dollar || !open {
             ReferenceKeywords { reference: Kw::Ref, defs: Kw::Defs }
@@ -449,7 +449,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             spare_objects: Vec::new(),
             definitions: Vec::new(),
             defined: HashMap::default(),
-            names: Names::default(),
+            names: UniqueNames::default(),
             pending_definitions: Vec::new(),
             open_nodes: Vec::new(),
             defining: None,
@@ -486,7 +486,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             union_depth: 0,
             objects: 0,
             deepest: 0,
-            printed: Printed::default(),
+            printed: EmittedCounts::default(),
             dropped_evaluators: 0,
             budgets: if dialect.fallback().is_some() { budget::unfixable_budgets(caps) } else { budget::NO_BUDGETS },
             nodes_limit,
@@ -543,7 +543,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
 
     /// Puts the definitions where the caller has them, in the caller's order.
     fn with_definitions(&mut self, json: Json<'d>) -> Json<'d> {
-        let printed = |own: &mut Definition<'d>| Some((own.name, own.json.take()?));
+        let printed = |own: &mut EmittedDefinition<'d>| Some((own.name, own.json.take()?));
         let mut map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
         let source = self.graph[self.read.root].source;
         let maps = [Kw::Defs, Kw::Definitions, Kw::BareDefs];

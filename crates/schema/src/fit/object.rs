@@ -3,15 +3,15 @@
 use super::annotations::{self, Facts};
 use super::emit::{SchemaBuilder, described};
 use super::null::{NULLABLE_MARK, OPTIONAL_MARK, accepts_null};
-use super::required::{Wanted, undeclared};
-use super::{AmbiguousNull, Lowered, Lowerer, Open, Position, Refs, SPARE_ROOM, Spill};
+use super::required::{RequiredNames, undeclared};
+use super::{AmbiguousNull, Lowered, Lowerer, Open, Position, ReferenceMode, SPARE_ROOM, Spill};
 use crate::arena::Arena;
 use crate::dialect::{Demand, KeyDepth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::pattern::{self, Lines};
 use crate::place::Place;
 use crate::spelling::Spelling;
@@ -30,8 +30,8 @@ pub(super) enum UndeclaredProperties {
 }
 
 /// The properties that are declared, as they are printed.
-pub(super) struct Declared<'d> {
-    fields: Vec<Printed<'d>>,
+pub(super) struct DeclaredProperties<'d> {
+    fields: Vec<EmittedField<'d>>,
     properties: Vec<Member<'d>>,
     required: Vec<Json<'d>>,
 }
@@ -39,9 +39,9 @@ pub(super) struct Declared<'d> {
 /// Most objects have no more properties.
 const PROPERTIES: usize = 16;
 
-impl<'d> Declared<'d> {
+impl<'d> DeclaredProperties<'d> {
     /// The declared properties with what they are called on the wire.
-    fn named(&self) -> impl Iterator<Item = (&Printed<'d>, &'d str)> {
+    fn named(&self) -> impl Iterator<Item = (&EmittedField<'d>, &'d str)> {
         self.fields.iter().zip(self.properties.iter().map(|(wire, _)| *wire))
     }
 
@@ -63,7 +63,7 @@ impl<'d> Declared<'d> {
 
 /// A property that is printed.
 #[derive(Clone, Copy)]
-struct Printed<'d> {
+struct EmittedField<'d> {
     key: &'d str,
     lens: LensId,
     absent: Absent,
@@ -71,7 +71,7 @@ struct Printed<'d> {
     constant: Option<&'d Json<'d>>,
 }
 
-impl Printed<'_> {
+impl EmittedField<'_> {
     fn field(&self, wire: &str) -> Field {
         let renamed = (wire != self.key).then(|| wire.into());
         let constant = self.constant.map(|value| Box::new(value.to_value()));
@@ -148,8 +148,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let detail = "nothing else evaluates: said by `additionalProperties`";
             self.change(&code, node.place, Kw::UnevaluatedProperties, Action::Rewritten, Effect::Same, detail);
         }
-        let mut own = self.spare_objects.pop().unwrap_or_else(Declared::new);
-        let wanted = Wanted::new(rules.required);
+        let mut own = self.spare_objects.pop().unwrap_or_else(DeclaredProperties::new);
+        let wanted = RequiredNames::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
         self.enter_object();
@@ -178,7 +178,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.printed.optionals += 1;
             }
             let constant = if absent == Absent::Constant { self.constant(*id) } else { None };
-            own.fields.push(Printed { key, lens, absent, constant });
+            own.fields.push(EmittedField { key, lens, absent, constant });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
@@ -212,7 +212,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(json) = rest.patterns {
             builder.put(Kw::PatternProperties, json);
         }
-        let kept = |(field, wire): (&Printed<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
+        let kept = |(field, wire): (&EmittedField<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
         let as_written = rest.carried.is_none() && own.named().all(kept);
         let renamed = rest.carried.is_none() && own.fields.iter().all(|field| field.absent == Absent::Kept);
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
@@ -237,14 +237,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.
-    fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &Wanted<'_>) {
+    fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &RequiredNames<'_>) {
         self.printed.properties += rest.len() as u64;
         if !self.caps.has_demand(Demand::AllRequired) {
             self.printed.optionals += rest.iter().filter(|(key, _)| !wanted.has(key)).count() as u64;
         }
     }
 
-    fn keep_values(&mut self, fields: &[Printed<'d>]) -> bool {
+    fn keep_values(&mut self, fields: &[EmittedField<'d>]) -> bool {
         fields.iter().all(|field| self.keeps_values(field.lens))
     }
 
@@ -439,7 +439,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
         extra: UndeclaredProperties,
-        own: &mut Declared<'d>,
+        own: &mut DeclaredProperties<'d>,
         builder: &mut SchemaBuilder<'d>,
     ) -> EmittedRest<'d> {
         let closes = self.caps.has_demand(Demand::Closed);
@@ -456,7 +456,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let mut out = EmittedRest::default();
         let carry = map || (extra == UndeclaredProperties::Open && self.open == Open::Carry && closes);
-        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline);
+        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == ReferenceMode::Inline);
         if carry && deepest.is_some_and(|limit| self.objects >= limit) {
             let code = self.demand_code(Demand::MaxDepth);
             let detail = "nested too deeply: properties that are not declared are refused";
@@ -504,7 +504,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
         extra: UndeclaredProperties,
-        own: &Declared<'d>,
+        own: &DeclaredProperties<'d>,
     ) -> EmittedRest<'d> {
         let mut out = EmittedRest::default();
         match extra {
@@ -516,7 +516,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
             UndeclaredProperties::Open if self.caps.has_demand(Demand::SaysOpen) => {
-                let declared = Wanted::of_keys(rules.properties);
+                let declared = RequiredNames::of_keys(rules.properties);
                 // What is required without being declared could not be given if it were closed.
                 let stays = !self.closes_unsaid()
                     || rules.additional.is_some()
@@ -588,7 +588,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Whether a declared property matches a pattern, and the two want its value in different shapes.
-    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, own: &Declared<'d>) -> bool {
+    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, own: &DeclaredProperties<'d>) -> bool {
         own.named().any(|(field, wire)| {
             let keeps = pattern_keeps && field.absent == Absent::Kept && self.keeps_values(field.lens);
             (!keeps || field.key != wire) && (self.matches(pattern, field.key) || self.matches(pattern, wire))
@@ -601,7 +601,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
         keys: KeySpelling,
-        own: &Declared<'d>,
+        own: &DeclaredProperties<'d>,
         builder: &mut SchemaBuilder<'d>,
     ) {
         // How many keys there are, and which, can be said of other names too; what they are like cannot.
@@ -702,7 +702,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Position, taken: &mut Option<Names>) -> &'d str {
+    fn wire_key(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        key: &'d str,
+        pos: Position,
+        taken: &mut Option<UniqueNames>,
+    ) -> &'d str {
         let caps = self.caps;
         let depth = if pos == Position::Root { KeyDepth::Root } else { KeyDepth::Below };
         if caps.accepts_key(key, depth) {
@@ -716,7 +722,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let stem = name.trim_end_matches('_');
         let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {
-            Names::of(node.rules.object().into_iter().flat_map(ObjectRules::names).map(str::to_owned))
+            UniqueNames::of(node.rules.object().into_iter().flat_map(ObjectRules::names).map(str::to_owned))
         });
         let unique = names.unique(name);
         let code = self.demand_code(demand);
@@ -744,7 +750,7 @@ fn rule_in_words(kw: Kw, written: &Json<'_>) -> String {
 }
 
 /// `dependentRequired`, each key once, in the names of the wire.
-fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) -> Json<'d> {
+fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &DeclaredProperties<'d>, arena: &'d Arena) -> Json<'d> {
     let renamed: foldhash::HashMap<&str, &'d str> =
         own.named().filter(|(field, wire)| field.key != *wire).map(|(field, wire)| (field.key, wire)).collect();
     let wire = |name: &'d str| renamed.get(name).copied().unwrap_or(name);

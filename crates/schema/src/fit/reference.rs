@@ -5,7 +5,7 @@ use foldhash::HashMap;
 use super::budget::is_of_objects;
 use super::emit::described;
 use super::pending_change::PendingChange;
-use super::{Lowered, Lowerer, Position, Progress, Refs};
+use super::{Lowered, Lowerer, Position, Progress, ReferenceMode};
 use crate::dialect::{Demand, RootRef};
 use crate::graph::{Annotation, AnnotationKey, Node, NodeId};
 use crate::json::{Json, Member};
@@ -15,7 +15,7 @@ use crate::walk::look_at_subschemas;
 use polywire_report::{Action, Effect};
 
 /// A schema that is printed among the definitions.
-pub(super) struct Definition<'d> {
+pub(super) struct EmittedDefinition<'d> {
     pub(super) node: NodeId,
     pub(super) name: &'d str,
     /// The pointer to it.
@@ -39,7 +39,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.lower_merged_plain(self.nodes.keep(Node { target: None, ..*node }), pos);
         };
         let bare = node.is_bare() && node.rules.logic().is_none();
-        if self.refs == Refs::Inline || pos == Position::Root {
+        if self.refs == ReferenceMode::Inline || pos == Position::Root {
             return self.inline(id, node, target, pos);
         }
         let notes_fit = node.annotations.iter().all(|note| match note.key {
@@ -112,7 +112,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A reference to a definition.
     pub(super) fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
-        if self.refs == Refs::Acyclic && self.open_nodes.contains(&target) {
+        if self.refs == ReferenceMode::Acyclic && self.open_nodes.contains(&target) {
             let code = self.demand_code(Demand::NoCycle);
             return self.lower_as_text(target, &code, "the schema contains itself");
         }
@@ -121,7 +121,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             ("#", self.shape_of_root())
         } else {
             let (index, new) = self.define(target);
-            if new && self.refs == Refs::Acyclic {
+            if new && self.refs == ReferenceMode::Acyclic {
                 self.open_nodes.push(target);
                 let lowered = self.lower_definition(target, Position::Other);
                 self.open_nodes.pop();
@@ -200,7 +200,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return false;
         }
         let reference = self.reference_keywords.reference.name();
-        let named: HashMap<&str, &Definition<'d>> = self.definitions.iter().map(|own| (own.pointer, own)).collect();
+        let named: HashMap<&str, &EmittedDefinition<'d>> =
+            self.definitions.iter().map(|own| (own.pointer, own)).collect();
         let mut seen = foldhash::HashSet::default();
         let mut open = std::mem::take(&mut self.assumptions.meanings);
         while let Some(pointer) = open.pop() {
@@ -275,14 +276,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let pointer = self.arena.text(&format!("#/{}/{name}", self.reference_keywords.defs.name()));
         let index = self.definitions.len();
         let lens = self.lens.reserve();
-        self.definitions.push(Definition { node, name, pointer, lens, json: None, inexact: false });
+        self.definitions.push(EmittedDefinition { node, name, pointer, lens, json: None, inexact: false });
         self.defined.insert(node, index);
         (index, true)
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.
     fn inline(&mut self, id: NodeId, node: &'g Node<'g, 'd>, target: NodeId, pos: Position) -> Lowered<'d> {
-        let code = if self.refs == Refs::Inline {
+        let code = if self.refs == ReferenceMode::Inline {
             self.refusal_code(self.reference_keywords.reference)
         } else {
             self.demand_code(Demand::RefAlone)
@@ -305,7 +306,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let known_as =
             if node.is_bare() && node.rules.logic().is_none() && pos != Position::Root { target } else { id };
         if self.open_nodes.contains(&known_as) {
-            return self.lower_loop(if self.refs == Refs::Keep { known_as } else { id });
+            return self.lower_loop(if self.refs == ReferenceMode::Keep { known_as } else { id });
         }
         let flat = self.flatten(id);
         self.record_lost_annotations(node, &[target], flat);
@@ -384,7 +385,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return lowered;
         }
         let exact = self.is_exact_since(progress);
-        self.inlined.insert(target, super::Inlined { lowered, size, exact });
+        self.inlined.insert(target, super::InlinedTarget { lowered, size, exact });
         self.repeatable.push(target);
         lowered
     }
@@ -417,14 +418,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The schema at the end of a cycle.
     pub(super) fn lower_loop(&mut self, id: NodeId) -> Lowered<'d> {
-        if self.refs == Refs::Keep {
+        if self.refs == ReferenceMode::Keep {
             let (index, _) = self.define(id);
             let found = self.definitions.get(index).map(|own| (own.pointer, own.lens));
             let (pointer, lens) = found.unwrap_or_default();
             let json = self.arena.obj(&[(self.reference_keywords.reference.name(), Json::Str(pointer))]);
             return Lowered { json, lens, null: false };
         }
-        let demand = if self.refs == Refs::Inline {
+        let demand = if self.refs == ReferenceMode::Inline {
             self.refusal_code(self.reference_keywords.reference)
         } else {
             self.demand_code(Demand::NoCycle)
@@ -434,7 +435,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// A schema that turned out to contain itself becomes a definition.
     pub(super) fn close_loop(&mut self, id: NodeId, lowered: Lowered<'d>) -> Lowered<'d> {
-        let Some(index) = self.defined.get(&id).copied().filter(|_| self.refs == Refs::Keep) else { return lowered };
+        let Some(index) = self.defined.get(&id).copied().filter(|_| self.refs == ReferenceMode::Keep) else {
+            return lowered;
+        };
         let waiting = self.definitions.get(index).is_some_and(|own| own.json.is_none())
             && !self.pending_definitions.contains(&index);
         if !waiting {

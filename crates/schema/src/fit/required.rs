@@ -62,12 +62,12 @@ pub(super) fn undeclared<'d>(rules: &ObjectRules<'_, 'd>) -> Vec<&'d str> {
     if rules.required.is_empty() {
         return Vec::new();
     }
-    let declared = Wanted::of_keys(rules.properties);
+    let declared = RequiredNames::of_keys(rules.properties);
     rules.required.iter().copied().filter(|name| !declared.has(name)).collect()
 }
 
 /// A set of names: a short list is scanned, a long one hashed.
-pub(super) enum Wanted<'n> {
+pub(super) enum RequiredNames<'n> {
     Few(&'n [&'n str]),
     FewKeys(&'n [(&'n str, NodeId)]),
     Many(foldhash::HashSet<&'n str>),
@@ -76,7 +76,7 @@ pub(super) enum Wanted<'n> {
 /// So many names are scanned.
 const FEW: usize = 16;
 
-impl<'n> Wanted<'n> {
+impl<'n> RequiredNames<'n> {
     pub(super) fn new(names: &'n [&'n str]) -> Self {
         if names.len() < FEW { Self::Few(names) } else { Self::Many(names.iter().copied().collect()) }
     }

@@ -14,7 +14,7 @@ use crate::graph::{AnnotationKey, ArrayRules, Logic, Node, NodeId, ObjectRules, 
 use crate::json::{DistinctValues, Json};
 use crate::keyword::Kw;
 use crate::lens::{Branch, GuardVerdict, LensId, Shape, WireKind};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::place::Place;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
@@ -407,7 +407,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let closed = self.nothing();
         let mut properties = Vec::with_capacity(branches.len());
         let mut names: Vec<String> = Vec::with_capacity(branches.len());
-        let mut taken = Names::default();
+        let mut taken = UniqueNames::default();
         for branch in branches {
             let kind = self.types_of(*branch).name().unwrap_or("option");
             let name = taken.unique(format!("{kind}_value"));

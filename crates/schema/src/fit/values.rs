@@ -8,7 +8,7 @@ use crate::graph::{Node, RuleSet};
 use crate::json::Json;
 use crate::keyword::Kw;
 use crate::lens::{GuardVerdict, Shape};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
@@ -172,7 +172,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn labelled(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
         let texts = values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty());
-        let mut names = Names::of(texts.map(str::to_owned));
+        let mut names = UniqueNames::of(texts.map(str::to_owned));
         for value in values {
             let label = match value.as_str() {
                 Some("") => names.unique("(empty)".to_owned()),

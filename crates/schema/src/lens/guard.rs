@@ -9,8 +9,8 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::{Lens, format};
+use crate::step_budget::StepBudget;
 use crate::types::Types;
-use crate::work::Work;
 
 /// A guard of a [`Lens`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -278,7 +278,7 @@ impl Lens {
     }
 
     /// [`verdict`](Self::verdict) during a fit, within its step budget.
-    pub(crate) fn verdict_within(&self, id: GuardId, value: &Value, work: &Work) -> GuardVerdict {
+    pub(crate) fn verdict_within(&self, id: GuardId, value: &Value, work: &StepBudget) -> GuardVerdict {
         let evaluation = GuardEvaluation { work: Some(work), ..GuardEvaluation::new(self, value, LookDepth::Deep) };
         evaluation.verdict(id, value, LookDepth::Deep.depth())
     }
@@ -298,7 +298,7 @@ struct GuardEvaluation<'l, 'v> {
     left: Cell<usize>,
     counted: Cell<bool>,
     /// The step budget of the fit; `None` when converting values.
-    work: Option<&'l Work>,
+    work: Option<&'l StepBudget>,
 }
 
 impl<'l, 'v> GuardEvaluation<'l, 'v> {
@@ -316,7 +316,7 @@ impl<'l, 'v> GuardEvaluation<'l, 'v> {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.left.get() == 0 && self.counted.get() || self.work.is_some_and(Work::is_spent)
+        self.left.get() == 0 && self.counted.get() || self.work.is_some_and(StepBudget::is_spent)
     }
 
     fn verdict(&self, id: GuardId, value: &Value, depth: usize) -> GuardVerdict {

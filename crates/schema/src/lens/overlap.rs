@@ -13,8 +13,8 @@ use super::guard::{LookDepth, are_equal};
 use super::wire_object::WireObject;
 use super::wire_types::WireTypes;
 use super::{Branch, Guard, GuardId, Lens, LensId, Shape, SizeKind};
+use crate::step_budget::StepBudget;
 use crate::types::Types;
-use crate::work::Work;
 
 /// Shapes within shapes beyond this depth are not compared.
 const MAX_DEPTH: usize = 48;
@@ -80,7 +80,7 @@ pub(crate) struct Ambiguities {
 
 impl Lens {
     /// Compares the branches of these unions; unions that the root does not reach are left out.
-    pub(crate) fn find_ambiguities(&self, unions: &[LensId], work: &Work) -> Ambiguities {
+    pub(crate) fn find_ambiguities(&self, unions: &[LensId], work: &StepBudget) -> Ambiguities {
         let mut comparer = Comparer::new(self, work);
         let (mut pairs, mut undecided) = (Vec::new(), Vec::new());
         for (union, id) in unions.iter().enumerate() {
@@ -139,7 +139,7 @@ pub(super) struct Comparer<'l> {
     pub(super) wire_objects: HashMap<GuardedShape, Rc<WireObject<'l>>>,
     pub(super) wire_types: WireTypes,
     pub(super) steps_left: usize,
-    pub(super) work: &'l Work,
+    pub(super) work: &'l StepBudget,
     depth: usize,
 }
 
@@ -166,7 +166,7 @@ enum WireList<'l> {
 }
 
 impl<'l> Comparer<'l> {
-    pub(super) fn new(lens: &'l Lens, work: &'l Work) -> Self {
+    pub(super) fn new(lens: &'l Lens, work: &'l StepBudget) -> Self {
         Self {
             lens,
             known: HashMap::default(),
@@ -513,8 +513,8 @@ mod tests {
     use serde_json::json;
 
     use super::{Comparer, Guard, GuardId, GuardedShape, Lens, LensId, Overlap};
+    use crate::step_budget::StepBudget;
     use crate::types::Types;
-    use crate::work::Work;
 
     fn object(properties: &[(&str, GuardId)]) -> Guard {
         Guard {
@@ -540,7 +540,7 @@ mod tests {
             lens.set_guard(id, guard);
         }
         let guarded = |id| GuardedShape::Of(LensId::SAME, Some(id));
-        let work = Work::for_nodes(0);
+        let work = StepBudget::for_nodes(0);
         let mut comparer = Comparer::new(&lens, &work);
         assert_eq!(comparer.overlap(guarded(a), guarded(b)), Overlap::Disjoint);
         // On the way there it was compared as if the pair around it could meet.
@@ -559,7 +559,7 @@ mod tests {
             let any = objects.map(|(object_id, _)| object_id).to_vec();
             lens.set_guard(child, Guard { unions: vec![any], ..Guard::default() });
         }
-        let work = Work::for_nodes(0);
+        let work = StepBudget::for_nodes(0);
         let mut comparer = Comparer::new(&lens, &work);
         let before = comparer.steps_left;
         for (a, _) in objects {

@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashSet};
 use super::guard::{Guard, GuardId, RareConstraints};
 use super::overlap::{Comparer, GuardedShape, Overlap};
 use super::{Dependents, Lens, LensId, Shape, format};
-use crate::work::Work;
+use crate::step_budget::StepBudget;
 
 /// The limit of guards visited in one branch.
 const MAX_GUARDS: usize = 2_000;
@@ -29,13 +29,13 @@ struct PathHash(u64);
 impl PathHash {
     const START: Self = Self(0);
 
-    fn step(self, step: Step<'_>) -> Self {
+    fn step(self, step: GuardStep<'_>) -> Self {
         Self(FixedState::default().hash_one((self, step)))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Step<'s> {
+enum GuardStep<'s> {
     WireKey(&'s str),
     Index(usize),
     Item,
@@ -103,7 +103,7 @@ pub(crate) struct GuessedBranches<'l> {
 }
 
 impl<'l> GuessedBranches<'l> {
-    pub(crate) fn new(lens: &'l Lens, work: &'l Work) -> Self {
+    pub(crate) fn new(lens: &'l Lens, work: &'l StepBudget) -> Self {
         Self {
             lens,
             undecided_guards: UndecidedGuards::of(lens),
@@ -182,7 +182,7 @@ struct ConstraintSearch<'l, 's> {
     undecided_guards: &'s UndecidedGuards,
     seen: HashSet<GuardId>,
     left: usize,
-    work: &'s Work,
+    work: &'s StepBudget,
     found: HashSet<UndecidedConstraint<'l>>,
 }
 
@@ -225,14 +225,14 @@ impl<'l> ConstraintSearch<'l, '_> {
 
     fn visit_children(&mut self, id: GuardId, guard: &'l Guard, at: PathHash) {
         for (key, own) in &guard.properties {
-            self.visit(*own, at.step(Step::WireKey(key)));
+            self.visit(*own, at.step(GuardStep::WireKey(key)));
         }
         for (index, own) in guard.prefix.iter().enumerate() {
-            self.visit(*own, at.step(Step::Index(index)));
+            self.visit(*own, at.step(GuardStep::Index(index)));
         }
-        guard.items.iter().for_each(|own| self.visit(*own, at.step(Step::Item)));
-        guard.additional.iter().for_each(|own| self.visit(*own, at.step(Step::Other)));
-        let within = at.step(Step::Within(id));
+        guard.items.iter().for_each(|own| self.visit(*own, at.step(GuardStep::Item)));
+        guard.additional.iter().for_each(|own| self.visit(*own, at.step(GuardStep::Other)));
+        let within = at.step(GuardStep::Within(id));
         for own in guard.conditional_guards() {
             self.visit(own, within);
         }

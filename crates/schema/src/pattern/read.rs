@@ -27,7 +27,7 @@ impl<'p> Parsed<'p> {
 
 /// Reads a pattern and hands out its pieces in turn.
 pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(TokenSpan<'p>)) -> PatternFindings {
-    let mut reader = Reader {
+    let mut reader = PatternReader {
         pattern,
         rest: pattern.chars(),
         findings: PatternFindings { features: Features::default(), mode: EcmaMode::Either },
@@ -57,7 +57,7 @@ pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(TokenSpan<'p>)) ->
 }
 
 /// Cuts a pattern into tokens and notes what their spelling gives away.
-struct Reader<'p> {
+struct PatternReader<'p> {
     pattern: &'p str,
     rest: Chars<'p>,
     findings: PatternFindings,
@@ -72,7 +72,7 @@ enum EscapePosition {
     Outside,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     fn offset(&self) -> usize {
         self.pattern.len() - self.rest.as_str().len()
     }

@@ -1,7 +1,7 @@
 //! Reads each keyword into a node, in every form that drafts and generators write.
 
 use super::resolve::Scope;
-use super::{Draft, Reader, drain_to_arena};
+use super::{Draft, SchemaReader, drain_to_arena};
 use crate::arena::Arena;
 use crate::error::ReadError;
 use crate::graph::{
@@ -10,7 +10,7 @@ use crate::graph::{
 };
 use crate::json::{Json, Member, are_distinct_texts};
 use crate::keyword::{KeywordValue, Kw, KwSet};
-use crate::place::{Place, ROOT, Step};
+use crate::place::{Place, PlaceStep, ROOT};
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
@@ -100,7 +100,7 @@ const ONLY_IN_DRAFT_3: &str = "only draft 3 knows it; elsewhere it annotates";
 /// So many required names are searched one by one.
 const MAX_LINEAR_NAMES: usize = 32;
 
-impl<'g, 'd> Reader<'g, 'd> {
+impl<'g, 'd> SchemaReader<'g, 'd> {
     pub(super) fn read_members(
         &mut self,
         json: &'d Json<'d>,
@@ -571,7 +571,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     ) -> Result<bool, ReadError> {
         let Json::Obj(map) = value else { return Ok(false) };
         let place = builder.node.place.unwrap_or(ROOT);
-        let at = self.places.step(place, Step::Kw(kw));
+        let at = self.places.step(place, PlaceStep::Kw(kw));
         let (mut needs, mut dependents) = (Vec::new(), Vec::new());
         for (key, needed) in *map {
             let names: Option<Vec<&'d str>> = match needed {
@@ -583,7 +583,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             if let Some(names) = names {
                 needs.push((*key, self.arena.list(&names)));
             } else {
-                let at = self.places.step(at, Step::Key(key));
+                let at = self.places.step(at, PlaceStep::Key(key));
                 dependents.push((*key, self.read(needed, at, scope)?));
             }
         }

@@ -20,7 +20,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::graph::{Annotation, Graph, Node, NodeId};
 use crate::json::{Bounds, Json, Member};
 use crate::keyword::{Kw, KwSet};
-use crate::place::{Place, Places, PointerWriter, ROOT, Step};
+use crate::place::{Place, PlaceStep, Places, PointerWriter, ROOT};
 use crate::types::Types;
 use crate::walk::look_at_subschemas;
 use polywire_report::{Action, Change, Effect};
@@ -122,7 +122,7 @@ pub enum Unresolved {
 }
 
 /// A schema that was read.
-pub(crate) struct Read<'g, 'd> {
+pub(crate) struct ReadGraph<'g, 'd> {
     pub(crate) graph: Graph<'g, 'd, 'g>,
     /// Nodes that several references lead to, or one from elsewhere.
     pub(crate) shared: foldhash::HashSet<NodeId>,
@@ -139,9 +139,9 @@ pub(crate) fn read<'g, 'd>(
     arena: &'g Arena,
     remote: &'d [(String, Json<'d>)],
     options: &ReadOptions,
-) -> Result<Read<'g, 'd>, ReadError> {
+) -> Result<ReadGraph<'g, 'd>, ReadError> {
     let nodes = (texts.len() / JSON_BYTES_PER_NODE).max(MIN_NODE_CAPACITY);
-    let mut reader = Reader {
+    let mut reader = SchemaReader {
         arena,
         texts,
         graph: Graph::with_capacity(nodes, arena),
@@ -170,8 +170,8 @@ pub(crate) fn read<'g, 'd>(
     while let Some((id, json, place, scope)) = reader.pending.pop() {
         reader.read_into(id, json, place, scope)?;
     }
-    let Reader { graph, shared, places, changes, .. } = reader;
-    Ok(Read { graph, shared, places, root, changes })
+    let SchemaReader { graph, shared, places, changes, .. } = reader;
+    Ok(ReadGraph { graph, shared, places, root, changes })
 }
 
 /// The draft that a document names.
@@ -221,7 +221,7 @@ const MAX_TEXT_DEPTH: usize = 32;
 
 const MIN_NODE_CAPACITY: usize = 24;
 
-struct Reader<'g, 'd> {
+struct SchemaReader<'g, 'd> {
     arena: &'g Arena,
     /// The arena of everything that outlives the graph.
     texts: &'d Arena,
@@ -254,7 +254,7 @@ struct Reader<'g, 'd> {
     has_unevaluated: Option<bool>,
 }
 
-impl<'g, 'd> Reader<'g, 'd> {
+impl<'g, 'd> SchemaReader<'g, 'd> {
     fn read(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
         let id = match self.known.entry(std::ptr::from_ref(json) as usize) {
             Entry::Occupied(known) => {
@@ -380,7 +380,7 @@ impl<'g, 'd> Reader<'g, 'd> {
     }
 
     fn read_child(&mut self, json: &'d Json<'d>, kw: Kw, place: Place, scope: Scope<'d>) -> Result<NodeId, ReadError> {
-        let at = self.places.step(place, Step::Kw(kw));
+        let at = self.places.step(place, PlaceStep::Kw(kw));
         self.read(json, at, scope)
     }
 
@@ -391,10 +391,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<&'g [NodeId], ReadError> {
-        let at = self.places.step(place, Step::Kw(kw));
+        let at = self.places.step(place, PlaceStep::Kw(kw));
         let start = self.ids.len();
         for (index, item) in items.iter().enumerate() {
-            let at = self.places.step(at, Step::Index(index));
+            let at = self.places.step(at, PlaceStep::Index(index));
             if kw != Kw::PrefixItems && kw != Kw::Items && !self.is_schema(item) {
                 let detail = format!("{} stands where a schema must, and is left out", json_kind(item));
                 self.record_change("READ-MALFORMED", at, "", Action::Dropped, Effect::Same, detail);
@@ -414,10 +414,10 @@ impl<'g, 'd> Reader<'g, 'd> {
         place: Place,
         scope: Scope<'d>,
     ) -> Result<Named<'g, 'd>, ReadError> {
-        let at = self.places.step(place, Step::Kw(kw));
+        let at = self.places.step(place, PlaceStep::Kw(kw));
         let start = self.named.len();
         for (key, schema) in map {
-            let at = self.places.step(at, Step::Key(key));
+            let at = self.places.step(at, PlaceStep::Key(key));
             let id = self.read(schema, at, scope)?;
             self.named.push((key, id));
         }

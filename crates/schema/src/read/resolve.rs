@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::keywords::NodeBuilder;
-use super::{Draft, Reader, Unresolved};
+use super::{Draft, SchemaReader, Unresolved};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::{Json, Member, pointer_tokens, unescaped};
 use crate::keyword::{KeywordValue, Kw, keywords_along};
-use crate::place::{Place, ROOT, Step};
+use crate::place::{Place, PlaceStep, ROOT};
 use polywire_report::{Action, Effect};
 
 /// The resource around a schema: the target of `#`, and the base of relative references.
@@ -123,7 +123,7 @@ fn collect_references(json: &Json<'_>, base: &str, found: &mut Vec<String>) {
     }
 }
 
-impl<'g, 'd> Reader<'g, 'd> {
+impl<'g, 'd> SchemaReader<'g, 'd> {
     /// A schema with an id begins a resource of its own.
     pub(super) fn enter_scope(&mut self, json: &'d Json<'d>, place: Place, scope: Scope<'d>) -> Scope<'d> {
         let members = json.as_obj().unwrap_or_default();
@@ -309,11 +309,11 @@ impl<'g, 'd> Reader<'g, 'd> {
         let (json, step) = match at.json {
             Json::Obj(members) => {
                 let (key, value) = members.get(self.position(members, token)?)?;
-                (value, Step::Key(key))
+                (value, PlaceStep::Key(key))
             }
             Json::Arr(items) => {
                 let index = token.parse().ok()?;
-                (items.get(index)?, Step::Index(index))
+                (items.get(index)?, PlaceStep::Index(index))
             }
             Json::Null | Json::Bool(_) | Json::Num(_) | Json::Str(_) => return None,
         };
@@ -413,7 +413,7 @@ impl<'g, 'd> Reader<'g, 'd> {
         match json {
             Json::Obj(members) if indexed_as == IndexedAs::Map => {
                 for (key, value) in *members {
-                    let at = self.places.step(place, Step::Key(key));
+                    let at = self.places.step(place, PlaceStep::Key(key));
                     self.add_to_index(index, value, at, scope, IndexedAs::Schema);
                 }
             }
@@ -442,11 +442,11 @@ impl<'g, 'd> Reader<'g, 'd> {
                     {
                         continue;
                     }
-                    let at = self.places.step(place, Step::Key(key));
+                    let at = self.places.step(place, PlaceStep::Key(key));
                     let map = matches!(holds, Some(KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap));
                     if let (Some(Kw::Defs | Kw::Definitions), Json::Obj(map)) = (kw, value) {
                         for (name, schema) in *map {
-                            let own = Target::new(schema, self.places.step(at, Step::Key(name)), scope);
+                            let own = Target::new(schema, self.places.step(at, PlaceStep::Key(name)), scope);
                             index.definitions.entry((document, *name)).or_insert(own);
                         }
                     }
@@ -455,7 +455,7 @@ impl<'g, 'd> Reader<'g, 'd> {
             }
             Json::Arr(items) => {
                 for (number, item) in items.iter().enumerate() {
-                    let at = self.places.step(place, Step::Index(number));
+                    let at = self.places.step(place, PlaceStep::Index(number));
                     self.add_to_index(index, item, at, scope, IndexedAs::Schema);
                 }
             }

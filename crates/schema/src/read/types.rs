@@ -2,12 +2,12 @@
 
 use super::keywords::NodeBuilder;
 use super::resolve::Scope;
-use super::{Draft, Reader};
+use super::{Draft, SchemaReader};
 use crate::error::ReadError;
 use crate::graph::Node;
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::place::{ROOT, Step};
+use crate::place::{PlaceStep, ROOT};
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
@@ -47,7 +47,7 @@ pub(super) fn type_named(name: &str) -> Option<Types> {
     Types::named(name).or_else(other)
 }
 
-impl<'g, 'd> Reader<'g, 'd> {
+impl<'g, 'd> SchemaReader<'g, 'd> {
     pub(super) fn read_type(
         &mut self,
         value: &'d Json<'d>,
@@ -67,8 +67,8 @@ impl<'g, 'd> Reader<'g, 'd> {
             let Some(name) = name.as_str() else {
                 // Draft 3 lets a schema stand among the type names.
                 if matches!(name, Json::Obj(_)) {
-                    let at = self.places.step(place, Step::Kw(Kw::Type));
-                    let at = self.places.step(at, Step::Index(index));
+                    let at = self.places.step(place, PlaceStep::Kw(Kw::Type));
+                    let at = self.places.step(at, PlaceStep::Index(index));
                     schemas.push(self.read(name, at, scope)?);
                     continue;
                 }

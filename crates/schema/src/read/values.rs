@@ -1,7 +1,7 @@
 //! Reconciles `enum` with `type`: values that the type refuses are dropped. Where it refuses all of them, one of the two wins,
 //! because nobody means a schema that accepts nothing (READ-ENUM).
 
-use super::Reader;
+use super::SchemaReader;
 use crate::arena::Arena;
 use crate::graph::{ArrayRules, Logic, Node, RuleSet};
 use crate::json::{Json, Num};
@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
-impl<'g, 'd> Reader<'g, 'd> {
+impl<'g, 'd> SchemaReader<'g, 'd> {
     pub(super) fn reconcile_values_with_types(&mut self, node: &mut Node<'g, 'd>, place: Place) {
         let (Some(values), Some(types)) = (node.rules.values(), node.types) else { return };
         let fitting = self.arena.filtered(values, |value| types.intersects(Types::of(value)));

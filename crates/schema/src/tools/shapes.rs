@@ -20,7 +20,7 @@ const DECLARATION_LISTS: [&str; 2] = [FUNCTION_DECLARATIONS, "function_declarati
 const PLACES: [&str; 6] = ["", "/tools", "/result/tools", "/toolConfig/tools", "/request/tools", "/functions"];
 
 /// How one shape spells a tool.
-struct Layout {
+struct ShapeLayout {
     shape: ToolShape,
     /// The value of `type` that marks it.
     tag: Option<&'static str>,
@@ -32,17 +32,17 @@ struct Layout {
     inner: Option<&'static str>,
     /// Members of another slot for the same schema: only one of them may be set.
     duplicates: &'static [&'static str],
-    strict: Flag,
+    strict: StrictFlag,
     /// The member with the schema of the result, as written and as also read.
     output: &'static [&'static str],
-    results: Results,
+    results: ResultSchemas,
     /// The member with examples of arguments.
     examples: Option<&'static str>,
 }
 
 /// Whose schemas of results a shape takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Results {
+enum ResultSchemas {
     Anyones,
     /// One that was not written for it may be refused.
     ItsOwn,
@@ -50,7 +50,7 @@ enum Results {
 
 /// When a shape has the strict flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flag {
+enum StrictFlag {
     Never,
     /// Leaving it out means false.
     Optional,
@@ -59,31 +59,43 @@ enum Flag {
 }
 
 /// Ordered so that the first match is the right one: a shape that says more stands before one that says less.
-const LAYOUTS: [Layout; 7] = [
-    Layout { tag: Some(FUNCTION), wrapper: Some(FUNCTION), ..Layout::of(ToolShape::OpenaiChat, &["parameters"]) },
-    Layout { wrapper: Some("toolSpec"), inner: Some("json"), ..Layout::of(ToolShape::Bedrock, &["inputSchema"]) },
-    Layout {
+const LAYOUTS: [ShapeLayout; 7] = [
+    ShapeLayout {
         tag: Some(FUNCTION),
-        strict: Flag::Always,
+        wrapper: Some(FUNCTION),
+        ..ShapeLayout::of(ToolShape::OpenaiChat, &["parameters"])
+    },
+    ShapeLayout {
+        wrapper: Some("toolSpec"),
+        inner: Some("json"),
+        ..ShapeLayout::of(ToolShape::Bedrock, &["inputSchema"])
+    },
+    ShapeLayout {
+        tag: Some(FUNCTION),
+        strict: StrictFlag::Always,
         output: &["output_schema"],
-        ..Layout::of(ToolShape::OpenaiResponses, &["parameters"])
+        ..ShapeLayout::of(ToolShape::OpenaiResponses, &["parameters"])
     },
-    Layout { examples: Some("input_examples"), ..Layout::of(ToolShape::Anthropic, &["input_schema"]) },
+    ShapeLayout { examples: Some("input_examples"), ..ShapeLayout::of(ToolShape::Anthropic, &["input_schema"]) },
     // The vendor's own SDK leaves out schemas of results on one of its APIs (`GEM-FN-06`), so none is brought there.
-    Layout {
+    ShapeLayout {
         duplicates: &["parameters"],
-        strict: Flag::Never,
+        strict: StrictFlag::Never,
         output: &["responseJsonSchema", "response_json_schema", "response"],
-        results: Results::ItsOwn,
-        ..Layout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
+        results: ResultSchemas::ItsOwn,
+        ..ShapeLayout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
     },
-    Layout {
-        strict: Flag::Never,
+    ShapeLayout {
+        strict: StrictFlag::Never,
         output: &["response", "responseJsonSchema", "response_json_schema"],
-        results: Results::ItsOwn,
-        ..Layout::of(ToolShape::GeminiOpenapi, &["parameters"])
+        results: ResultSchemas::ItsOwn,
+        ..ShapeLayout::of(ToolShape::GeminiOpenapi, &["parameters"])
     },
-    Layout { strict: Flag::Never, output: &["outputSchema"], ..Layout::of(ToolShape::Mcp, &["inputSchema"]) },
+    ShapeLayout {
+        strict: StrictFlag::Never,
+        output: &["outputSchema"],
+        ..ShapeLayout::of(ToolShape::Mcp, &["inputSchema"])
+    },
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,7 +160,7 @@ pub(super) fn write(shape: ToolShape, says_strict: bool, tools: &[FittedTool], h
 pub(super) fn output_of(entry: &ToolEntry, target: ToolShape) -> Option<(&Value, String)> {
     let layout = LAYOUTS.iter().find(|layout| layout.shape == target)?;
     let own = entry.extra.shape.is_some_and(|shape| related(shape, target));
-    let raw_schema = layout.output.first().filter(|_| own || layout.results == Results::Anyones)?;
+    let raw_schema = layout.output.first().filter(|_| own || layout.results == ResultSchemas::Anyones)?;
     let read = entry.extra.output.unwrap_or(raw_schema);
     Some((entry.output_schema.as_ref()?, format!("{}/{read}", entry.holder)))
 }
@@ -160,7 +172,7 @@ pub(super) fn examples_in(entry: &ToolEntry, target: ToolShape) -> Option<&'stat
 }
 
 pub(super) fn has_strict_flag(shape: ToolShape) -> bool {
-    LAYOUTS.iter().any(|layout| layout.shape == shape && layout.strict != Flag::Never)
+    LAYOUTS.iter().any(|layout| layout.shape == shape && layout.strict != StrictFlag::Never)
 }
 
 /// True where the extra members of one shape mean the same in the other.
@@ -210,14 +222,14 @@ impl ToolList {
 }
 
 fn read_tool(map: &Map<String, Value>, at: &str, setting: Setting) -> Option<ToolEntry> {
-    let named = |layout: &&Layout| layout.matches(map);
+    let named = |layout: &&ShapeLayout| layout.matches(map);
     let bare = setting == Setting::InList && !map.contains_key(Kw::Type.name());
     // Only MCP writes a tool that is nothing but a name.
     let by_name = || LAYOUTS.iter().find(|layout| bare && layout.shape == ToolShape::Mcp);
     LAYOUTS.iter().find(named).or_else(by_name)?.read(map, at, setting)
 }
 
-impl Layout {
+impl ShapeLayout {
     /// A flat tool with an optional strict flag, which is what most shapes are.
     const fn of(shape: ToolShape, schema: &'static [&'static str]) -> Self {
         Self {
@@ -227,9 +239,9 @@ impl Layout {
             schema,
             inner: None,
             duplicates: &[],
-            strict: Flag::Optional,
+            strict: StrictFlag::Optional,
             output: &[],
-            results: Results::Anyones,
+            results: ResultSchemas::Anyones,
             examples: None,
         }
     }
@@ -324,7 +336,7 @@ impl Layout {
             holder.insert((*key).to_owned(), schema.clone());
         }
         // A tool that could not be strict says so where strict was asked for: left out, the flag would read as "as the target".
-        let said = self.strict == Flag::Always || (self.strict == Flag::Optional && says_strict);
+        let said = self.strict == StrictFlag::Always || (self.strict == StrictFlag::Optional && says_strict);
         if said {
             holder.insert(STRICT.to_owned(), tool.strict.into());
         }

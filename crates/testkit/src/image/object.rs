@@ -1,16 +1,16 @@
-//! What an object of the wire comes back as: property by property, with the entries of a list for those that are not declared.
+//! The image of an object: property by property, with list entries for undeclared ones.
 
 use polywire_schema::internals::{Absent, Field, Kw, LensId, ObjectShape, Pattern};
 use serde_json::{Map, Value, json};
 
-use super::words::{DEFS, any_of, listed, only};
+use super::keywords::{DEFS, any_of, has_only_keywords, listed};
 use super::{Bound, Imager};
 
 /// Words that count properties.
 const COUNTS: [Kw; 2] = [Kw::MinProperties, Kw::MaxProperties];
 
 /// An object of the wire.
-struct WireObject<'s> {
+struct ObjectSchema<'s> {
     properties: Option<&'s Map<String, Value>>,
     required: Vec<&'s str>,
     patterns: Option<&'s Map<String, Value>>,
@@ -18,7 +18,7 @@ struct WireObject<'s> {
     more: &'s Value,
 }
 
-impl<'s> WireObject<'s> {
+impl<'s> ObjectSchema<'s> {
     fn of(map: &'s Map<String, Value>) -> Self {
         let named = |kw: Kw| map.get(kw.name()).and_then(Value::as_object);
         let required = map.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -47,8 +47,8 @@ impl Imager<'_> {
     pub(super) fn object(&mut self, shape: &ObjectShape, map: &Map<String, Value>, depth: usize) -> Option<Value> {
         let named =
             [Kw::Properties, Kw::PatternProperties, Kw::AdditionalProperties, Kw::MinProperties, Kw::MaxProperties];
-        only(map, &[&["type", "required", DEFS, "$schema"][..], &named.map(Kw::name)].concat())?;
-        let wire = WireObject::of(map);
+        has_only_keywords(map, &[&["type", "required", DEFS, "$schema"][..], &named.map(Kw::name)].concat())?;
+        let wire = ObjectSchema::of(map);
         let mut out = Map::from_iter([("type".to_owned(), json!("object"))]);
         let others = if wire.is_closed() { json!(false) } else { self.image(shape.others, wire.more, depth)? };
         if let Some(patterns) = wire.patterns {
@@ -86,12 +86,12 @@ impl Imager<'_> {
             // The list may be `null` where it need not be there.
             let lists = self.alternatives(&list, depth)?;
             let list = lists.iter().find(|one| one.get("type").is_some_and(|kind| kind == "array"))?.as_object()?;
-            only(list, &["type", "items", DEFS, "$schema"])?;
+            has_only_keywords(list, &["type", "items", DEFS, "$schema"])?;
             let entry = self.entry(rest.lens, list, depth)?;
             if wire.is_closed() {
-                entry.put_into(&mut out);
+                entry.set_undeclared(&mut out);
             } else {
-                entry.put_beside(&others, &rest.wire, &mut out)?;
+                entry.add_undeclared(&others, &rest.wire, &mut out)?;
             }
         } else {
             out.insert(Kw::AdditionalProperties.name().to_owned(), others);
@@ -117,7 +117,7 @@ impl Imager<'_> {
         for (pattern, own) in patterns {
             let lens = match shape.matching.as_slice() {
                 [] => shape.others,
-                [(only, lens)] if *only == Pattern::new(pattern) => *lens,
+                [(has_only_keywords, lens)] if *has_only_keywords == Pattern::new(pattern) => *lens,
                 _ if shape.matching.iter().all(|(_, lens)| keeps(*lens)) => shape.others,
                 _ => return None,
             };
@@ -133,7 +133,7 @@ impl Imager<'_> {
     fn counts(
         &self,
         shape: &ObjectShape,
-        wire: &WireObject<'_>,
+        wire: &ObjectSchema<'_>,
         map: &Map<String, Value>,
         out: &mut Map<String, Value>,
     ) -> Option<()> {
@@ -148,7 +148,7 @@ impl Imager<'_> {
         Some(())
     }
 
-    fn presence(&mut self, field: &Field, wire: &WireObject<'_>, depth: usize) -> Option<Presence> {
+    fn presence(&mut self, field: &Field, wire: &ObjectSchema<'_>, depth: usize) -> Option<Presence> {
         let presence = self.field(field, wire.property(field.wire()), wire.is_required(field.wire()), depth);
         match self.bound {
             Bound::Exact => presence,
@@ -207,17 +207,16 @@ impl Imager<'_> {
 
     /// A map, from the list of its entries.
     pub(super) fn entries(&mut self, inner: LensId, map: &Map<String, Value>, depth: usize) -> Option<Value> {
-        only(map, &["type", "items", "minItems", "maxItems", DEFS, "$schema"])?;
+        has_only_keywords(map, &["type", "items", "minItems", "maxItems", DEFS, "$schema"])?;
         let entry = self.entry(inner, map, depth)?;
         let mut out = Map::from_iter([("type".to_owned(), json!("object"))]);
-        entry.put_into(&mut out);
+        entry.set_undeclared(&mut out);
         for (from, to) in [("minItems", Kw::MinProperties), ("maxItems", Kw::MaxProperties)] {
             out.extend(map.get(from).map(|bound| (to.name().to_owned(), bound.clone())));
         }
         Some(Value::Object(out))
     }
 
-    /// What an entry of a list comes back as.
     fn entry(&mut self, inner: LensId, list: &Map<String, Value>, depth: usize) -> Option<Entry> {
         let entry = self.resolved(list.get("items")?)?;
         let properties = entry.get(Kw::Properties.name())?;
@@ -225,7 +224,7 @@ impl Imager<'_> {
         let required = entry.get("required").and_then(Value::as_array);
         if !required.is_some_and(|list| list.iter().any(|one| one == "value")) {
             // An entry without a value has `null` for one.
-            values.push(self.decoded(inner, vec![Value::Null]));
+            values.push(self.decode_listed(inner, vec![Value::Null]));
         }
         let key = self.resolved(properties.get("key")?)?.as_object()?.clone();
         Some(Entry { key, value: any_of(values) })
@@ -243,7 +242,7 @@ fn first_letter(pattern: &str) -> Option<char> {
     (!letters.next().is_some_and(|next| ['*', '?', '{'].contains(&next))).then_some(first)
 }
 
-/// How an entry of a map comes back.
+/// The image of an entry of a map.
 struct Entry {
     key: Map<String, Value>,
     value: Value,
@@ -251,18 +250,18 @@ struct Entry {
 
 impl Entry {
     fn pattern(&self) -> Option<&str> {
-        only(&self.key, &["type", "pattern"]).and_then(|()| self.key.get("pattern")?.as_str())
+        has_only_keywords(&self.key, &["type", "pattern"]).and_then(|()| self.key.get("pattern")?.as_str())
     }
 
     /// Says of an object that the properties that it does not declare are such entries.
-    fn put_into(self, object: &mut Map<String, Value>) {
+    fn set_undeclared(self, object: &mut Map<String, Value>) {
         let names: Vec<&String> =
             object.get(Kw::Properties.name()).and_then(Value::as_object).into_iter().flat_map(Map::keys).collect();
         let (others, more) = match self.pattern() {
             Some(text) if !names.iter().any(|name| Pattern::new(text).matches(name)) => {
                 (json!(false), Some((Kw::PatternProperties, json!({ text: self.value }))))
             }
-            _ if only(&self.key, &["type"]).is_some() => (self.value, None),
+            _ if has_only_keywords(&self.key, &["type"]).is_some() => (self.value, None),
             _ if names.is_empty() => (self.value, Some((Kw::PropertyNames, Value::Object(self.key)))),
             _ => {
                 let keys = json!({ (Kw::AnyOf.name()): [{ "enum": names }, self.key] });
@@ -274,11 +273,11 @@ impl Entry {
     }
 
     /// Says the same of an object whose undeclared properties may also come back as they stand, all but the name of the list.
-    fn put_beside(self, others: &Value, list: &str, object: &mut Map<String, Value>) -> Option<()> {
+    fn add_undeclared(self, others: &Value, list: &str, object: &mut Map<String, Value>) -> Option<()> {
         let may_be_named = match (self.pattern(), listed(&self.key)) {
             (Some(pattern), _) => Pattern::new(pattern).matches(list),
             (None, Some(names)) => names.iter().any(|name| name == list),
-            (None, None) => only(&self.key, &["type"]).map(|()| true)?,
+            (None, None) => has_only_keywords(&self.key, &["type"]).map(|()| true)?,
         };
         let by_that_name = if may_be_named { self.value.clone() } else { json!(false) };
         let properties = object.get_mut(Kw::Properties.name())?.as_object_mut()?;
@@ -286,7 +285,7 @@ impl Entry {
         let either = if others == &json!(true) {
             others.clone()
         } else {
-            only(&self.key, &["type"])?;
+            has_only_keywords(&self.key, &["type"])?;
             any_of(vec![others.clone(), self.value])
         };
         object.insert(Kw::AdditionalProperties.name().to_owned(), either);
@@ -294,7 +293,7 @@ impl Entry {
     }
 }
 
-/// How a property of the caller's comes back.
+/// The image of a property.
 struct Presence {
     schema: Value,
     required: bool,
@@ -307,7 +306,7 @@ pub(super) struct AtMostOne<'s> {
 }
 
 pub(super) fn at_most_one(map: &Map<String, Value>) -> Option<AtMostOne<'_>> {
-    only(map, &["type", "items", "minItems", "maxItems"])?;
+    has_only_keywords(map, &["type", "items", "minItems", "maxItems"])?;
     let bound = |word: &str| map.get(word).and_then(Value::as_u64);
     let item = map.get("items").filter(|_| bound("maxItems") != Some(0));
     Some(AtMostOne { item, may_be_empty: bound("minItems").unwrap_or(0) == 0 })

@@ -1,15 +1,15 @@
-//! What a union of the wire comes back as: alternative by alternative, each by the branch that reads it.
+//! The image of a union: alternative by alternative, each by the branch that decodes it.
 
 use polywire_schema::internals::{Absent, Branch, GuardId, GuardView, Kw, LensId, LensView, ObjectShape, Shape, Types};
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::words::{DEFS, any_of, listed, only, types};
-use super::{Bound, DEEPEST, Imager};
+use super::keywords::{DEFS, any_of, has_only_keywords, listed, types};
+use super::{Bound, Imager, MAX_DEPTH};
 use crate::sample::sample;
 
 /// Values that are made up to see that a branch of the wire is read as the branch it was made for.
-const TRIED: u64 = 16;
+const SAMPLES: u64 = 16;
 
 impl Imager<'_> {
     /// Alternative by alternative, each by the branch that reads it: the only one that can, or one that reads all made-up values.
@@ -19,7 +19,7 @@ impl Imager<'_> {
         for (index, own) in wire.iter().enumerate() {
             let resolved = self.resolved(own)?;
             if let Some(values) = listed(resolved.as_object()?) {
-                images.push(self.decoded(id, values));
+                images.push(self.decode_listed(id, values));
                 continue;
             }
             let readers = match self.bound {
@@ -47,16 +47,16 @@ impl Imager<'_> {
         resolved: &Value,
         (index, count): (usize, usize),
     ) -> Option<Vec<Branch>> {
-        let read = Read { wire: resolved, kinds: Types::named(resolved.get("type")?.as_str()?)? };
-        let made = self.made_of(own)?;
+        let read = WireAlternative { wire: resolved, kinds: Types::named(resolved.get("type")?.as_str()?)? };
+        let made = self.samples_of(own)?;
         let back = |root: LensId, value: &Value| self.lens.decode(root, value.clone());
         let reads =
-            |branch: &Branch, keys: Keys| Reader(self.lens).reads(branch.lens, branch.guard, &read, keys, DEEPEST);
-        let mut readers: Vec<Branch> = branches.iter().filter(|branch| reads(branch, Keys::Any)).copied().collect();
+            |branch: &Branch, keys: KeyTest| Reader(self.lens).reads(branch.lens, branch.guard, &read, keys, MAX_DEPTH);
+        let mut readers: Vec<Branch> = branches.iter().filter(|branch| reads(branch, KeyTest::Any)).copied().collect();
         readers.retain(|branch| made.iter().all(|value| back(id, value) == back(branch.lens, value)));
         // Where no branch has the keys that it looks for, any may be the one.
-        if readers.iter().any(|branch| reads(branch, Keys::LookedFor)) {
-            readers.retain(|branch| reads(branch, Keys::LookedFor));
+        if readers.iter().any(|branch| reads(branch, KeyTest::LookedFor)) {
+            readers.retain(|branch| reads(branch, KeyTest::LookedFor));
         }
         // They stand in the same order where there is one for each. What comes back as it is needs no other reader.
         let twin = branches.get(index).filter(|twin| count == branches.len() && readers.contains(twin));
@@ -65,17 +65,17 @@ impl Imager<'_> {
     }
 
     /// Values made up of a part of the wire's schema.
-    fn made_of(&self, schema: &Value) -> Option<Vec<Value>> {
+    fn samples_of(&self, schema: &Value) -> Option<Vec<Value>> {
         let mut rooted = self.resolved(schema)?;
         if let (Some(map), Some(defs)) = (rooted.as_object_mut(), self.wire.get(DEFS)) {
             map.insert(DEFS.to_owned(), defs.clone());
         }
-        Some((0..TRIED).filter_map(|seed| sample(&rooted, seed)).collect())
+        Some((0..SAMPLES).filter_map(|seed| sample(&rooted, seed)).collect())
     }
 
     /// The branches of a union, each of one type or a list of values; a reference to a single one stays a reference.
     pub(super) fn alternatives(&mut self, schema: &Value, depth: usize) -> Option<Vec<Value>> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         self.steps_left = self.steps_left.checked_sub(1)?;
@@ -84,13 +84,13 @@ impl Imager<'_> {
         }
         let map = schema.as_object()?;
         if let Some(reference) = map.get("$ref") {
-            only(map, &["$ref", DEFS, "$schema"])?;
+            has_only_keywords(map, &["$ref", DEFS, "$schema"])?;
             let target = self.target(reference.as_str()?)?.clone();
             let inside = self.alternatives(&target, depth + 1)?;
             return Some(if inside.len() == 1 { vec![schema.clone()] } else { inside });
         }
         if let Some(branches) = map.get(Kw::AnyOf.name()) {
-            only(map, &[Kw::AnyOf.name(), DEFS, "$schema"])?;
+            has_only_keywords(map, &[Kw::AnyOf.name(), DEFS, "$schema"])?;
             let mut all = Vec::new();
             for branch in branches.as_array()? {
                 all.extend(self.alternatives(branch, depth + 1)?);
@@ -118,19 +118,19 @@ impl Imager<'_> {
 
 /// What is asked of the keys of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keys {
+enum KeyTest {
     Any,
     /// Those that a shape looks for, and no others where it wants none.
     LookedFor,
 }
 
 /// An alternative of the wire that a branch may read.
-struct Read<'s> {
+struct WireAlternative<'s> {
     wire: &'s Value,
     kinds: Types,
 }
 
-impl Read<'_> {
+impl WireAlternative<'_> {
     fn properties(&self) -> Option<&Map<String, Value>> {
         self.wire.get(Kw::Properties.name()).and_then(Value::as_object)
     }
@@ -159,7 +159,7 @@ struct Reader<'l>(LensView<'l>);
 
 impl Reader<'_> {
     /// Whether a shape may be what reads a value of the wire.
-    fn reads(&self, id: LensId, guard: GuardId, read: &Read<'_>, keys: Keys, depth: usize) -> bool {
+    fn reads(&self, id: LensId, guard: GuardId, read: &WireAlternative<'_>, keys: KeyTest, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return true };
         let own = match self.0.shape(id) {
             Shape::Same => self.0.guard(guard).map_or(Types::ANY, GuardView::types),
@@ -175,11 +175,11 @@ impl Reader<'_> {
             Shape::Text | Shape::Labels(_) => Types::STRING,
         };
         let is_object = read.kinds == Types::OBJECT;
-        own.intersects(read.kinds) && (keys == Keys::Any || !is_object || self.reads_keys(id, guard, read))
+        own.intersects(read.kinds) && (keys == KeyTest::Any || !is_object || self.reads_keys(id, guard, read))
     }
 
     /// Whether objects of the wire may have the keys that a shape looks for, and no others where it wants none.
-    fn reads_keys(&self, id: LensId, guard: GuardId, read: &Read<'_>) -> bool {
+    fn reads_keys(&self, id: LensId, guard: GuardId, read: &WireAlternative<'_>) -> bool {
         let Some(guard) = self.0.guard(guard) else { return true };
         match self.0.shape(id) {
             Shape::Same => self.reads_guarded(guard, read),
@@ -201,7 +201,7 @@ impl Reader<'_> {
         }
     }
 
-    fn reads_guarded(&self, guard: GuardView<'_>, read: &Read<'_>) -> bool {
+    fn reads_guarded(&self, guard: GuardView<'_>, read: &WireAlternative<'_>) -> bool {
         let declares = |name: &str| guard.properties().iter().any(|(own, _)| own == name);
         let told = |(name, own): &(SmolStr, GuardId)| {
             read.values(name).is_none_or(|values| values.iter().any(|value| self.0.admits(*own, value)))
@@ -211,7 +211,7 @@ impl Reader<'_> {
             && guard.properties().iter().all(told)
     }
 
-    fn reads_object(&self, shape: &ObjectShape, guard: GuardView<'_>, read: &Read<'_>) -> bool {
+    fn reads_object(&self, shape: &ObjectShape, guard: GuardView<'_>, read: &WireAlternative<'_>) -> bool {
         let needs = |absent: Absent, name: &str| {
             absent.is_encoded() || (absent == Absent::Kept && guard.required().iter().any(|own| own == name))
         };

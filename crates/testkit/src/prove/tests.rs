@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use polywire_schema::{FitOptions, FittedText, ToolShape, dialect, fit_text};
 use serde_json::{Value, json};
 
-use super::lengths::lengths;
-use super::plain::plain;
+use super::normalize::normalize;
+use super::pattern_lengths::matched_lengths;
 use super::{Proof, Proofs, Question, Reason, Relation, Undecided, decide};
 
 fn fitted(schema: &str) -> FittedText {
@@ -26,7 +26,7 @@ fn compared(asked: &Value, wire: &Value) -> Result<Proof, Undecided> {
         asked: asked.to_string(),
         wire: wire.to_string(),
         lens,
-        words: super::Words::JsonSchema,
+        words: super::Notation::JsonSchema,
         recorded: vec![super::Difference::Gained, super::Difference::Lost],
     })
 }
@@ -268,7 +268,7 @@ fn patterns_say_how_long_a_text_is() {
         ("^(a$", None),
     ];
     for (pattern, told) in rows {
-        assert_eq!(lengths(pattern), told, "{pattern}");
+        assert_eq!(matched_lengths(pattern), told, "{pattern}");
     }
 }
 
@@ -330,9 +330,9 @@ fn older_drafts_are_put_into_plain_words() {
         ),
     ];
     for (schema, words) in rows {
-        assert_eq!(plain(schema.clone()), Ok(words), "{schema}");
+        assert_eq!(normalize(schema.clone()), Ok(words), "{schema}");
     }
-    assert!(plain(json!({"$schema": draft("03")})).is_err());
+    assert!(normalize(json!({"$schema": draft("03")})).is_err());
 }
 
 /// Every reason that a schema can bring about, counted by name.

@@ -1,4 +1,4 @@
-//! Chance that can be repeated: the `SplitMix64` generator.
+//! Repeatable random numbers: the `SplitMix64` generator.
 
 /// Numbers that look random and follow from a seed.
 pub(super) struct Dice(u64);

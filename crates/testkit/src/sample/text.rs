@@ -4,7 +4,7 @@ use polywire_schema::internals::{Kw, compile_pattern};
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::Value;
 
-use super::Rules;
+use super::SampleRules;
 use super::dice::Dice;
 
 /// One text for each format that a value can be told from.
@@ -32,20 +32,20 @@ const FORMATS: &[(&str, &str)] = &[
 ];
 
 /// A repetition without a limit is repeated at most so often more than it must be.
-const MORE: usize = 3;
+const MAX_EXTRA_REPEATS: usize = 3;
 
 /// A text may not become longer than this by repetition.
-const LONGEST: usize = 10_000;
+const MAX_CHARS: usize = 10_000;
 
-pub(super) fn text(rules: &Rules<'_>, dice: &mut Dice) -> Option<String> {
+pub(super) fn text(rules: &SampleRules<'_>, dice: &mut Dice) -> Option<String> {
     let min = rules.count(Kw::MinLength).unwrap_or(0);
     let max = rules.least_count(Kw::MaxLength).unwrap_or(usize::MAX);
-    if min > max || min > LONGEST {
+    if min > max || min > MAX_CHARS {
         return None;
     }
     let fits = |text: &String| (min..=max).contains(&text.chars().count());
     if let Some(pattern) = rules.one(Kw::Pattern).and_then(Value::as_str) {
-        return (0..16).find_map(|_| repeated(pattern, MORE.max(min), dice).filter(fits));
+        return (0..16).find_map(|_| repeated(pattern, MAX_EXTRA_REPEATS.max(min), dice).filter(fits));
     }
     let format = rules.one(Kw::Format).and_then(Value::as_str);
     if let Some((_, text)) = FORMATS.iter().find(|(own, _)| Some(*own) == format) {
@@ -63,7 +63,7 @@ pub(super) fn text(rules: &Rules<'_>, dice: &mut Dice) -> Option<String> {
 
 /// A text that a pattern matches.
 pub(super) fn of_pattern(pattern: &str, dice: &mut Dice) -> Option<String> {
-    repeated(pattern, MORE, dice)
+    repeated(pattern, MAX_EXTRA_REPEATS, dice)
 }
 
 /// A text that a pattern matches, with no repetition more often than it must be by so much.
@@ -77,7 +77,7 @@ fn repeated(pattern: &str, more: usize, dice: &mut Dice) -> Option<String> {
 }
 
 fn write(hir: &Hir, more: usize, dice: &mut Dice, out: &mut String) -> Option<()> {
-    if out.len() > LONGEST {
+    if out.len() > MAX_CHARS {
         return None;
     }
     match hir.kind() {

@@ -1,4 +1,4 @@
-//! How long the texts are that a pattern matches, where it says so.
+//! The lengths of the strings that a pattern matches, where it bounds them.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,14 +7,14 @@ use std::str::Chars;
 pub(super) type Lengths = (u64, Option<u64>);
 
 /// Groups within groups beyond this depth are not looked at.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// How long a text is that matches a pattern from its first letter to its last.
-pub(super) fn lengths(pattern: &str) -> Option<Lengths> {
+pub(super) fn matched_lengths(pattern: &str) -> Option<Lengths> {
     let inside = pattern.strip_prefix('^')?.strip_suffix('$')?;
     let mut reader = Reader { left: inside.chars().peekable() };
     // A bar outside of every group would part the anchors.
-    let (whole, bars) = reader.alternatives(DEEPEST)?;
+    let (whole, bars) = reader.alternatives(MAX_DEPTH)?;
     (bars == 0 && reader.left.peek().is_none()).then_some(whole)
 }
 

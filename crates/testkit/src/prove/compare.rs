@@ -1,5 +1,5 @@
-//! The judge: the canonical forms of the `jsonschema` crate say whether one schema covers another, and what is left over where
-//! it does not. Never our own code judges.
+//! Compares two schemas by the canonical forms of the `jsonschema` crate: whether one contains the other, and what remains where
+//! it does not. The verdict is never our own code's.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -10,16 +10,16 @@ use jsonschema::{Draft, Validator};
 use polywire_schema::Lens;
 use serde_json::{Value, json};
 
-use super::merge::listed;
-use super::parts::{self, Judge, Stuck};
-use super::plain::{plain, with_lengths};
-use super::witness::{Search, along};
-use super::{Difference, Proof, Question, Reason, Relation, Undecided, Words};
+use super::containment::{self, ContainmentJudge, UndecidedPair};
+use super::counterexample::{Search, values_along};
+use super::intersection::listed;
+use super::normalize::{normalize, with_lengths};
+use super::{Difference, Notation, Proof, Question, Reason, Relation, Undecided};
 use crate::values::{equal, shortened, shortened_text};
 use crate::{as_json_schema, image, image_at_most, sample};
 
 /// Schemas of more bytes than this are not tried.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// How many values of the wire are made up to see what they come back as.
 const MADE: u64 = 12;
@@ -27,10 +27,10 @@ const MADE: u64 = 12;
 pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
     let Question { asked, wire, lens, words, recorded } = question;
     let size = asked.len().max(wire.len());
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return Err(Reason::Size.because(format!("{size} bytes")));
     }
-    let openapi = |schema: Value| if *words == Words::OpenApi { as_json_schema(schema) } else { schema };
+    let openapi = |schema: Value| if *words == Notation::OpenApi { as_json_schema(schema) } else { schema };
     let read =
         |text: &str| serde_json::from_str::<Value>(text).map_err(|error| Reason::Refused.because(error.to_string()));
     let wire = openapi(read(wire)?);
@@ -41,26 +41,26 @@ pub(super) fn compare(question: &Question) -> Result<Proof, Undecided> {
         // Where it cannot be said what comes back, it can be said that no more does.
         Err(why) if why.reason == Reason::Image => {
             let (lost, gained) = differences(&asked, &image_at_most(lens, &wire), &wire, lens)?;
-            (lost.if_no_more_comes_back(Difference::Lost, &why), gained.if_no_more_comes_back(Difference::Gained, &why))
+            (lost.assuming_upper_bound(Difference::Lost, &why), gained.assuming_upper_bound(Difference::Gained, &why))
         }
         differences => differences?,
     };
     Ok(proof(differences, recorded))
 }
 
-fn proof((lost, gained): (LeftOver, LeftOver), recorded: &[Difference]) -> Proof {
+fn proof((lost, gained): (Remainder, Remainder), recorded: &[Difference]) -> Proof {
     let relation = match (&lost, &gained) {
-        (LeftOver::Nothing, LeftOver::Nothing) => Relation::Equal,
-        (LeftOver::Nothing, LeftOver::Something(..)) => Relation::Wider,
-        (LeftOver::Something(..), LeftOver::Nothing) => Relation::Narrower,
-        (LeftOver::Something(..), LeftOver::Something(..)) => Relation::Neither,
-        (LeftOver::Unknown(_), _) | (_, LeftOver::Unknown(_)) => Relation::Undecided,
+        (Remainder::Nothing, Remainder::Nothing) => Relation::Equal,
+        (Remainder::Nothing, Remainder::Something(..)) => Relation::Wider,
+        (Remainder::Something(..), Remainder::Nothing) => Relation::Narrower,
+        (Remainder::Something(..), Remainder::Something(..)) => Relation::Neither,
+        (Remainder::Unknown(_), _) | (_, Remainder::Unknown(_)) => Relation::Undecided,
     };
-    let unsaid = |left: &LeftOver, difference: Difference, word: &str| match left {
-        LeftOver::Something(_, what) if !recorded.contains(&difference) => {
+    let unsaid = |left: &Remainder, difference: Difference, word: &str| match left {
+        Remainder::Something(_, what) if !recorded.contains(&difference) => {
             Some(format!("proved {word}, with no change that says so: {what}"))
         }
-        LeftOver::Something(..) | LeftOver::Nothing | LeftOver::Unknown(_) => None,
+        Remainder::Something(..) | Remainder::Nothing | Remainder::Unknown(_) => None,
     };
     let silent = unsaid(&gained, Difference::Gained, "wider").or_else(|| unsaid(&lost, Difference::Lost, "narrower"));
     let undecided = lost.unknown("what is lost").or_else(|| gained.unknown("what is gained"));
@@ -68,7 +68,7 @@ fn proof((lost, gained): (LeftOver, LeftOver), recorded: &[Difference]) -> Proof
 }
 
 /// What is lost and what is gained, where an image holds what comes back.
-fn differences(asked: &Value, image: &Value, wire: &Value, lens: &Lens) -> Result<(LeftOver, LeftOver), Undecided> {
+fn differences(asked: &Value, image: &Value, wire: &Value, lens: &Lens) -> Result<(Remainder, Remainder), Undecided> {
     let (before, after) = sides(asked, image)?;
     let judge = validator(wire)?;
     let made = (0..MADE).filter_map(|seed| sample(wire, seed)).filter(|made| judge.is_valid(made));
@@ -80,21 +80,21 @@ fn differences(asked: &Value, image: &Value, wire: &Value, lens: &Lens) -> Resul
         let sent = lens.encode(value.clone()).ok().filter(|sent| judge.is_valid(sent));
         sent.and_then(|sent| lens.decode(sent).ok()).is_some_and(|back| equal(&back, value))
     };
-    let lost = left_over(&before, &after, Some(&comes_back));
-    if let LeftOver::Unknown(why) = &lost
+    let lost = remainder(&before, &after, Some(&comes_back));
+    if let Remainder::Unknown(why) = &lost
         && why.reason == Reason::Image
     {
         return Err(why.clone());
     }
-    let gained = match Search::new(&after, &before, None).given(&back) {
-        Some(value) => LeftOver::Something(Evidence::CameBack, value),
-        None => left_over(&after, &before, None),
+    let gained = match Search::new(&after, &before, None).try_values(&back) {
+        Some(value) => Remainder::Something(Evidence::CameBack, value),
+        None => remainder(&after, &before, None),
     };
     Ok((lost, gained))
 }
 
 /// One of the two schemas: in canonical form, and as a judge of values.
-pub(super) struct Side {
+pub(super) struct ProofSide {
     pub(super) schema: Value,
     form: OnceCell<Result<CanonicalSchema, Undecided>>,
     judge: Validator,
@@ -103,7 +103,7 @@ pub(super) struct Side {
 }
 
 /// What one schema accepts and another refuses.
-enum LeftOver {
+enum Remainder {
     Nothing,
     /// A value, or the schema of such values.
     Something(Evidence, String),
@@ -119,9 +119,9 @@ enum Evidence {
     CameBack,
 }
 
-impl LeftOver {
+impl Remainder {
     /// What is still known where the image may hold more than comes back.
-    fn if_no_more_comes_back(self, difference: Difference, why: &Undecided) -> Self {
+    fn assuming_upper_bound(self, difference: Difference, why: &Undecided) -> Self {
         match (self, difference) {
             (Self::Nothing, Difference::Lost) | (Self::Something(Evidence::Schemas, _), Difference::Gained) => {
                 Self::Unknown(why.clone())
@@ -147,13 +147,13 @@ impl LeftOver {
 }
 
 /// Both sides, in words that can be compared.
-fn sides(asked: &Value, image: &Value) -> Result<(Side, Side), Undecided> {
+fn sides(asked: &Value, image: &Value) -> Result<(ProofSide, ProofSide), Undecided> {
     let draft = |why: String| Reason::Draft.because(why);
-    let (before, after) = (plain(asked.clone()).map_err(draft)?, plain(image.clone()).map_err(draft)?);
-    Ok((Side::of(asked, before)?, Side::of(image, after)?))
+    let (before, after) = (normalize(asked.clone()).map_err(draft)?, normalize(image.clone()).map_err(draft)?);
+    Ok((ProofSide::of(asked, before)?, ProofSide::of(image, after)?))
 }
 
-impl Side {
+impl ProofSide {
     fn of(native: &Value, schema: Value) -> Result<Self, Undecided> {
         let native = jsonschema::options().should_validate_formats(true).build(native).ok();
         Ok(Self { form: OnceCell::new(), judge: validator(&schema)?, schema, native })
@@ -198,44 +198,44 @@ fn form(schema: &Value) -> Result<CanonicalSchema, Undecided> {
 
 /// What `all` accepts and `most` refuses: shown by a value, or proved by canonical form. A value that is at hand spares the
 /// canonical forms, which may be large.
-fn left_over(all: &Side, most: &Side, comes_back: Option<&dyn Fn(&Value) -> bool>) -> LeftOver {
+fn remainder(all: &ProofSide, most: &ProofSide, comes_back: Option<&dyn Fn(&Value) -> bool>) -> Remainder {
     let mut search = Search::new(all, most, comes_back);
-    if let Some(value) = search.made_up(&all.schema) {
-        return LeftOver::Something(Evidence::Schemas, value);
+    if let Some(value) = search.try_samples(&all.schema) {
+        return Remainder::Something(Evidence::Schemas, value);
     }
-    let mut leaves = Leaves::default();
-    if parts::covers(&most.schema, &all.schema, &mut leaves) {
-        return LeftOver::Nothing;
+    let mut leaves = LeafJudge::default();
+    if containment::covers(&most.schema, &all.schema, &mut leaves) {
+        return Remainder::Nothing;
     }
-    if let Some(value) = search.given(&leaves.values).or_else(|| search.changed()) {
-        return LeftOver::Something(Evidence::Schemas, value);
+    if let Some(value) = search.try_values(&leaves.values).or_else(|| search.try_changed()) {
+        return Remainder::Something(Evidence::Schemas, value);
     }
     let forms = all.form().and_then(|all| most.form().map(|most| (all, most)));
     let covers = forms
         .map_err(Clone::clone)
         .and_then(|(all, most)| most.covers(all).map_err(|error| Reason::Containment.because(error.to_string())));
     let (covers, why) = match covers {
-        Ok(Containment::Yes) => return LeftOver::Nothing,
+        Ok(Containment::Yes) => return Remainder::Nothing,
         Ok(covers) => (covers, Reason::Containment.because(leaves.stuck.unwrap_or_default())),
         Err(why) => (Containment::Unknown, why),
     };
     let difference = forms.ok().and_then(|(all, most)| all.subtract(most).ok()).map(|form| form.to_json_schema());
-    if let Some(value) = difference.as_ref().and_then(|difference| search.made_up(difference)) {
-        return LeftOver::Something(Evidence::Schemas, value);
+    if let Some(value) = difference.as_ref().and_then(|difference| search.try_samples(difference)) {
+        return Remainder::Something(Evidence::Schemas, value);
     }
-    match (search.odd(), covers, difference) {
-        (Some(odd), _, _) => LeftOver::Unknown(odd),
+    match (search.inconsistency(), covers, difference) {
+        (Some(odd), _, _) => Remainder::Unknown(odd),
         (None, Containment::No, Some(schema)) => {
-            LeftOver::Something(Evidence::Schemas, format!("what is valid by {}", shortened(&schema)))
+            Remainder::Something(Evidence::Schemas, format!("what is valid by {}", shortened(&schema)))
         }
-        (None, Containment::No, None) => LeftOver::Something(Evidence::Schemas, "no value of it was found".to_owned()),
-        (None, Containment::Yes | Containment::Unknown, _) => LeftOver::Unknown(why),
+        (None, Containment::No, None) => Remainder::Something(Evidence::Schemas, "no value of it was found".to_owned()),
+        (None, Containment::Yes | Containment::Unknown, _) => Remainder::Unknown(why),
     }
 }
 
 /// The judge of small parts.
 #[derive(Default)]
-struct Leaves {
+struct LeafJudge {
     known: HashMap<(String, String), bool>,
     forms: HashMap<String, Option<CanonicalSchema>>,
     /// The first pair that could not be shown and had to be, or else the first that was tried.
@@ -247,7 +247,7 @@ struct Leaves {
     patterns: HashMap<String, Option<Validator>>,
 }
 
-impl Leaves {
+impl LeafJudge {
     /// The canonical form of a schema, made once.
     fn form(&mut self, schema: &Value) -> Option<CanonicalSchema> {
         self.forms.entry(schema.to_string()).or_insert_with(|| form(schema).ok()).clone()
@@ -269,7 +269,7 @@ impl Leaves {
     }
 }
 
-impl Judge for Leaves {
+impl ContainmentJudge for LeafJudge {
     fn covers(&mut self, outer: &Value, inner: &Value) -> bool {
         let pair = (outer.to_string(), inner.to_string());
         if let Some(known) = self.known.get(&pair) {
@@ -280,7 +280,7 @@ impl Judge for Leaves {
         judged
     }
 
-    fn are_apart(&mut self, outer: &Value, inner: &Value) -> bool {
+    fn are_disjoint(&mut self, outer: &Value, inner: &Value) -> bool {
         let both = self.form(outer).zip(self.form(inner)).and_then(|(outer, inner)| outer.intersect(&inner).ok());
         both.is_some_and(|both| both.satisfiability() == Satisfiability::No)
     }
@@ -293,7 +293,7 @@ impl Judge for Leaves {
         matcher.as_ref().is_none_or(|matcher| matcher.is_valid(&json!(key)))
     }
 
-    fn could_not(&mut self, stuck: &Stuck<'_>) {
+    fn record_undecided(&mut self, stuck: &UndecidedPair<'_>) {
         if self.stuck.is_none() || (self.is_tried && !stuck.is_tried) {
             self.stuck = Some(format!("{} in {}", shortened(stuck.inner), shortened(stuck.outer)));
             self.is_tried = stuck.is_tried;
@@ -302,6 +302,6 @@ impl Judge for Leaves {
         let tells = |value: &Value| {
             judges.as_ref().is_none_or(|(outer, inner)| inner.is_valid(value) && !outer.is_valid(value))
         };
-        self.values.extend(along(stuck, tells));
+        self.values.extend(values_along(stuck, tells));
     }
 }

@@ -1,4 +1,4 @@
-//! The words of a schema, as an image reads and writes them.
+//! Helpers for reading and writing the keywords of images.
 
 use polywire_schema::internals::Kw;
 use serde_json::{Map, Value, json};
@@ -13,14 +13,14 @@ const WHOLE: &str = "image-of-all";
 pub(super) const DEFS: &str = "$defs";
 
 /// Whether a schema says nothing of values but these words. A word that nobody knows says nothing.
-pub(super) fn only(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
+pub(super) fn has_only_keywords(map: &Map<String, Value>, words: &[&str]) -> Option<()> {
     let is_silent = |key: &str| Kw::of(key).is_none_or(|kw| kw.is_annotation() && !NAMES.contains(&kw));
     map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key)).then_some(())
 }
 
 /// The values of a schema that lists them.
 pub(super) fn listed(map: &Map<String, Value>) -> Option<Vec<Value>> {
-    only(map, &["type", "enum", "const"])?;
+    has_only_keywords(map, &["type", "enum", "const"])?;
     match (map.get("enum"), map.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
         (None, Some(value)) => Some(vec![value.clone()]),
@@ -46,14 +46,14 @@ pub(super) fn types(map: &Map<String, Value>) -> Option<Vec<&str>> {
 }
 
 /// Whether a schema means the same in another document with the same definitions.
-pub(super) fn keeps_its_place(schema: &Value) -> bool {
+pub(super) fn is_relocatable(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => map.iter().all(|(key, value)| match (key.as_str(), value) {
             ("$ref", Value::String(reference)) => reference.starts_with("#/$defs/"),
             ("$id" | "$anchor" | "$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
-            _ => keeps_its_place(value),
+            _ => is_relocatable(value),
         }),
-        Value::Array(items) => items.iter().all(keeps_its_place),
+        Value::Array(items) => items.iter().all(is_relocatable),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

@@ -1,5 +1,5 @@
-//! A schema in the words that canonical forms read: JSON Schema 2020-12, whatever draft it was written in, without what says
-//! nothing. Word by word and by the drafts' own rules, so that it stays independent of the reader that the fit is made with.
+//! Normalizes a schema for canonical forms: JSON Schema 2020-12, whatever draft it was written in, without annotations.
+//! Keyword by keyword and by the drafts' own rules, independent of the reader that the fit uses.
 //!
 //! Two things are read alike in every draft: a format means what its name says, and `1.0` is an integer.
 
@@ -7,12 +7,12 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::gather::gathered;
-use super::lengths::lengths;
+use super::definitions::gather_definitions;
+use super::pattern_lengths::matched_lengths;
 use crate::values::escaped;
 
 /// Schemas within schemas beyond this depth are given up.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// Drafts by a part of their address, oldest first.
 const DRAFTS: [&str; 6] = ["draft-03", "draft-04", "draft-06", "draft-07", "2019-09", "2020-12"];
@@ -135,7 +135,7 @@ const FORMATS: [&str; 19] = [
 const WHOLE: &str = "whole-schema";
 
 /// The schema in plain words, or why it has none.
-pub(super) fn plain(mut schema: Value) -> Result<Value, String> {
+pub(super) fn normalize(mut schema: Value) -> Result<Value, String> {
     let draft = match schema.get("$schema").and_then(Value::as_str).filter(|named| !named.is_empty()) {
         Some(named) => {
             let known = DRAFTS.iter().position(|draft| named.contains(draft));
@@ -147,10 +147,10 @@ pub(super) fn plain(mut schema: Value) -> Result<Value, String> {
         return Err("draft 3".to_owned());
     }
     let id = if draft < DRAFT_6 { "id" } else { "$id" };
-    let mut survey = Survey::default();
+    let mut survey = SchemaSurvey::default();
     survey.look(&schema, id, 0);
     let own = schema.get(id).and_then(Value::as_str).map(|own| own.trim_end_matches('#').to_owned());
-    let mut words = Words {
+    let mut words = Normalizer {
         draft,
         id,
         own,
@@ -178,7 +178,7 @@ pub(super) fn plain(mut schema: Value) -> Result<Value, String> {
             each_schema(target, &pointer, &mut |map, at| words.put(map, at))?;
         }
     }
-    match gathered(&schema) {
+    match gather_definitions(&schema) {
         Some(gathered) => Ok(gathered),
         None if local.iter().any(|reference| reference == "#") => without_root_references(schema),
         None => Ok(schema),
@@ -196,7 +196,7 @@ pub(super) fn each_schema(
     at: &str,
     visit: &mut dyn FnMut(&mut Map<String, Value>, &str),
 ) -> Result<(), String> {
-    below(schema, at, visit, DEEPEST)
+    below(schema, at, visit, MAX_DEPTH)
 }
 
 fn below(
@@ -228,24 +228,23 @@ fn below(
 
 /// The draft of a schema that does not say: the newest, or draft 7 where it has words that the newest refuses.
 fn guessed(schema: &Value) -> Draft {
-    let mut survey = Survey::default();
+    let mut survey = SchemaSurvey::default();
     survey.look(schema, "$id", 0);
     if survey.older { DRAFT_7 } else { DRAFT_2020 }
 }
 
-/// What is in a schema.
 #[derive(Default)]
-struct Survey {
+struct SchemaSurvey {
     references: Vec<String>,
     nested_ids: usize,
     /// Whether there are words that draft 2020-12 refuses.
     older: bool,
 }
 
-impl Survey {
+impl SchemaSurvey {
     fn look(&mut self, schema: &Value, id: &str, depth: usize) {
         match schema {
-            Value::Object(map) if depth <= DEEPEST => {
+            Value::Object(map) if depth <= MAX_DEPTH => {
                 for (key, value) in map {
                     match (key.as_str(), value) {
                         ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
@@ -260,7 +259,7 @@ impl Survey {
                     self.look(value, id, depth + 1);
                 }
             }
-            Value::Array(items) if depth <= DEEPEST => {
+            Value::Array(items) if depth <= MAX_DEPTH => {
                 for item in items {
                     self.look(item, id, depth + 1);
                 }
@@ -280,7 +279,7 @@ enum NestedIds {
 }
 
 /// A schema that is put into plain words.
-struct Words {
+struct Normalizer {
     draft: Draft,
     /// What the name of a schema is called in its draft.
     id: &'static str,
@@ -295,7 +294,7 @@ struct Words {
     open: Vec<String>,
 }
 
-impl Words {
+impl Normalizer {
     /// A reference without the name of the document that it stands in.
     fn local(&self, reference: &str) -> String {
         let own = self.own.as_deref().filter(|own| !own.is_empty());
@@ -448,7 +447,7 @@ fn whole(count: &Value) -> Value {
 
 /// Says what lengths the pattern of a schema asks for.
 pub(super) fn with_lengths(map: &mut Map<String, Value>) -> Option<()> {
-    let (least, most) = lengths(map.get("pattern")?.as_str()?)?;
+    let (least, most) = matched_lengths(map.get("pattern")?.as_str()?)?;
     let bound = |map: &Map<String, Value>, word: &str| map.get(word).and_then(Value::as_u64);
     let least = least.max(bound(map, "minLength").unwrap_or_default());
     map.insert("minLength".to_owned(), least.into());

@@ -1,6 +1,6 @@
-//! Whether one schema covers another, part by part: objects by their properties, arrays by their items, unions by their
-//! branches, references by what they lead to. What has no such parts is left to the judge. So neither size nor recursion,
-//! which canonical forms do not follow, stands in the way.
+//! Decides containment part by part: objects by their properties, arrays by their items, unions by their
+//! branches, references by their targets. Schemas without such parts are left to the judge. So neither size nor recursion,
+//! which canonical forms do not support, is an obstacle.
 //!
 //! A pair of schemas that is met again further down in the value is taken to hold, as it is being shown: values are finite.
 //! That is so whichever of the two is asked to cover the other, so what stands under `not` is compared the other way round.
@@ -9,23 +9,23 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::apart::{Document, Role, TakenApart, refers, with_definitions};
-use super::merge::{Apart, is_never, is_silent, target};
+use super::decompose::{ComparisonRole, Decomposed, Document, refers, with_definitions};
+use super::intersection::{DisjointnessCheck, is_annotation, is_never, target};
 
 /// How many pairs are looked at.
-const MOST_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 200_000;
 
 /// Pairs within pairs beyond this depth are given up.
-const DEEPEST: usize = 512;
+const MAX_DEPTH: usize = 512;
 
 /// How many pairs of an enumeration are left to the judge.
-const MOST_LEAVES: usize = 2_000;
+const MAX_LEAVES: usize = 2_000;
 
 /// How many pairs that could not be shown are told of.
-const MOST_HEARD: usize = 20;
+const MAX_ECHOES: usize = 20;
 
 /// How many pairs are looked at to tell two schemas apart.
-const MOST_APART: usize = 500;
+const MAX_DISJOINT_CHECKS: usize = 500;
 
 /// Words of an object, and of an array, that are compared part by part.
 const OF_OBJECTS: [&str; 5] = ["type", "properties", "required", "additionalProperties", "patternProperties"];
@@ -57,16 +57,16 @@ const BY_THEMSELVES: [&str; 16] = [
 static TRUE: Value = Value::Bool(true);
 
 /// Who judges what has no parts: whether the first of two schemas covers the second, and whether they have nothing in common.
-pub(super) trait Judge {
+pub(super) trait ContainmentJudge {
     fn covers(&mut self, outer: &Value, inner: &Value) -> bool;
-    fn are_apart(&mut self, outer: &Value, inner: &Value) -> bool;
+    fn are_disjoint(&mut self, outer: &Value, inner: &Value) -> bool;
     fn matches(&mut self, pattern: &str, key: &str) -> bool;
     /// Hears of two schemas of which it could not be shown.
-    fn could_not(&mut self, stuck: &Stuck<'_>);
+    fn record_undecided(&mut self, stuck: &UndecidedPair<'_>);
 }
 
 /// Where it could not be shown that one schema covers another.
-pub(super) struct Stuck<'p> {
+pub(super) struct UndecidedPair<'p> {
     pub(super) outer: &'p Value,
     pub(super) inner: &'p Value,
     /// The way down in the inner document: what is passed, and by which step.
@@ -77,7 +77,7 @@ pub(super) struct Stuck<'p> {
     root: &'p Value,
 }
 
-impl Stuck<'_> {
+impl UndecidedPair<'_> {
     /// What is passed on the way, innermost first, each able to stand alone.
     pub(super) fn passed(&self) -> impl Iterator<Item = (Value, Step<'_>)> {
         self.trail.iter().rev().map(|(schema, step)| (with_definitions(schema, self.root), *step))
@@ -96,21 +96,21 @@ pub(super) enum Step<'s> {
 }
 
 /// Whether every value of `inner` is one of `outer`, as far as that can be shown part by part.
-pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> bool {
-    let (Ok(outer), Ok(inner)) = (TakenApart::of(outer), TakenApart::of(inner)) else { return false };
+pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn ContainmentJudge) -> bool {
+    let (Ok(outer), Ok(inner)) = (Decomposed::of(outer), Decomposed::of(inner)) else { return false };
     let mut parts = Parts {
         documents: (&Document::of(&outer), &Document::of(&inner)),
         judge,
-        held: HashMap::new(),
+        pair_states: HashMap::new(),
         order: Vec::new(),
         failed: HashSet::new(),
         trail: Vec::new(),
         trying: None,
         trials: 0,
         depth: 0,
-        steps_left: MOST_STEPS,
-        leaves_left: MOST_LEAVES,
-        heard_left: MOST_HEARD,
+        steps_left: MAX_STEPS,
+        leaves_left: MAX_LEAVES,
+        heard_left: MAX_ECHOES,
     };
     parts.covers(&outer.outer, &inner.inner)
 }
@@ -118,9 +118,8 @@ pub(super) fn covers(outer: &Value, inner: &Value, judge: &mut dyn Judge) -> boo
 /// Two schemas by where they stand.
 type Pair = (usize, usize);
 
-/// What is known of a pair that was not refuted.
 #[derive(Clone, Copy)]
-struct Held {
+struct PairState {
     /// How far down in the value it was met.
     level: usize,
     is_shown: bool,
@@ -129,8 +128,8 @@ struct Held {
 struct Parts<'s, 'j> {
     /// The documents of the outer and of the inner schema.
     documents: (&'j Document<'s>, &'j Document<'s>),
-    judge: &'j mut dyn Judge,
-    held: HashMap<Pair, Held>,
+    judge: &'j mut dyn ContainmentJudge,
+    pair_states: HashMap<Pair, PairState>,
     /// The same pairs in the order in which they were met: what rests on a pair that is refuted goes with it.
     order: Vec<Pair>,
     failed: HashSet<Pair>,
@@ -156,33 +155,36 @@ impl<'s> Parts<'s, '_> {
             return true;
         }
         let pair = (std::ptr::from_ref(outer) as usize, std::ptr::from_ref(inner) as usize);
-        let Some(left) = self.steps_left.checked_sub(1).filter(|_| self.depth < DEEPEST) else { return false };
+        let Some(left) = self.steps_left.checked_sub(1).filter(|_| self.depth < MAX_DEPTH) else { return false };
         self.steps_left = left;
         if self.failed.contains(&pair) {
             return false;
         }
-        let deeper = match self.held.get(&pair).copied() {
-            Some(held) if self.trail.len() > held.level || (held.is_shown && self.trail.len() == held.level) => {
+        let deeper = match self.pair_states.get(&pair).copied() {
+            Some(pair_states)
+                if self.trail.len() > pair_states.level
+                    || (pair_states.is_shown && self.trail.len() == pair_states.level) =>
+            {
                 return true;
             }
-            Some(held) if !held.is_shown => return false,
+            Some(pair_states) if !pair_states.is_shown => return false,
             // Shown further down, where more may be taken to hold: to be shown again.
             deeper => deeper,
         };
         let before = self.order.len();
-        self.held.insert(pair, Held { level: self.trail.len(), is_shown: false });
+        self.pair_states.insert(pair, PairState { level: self.trail.len(), is_shown: false });
         self.order.push(pair);
         self.depth += 1;
         let shown = self.shown(outer, inner);
         self.depth -= 1;
         if shown {
-            self.held.entry(pair).and_modify(|held| held.is_shown = true);
+            self.pair_states.entry(pair).and_modify(|pair_states| pair_states.is_shown = true);
         } else {
             for gone in self.order.drain(before..) {
-                self.held.remove(&gone);
+                self.pair_states.remove(&gone);
             }
             match deeper {
-                Some(deeper) => _ = self.held.insert(pair, deeper),
+                Some(deeper) => _ = self.pair_states.insert(pair, deeper),
                 None => _ = self.failed.insert(pair),
             }
         }
@@ -223,7 +225,7 @@ impl<'s> Parts<'s, '_> {
             return true;
         }
         let told = self.by_parts(outer, inner);
-        told == Told::Covered || self.judged(outer, inner, told)
+        told == PartsVerdict::Covered || self.judged(outer, inner, told)
     }
 
     /// Whether one of some schemas will do.
@@ -241,7 +243,8 @@ impl<'s> Parts<'s, '_> {
         self.trials += 1;
         let mut unions = parts.iter().filter_map(|part| branches(part, &["oneOf"]));
         let is_empty = unions.any(|branches| {
-            let covering = branches.iter().filter(|branch| self.covers(own.as_said(branch, Role::Outer), whole));
+            let covering =
+                branches.iter().filter(|branch| self.covers(own.schema_for(branch, ComparisonRole::Outer), whole));
             covering.take(2).count() == 2
         });
         self.trials -= 1;
@@ -274,7 +277,8 @@ impl<'s> Parts<'s, '_> {
         let (asked, own) = self.documents;
         self.documents = (own, asked);
         self.trials += 1;
-        let covered = self.covers(own.as_said(inner, Role::Outer), asked.as_said(outer, Role::Inner));
+        let covered =
+            self.covers(own.schema_for(inner, ComparisonRole::Outer), asked.schema_for(outer, ComparisonRole::Inner));
         self.trials -= 1;
         self.documents = (asked, own);
         covered
@@ -284,12 +288,12 @@ impl<'s> Parts<'s, '_> {
     fn covers_one_of(&mut self, branches: &'s [Value], inner: &'s Value) -> bool {
         let Some(only) = branches.iter().position(|branch| self.covers(branch, inner)) else { return false };
         let others = branches.iter().enumerate().filter(|(index, _)| *index != only);
-        others.into_iter().all(|(_, other)| self.are_apart(referred(self.roots().0, other).unwrap_or(other), inner))
+        others.into_iter().all(|(_, other)| self.are_disjoint(referred(self.roots().0, other).unwrap_or(other), inner))
     }
 
-    fn are_apart(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
+    fn are_disjoint(&mut self, outer: &'s Value, inner: &'s Value) -> bool {
         let roots = self.roots();
-        if (Apart { roots, left: MOST_APART }).are_apart(outer, inner)
+        if (DisjointnessCheck { roots, left: MAX_DISJOINT_CHECKS }).are_disjoint(outer, inner)
             || negated(inner).any(|not| self.is_covered(outer, not))
             || negated(outer).any(|not| self.covers(not, inner))
         {
@@ -297,14 +301,14 @@ impl<'s> Parts<'s, '_> {
         }
         let Some(left) = self.leaves_left.checked_sub(1) else { return false };
         self.leaves_left = left;
-        self.judge.are_apart(&with_definitions(outer, roots.0), &with_definitions(inner, roots.1))
+        self.judge.are_disjoint(&with_definitions(outer, roots.0), &with_definitions(inner, roots.1))
     }
 
-    fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> Told {
-        let (Value::Object(asked), Value::Object(own)) = (outer, inner) else { return Told::Nothing };
+    fn by_parts(&mut self, outer: &'s Value, inner: &'s Value) -> PartsVerdict {
+        let (Value::Object(asked), Value::Object(own)) = (outer, inner) else { return PartsVerdict::Unknown };
         // A schema that was not taken apart: it stands where none was expected.
         if [asked, own].iter().any(|map| map.get("type").is_some_and(Value::is_array)) {
-            return Told::Nothing;
+            return PartsVerdict::Unknown;
         }
         let kinds = (asked.get("type").and_then(Value::as_str), own.get("type").and_then(Value::as_str));
         let accepts_kind = match kinds {
@@ -316,7 +320,7 @@ impl<'s> Parts<'s, '_> {
             // Listed values may be of yet another type, and then there are none.
             let is_other = kinds.0.zip(kinds.1).is_some_and(|kinds| kinds != ("integer", "number"));
             let lists = own.contains_key("enum") || own.contains_key("const");
-            return if is_other && !lists { Told::OtherType } else { Told::Nothing };
+            return if is_other && !lists { PartsVerdict::OtherType } else { PartsVerdict::Unknown };
         }
         // Words of objects ask nothing of other values, and those of arrays neither.
         let of = |kind: &str, words: &[&str]| says_only(asked, words) && kinds.1.is_none_or(|own| own == kind);
@@ -332,9 +336,9 @@ impl<'s> Parts<'s, '_> {
         // Words that have no parts may still make the inner one small enough.
         let is_all = says_only(asked, &PLAIN) && says_only(own, &PLAIN);
         match covers {
-            true => Told::Covered,
-            false if is_all => Told::NotCovered,
-            false => Told::Nothing,
+            true => PartsVerdict::Covered,
+            false if is_all => PartsVerdict::NotCovered,
+            false => PartsVerdict::Unknown,
         }
     }
 
@@ -342,7 +346,7 @@ impl<'s> Parts<'s, '_> {
     fn echoes(&mut self, outer: &'s Map<String, Value>, inner: &'s Map<String, Value>) -> bool {
         outer
             .iter()
-            .filter(|(word, _)| *word != "type" && !is_silent(word))
+            .filter(|(word, _)| *word != "type" && !is_annotation(word))
             .all(|(word, asked)| self.echoed(word, asked, outer, inner))
     }
 
@@ -478,35 +482,34 @@ impl<'s> Parts<'s, '_> {
         })
     }
 
-    fn judged(&mut self, outer: &Value, inner: &Value, told: Told) -> bool {
+    fn judged(&mut self, outer: &Value, inner: &Value, told: PartsVerdict) -> bool {
         let Some(left) = self.leaves_left.checked_sub(1) else { return false };
         // A branch of another type was never meant.
-        let is_meant = told != Told::OtherType || self.trying != Some(self.trail.len());
+        let is_meant = told != PartsVerdict::OtherType || self.trying != Some(self.trail.len());
         let is_heard = self.trials == 0 && is_meant && self.heard_left > 0;
-        if told != Told::Nothing && !is_heard {
+        if told != PartsVerdict::Unknown && !is_heard {
             return false;
         }
         self.leaves_left = left;
         let roots = self.roots();
         let (outer, inner) = (with_definitions(outer, roots.0), with_definitions(inner, roots.1));
-        let covers = told == Told::Nothing && self.judge.covers(&outer, &inner);
+        let covers = told == PartsVerdict::Unknown && self.judge.covers(&outer, &inner);
         if !covers && is_heard {
             self.heard_left -= 1;
             let is_tried = self.trying.is_some();
-            let stuck = Stuck { outer: &outer, inner: &inner, trail: &self.trail, is_tried, root: roots.1 };
-            self.judge.could_not(&stuck);
+            let stuck = UndecidedPair { outer: &outer, inner: &inner, trail: &self.trail, is_tried, root: roots.1 };
+            self.judge.record_undecided(&stuck);
         }
         covers
     }
 }
 
-/// What the parts of two schemas tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum PartsVerdict {
     Covered,
     NotCovered,
     OtherType,
-    Nothing,
+    Unknown,
 }
 
 /// What an object asks of its properties.
@@ -542,7 +545,7 @@ fn says_nothing(schema: &Value) -> bool {
 }
 
 fn says_only(map: &Map<String, Value>, words: &[&str]) -> bool {
-    map.keys().all(|key| words.contains(&key.as_str()) || is_silent(key))
+    map.keys().all(|key| words.contains(&key.as_str()) || is_annotation(key))
 }
 
 /// How many names there are in a list of names.

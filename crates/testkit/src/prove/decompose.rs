@@ -1,19 +1,19 @@
-//! Schemas made ready to be compared part by part: what stands together is taken apart, and what is taken out of its document
-//! gets the definitions that it needs.
+//! Prepares schemas for a comparison part by part: conjunctions are split, and parts that are taken out of their document
+//! get the definitions that they need.
 
 use std::collections::{BTreeSet, HashMap};
 
 use polywire_schema::internals::unescaped;
 use serde_json::{Map, Value, json};
 
-use super::merge::{DEFINITIONS, Merger, NUMBER, is_silent};
-use super::plain::each_schema;
+use super::intersection::{DEFINITIONS, Merger, NUMBER, is_annotation};
+use super::normalize::each_schema;
 
 /// How many intersections within intersections are said in one piece.
-const MOST_WITHIN: usize = 4;
+const MAX_NESTING: usize = 4;
 
 /// How many schemas are looked at to say intersections in one piece.
-const MOST_MERGED: usize = 5_000;
+const MAX_MERGED: usize = 5_000;
 
 /// Words that are taken apart from what stands beside them.
 const ALONE: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
@@ -28,9 +28,8 @@ const GROUPS: [&[&str]; 6] = [
     &["contains", "minContains", "maxContains"],
 ];
 
-/// What a schema is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ComparisonRole {
     /// Whether it covers another.
     Outer,
     /// Whether it is covered.
@@ -38,15 +37,18 @@ pub(super) enum Role {
 }
 
 /// A schema made ready for either role.
-pub(super) struct TakenApart {
+pub(super) struct Decomposed {
     pub(super) outer: Value,
     pub(super) inner: Value,
 }
 
-impl TakenApart {
+impl Decomposed {
     pub(super) fn of(schema: &Value) -> Result<Self, String> {
         let schema = numbered(schema);
-        Ok(Self { outer: taken_apart(&schema, Role::Outer)?, inner: taken_apart(&schema, Role::Inner)? })
+        Ok(Self {
+            outer: decomposed(&schema, ComparisonRole::Outer)?,
+            inner: decomposed(&schema, ComparisonRole::Inner)?,
+        })
     }
 }
 
@@ -59,17 +61,17 @@ pub(super) struct Document<'s> {
 }
 
 impl<'s> Document<'s> {
-    pub(super) fn of(apart: &'s TakenApart) -> Self {
-        let TakenApart { outer, inner } = apart;
+    pub(super) fn of(apart: &'s Decomposed) -> Self {
+        let Decomposed { outer, inner } = apart;
         Self { outer, inner, outer_by_number: by_number(outer), inner_by_number: by_number(inner) }
     }
 
     /// A schema of this document as it is said in a role. What has no number means the same in either.
-    pub(super) fn as_said(&self, schema: &'s Value, role: Role) -> &'s Value {
+    pub(super) fn schema_for(&self, schema: &'s Value, role: ComparisonRole) -> &'s Value {
         let number = schema.get(NUMBER).and_then(Value::as_u64);
         let said = match role {
-            Role::Outer => &self.outer_by_number,
-            Role::Inner => &self.inner_by_number,
+            ComparisonRole::Outer => &self.outer_by_number,
+            ComparisonRole::Inner => &self.inner_by_number,
         };
         number.and_then(|number| said.get(&number).copied()).unwrap_or(schema)
     }
@@ -78,9 +80,9 @@ impl<'s> Document<'s> {
 /// A schema in which a union, an intersection and a reference stand alone, and a type is one type. What is referred to by its
 /// place is still there, or is nowhere. An outer one asks its words one group at a time; an inner one also says its
 /// intersections in one piece.
-fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
+fn decomposed(schema: &Value, role: ComparisonRole) -> Result<Value, String> {
     let mut apart = schema.clone();
-    let mut merger = Merger { root: schema, left: MOST_MERGED };
+    let mut merger = Merger { root: schema, left: MAX_MERGED };
     let mut is_elsewhere = false;
     each_schema(&mut apart, "", &mut |map, at| {
         // A reference in there does not lead into this document.
@@ -90,29 +92,29 @@ fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
             return;
         }
         let alone: Vec<&str> = ALONE.into_iter().filter(|word| map.contains_key(*word)).collect();
-        let words = map.keys().filter(|key| !is_silent(key)).count();
-        if !alone.is_empty() && (words > 1 || (role == Role::Inner && alone == ["allOf"])) {
+        let words = map.keys().filter(|key| !is_annotation(key)).count();
+        if !alone.is_empty() && (words > 1 || (role == ComparisonRole::Inner && alone == ["allOf"])) {
             let whole = Value::Object(map.clone());
             // Recursion would have no end.
-            let is_merged = role == Role::Inner && at.matches("/allOf/").count() < MOST_WITHIN;
+            let is_merged = role == ComparisonRole::Inner && at.matches("/allOf/").count() < MAX_NESTING;
             let mut all = map.remove("allOf").and_then(|all| all.as_array().cloned()).unwrap_or_default();
             all.extend(alone.iter().filter_map(|word| Some(json!({ *word: map.remove(*word)? }))));
-            let rest = without_silent(map);
+            let rest = without_annotations(map);
             all.extend((!rest.is_empty()).then_some(Value::Object(rest)));
             if is_merged {
                 all.extend(merger.alternatives(&whole).map(|any| json!({ "anyOf": any })));
             }
             map.insert("allOf".to_owned(), Value::Array(all));
         } else if let Some(kinds) = map.get("type").and_then(Value::as_array).cloned() {
-            let rest = without_silent(map);
+            let rest = without_annotations(map);
             let of_kind = |kind: &Value| {
                 let mut own = rest.clone();
                 own.insert("type".to_owned(), kind.clone());
                 Value::Object(own)
             };
             map.insert("anyOf".to_owned(), kinds.iter().map(of_kind).collect());
-        } else if role == Role::Outer && groups(map).len() > 1 {
-            let rest = without_silent(map);
+        } else if role == ComparisonRole::Outer && groups(map).len() > 1 {
+            let rest = without_annotations(map);
             map.insert("allOf".to_owned(), groups(&rest).into_iter().map(Value::Object).collect());
         }
     })?;
@@ -120,8 +122,8 @@ fn taken_apart(schema: &Value, role: Role) -> Result<Value, String> {
 }
 
 /// Takes all that says something out of a schema.
-fn without_silent(map: &mut Map<String, Value>) -> Map<String, Value> {
-    let (kept, rest) = std::mem::take(map).into_iter().partition(|(key, _)| is_silent(key));
+fn without_annotations(map: &mut Map<String, Value>) -> Map<String, Value> {
+    let (kept, rest) = std::mem::take(map).into_iter().partition(|(key, _)| is_annotation(key));
     *map = kept;
     rest
 }
@@ -130,7 +132,7 @@ fn without_silent(map: &mut Map<String, Value>) -> Map<String, Value> {
 fn groups(map: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let group_of = |word: &str| GROUPS.iter().position(|group| group.contains(&word));
     let mut groups: Vec<(Option<usize>, Map<String, Value>)> = Vec::new();
-    for (word, value) in map.iter().filter(|(word, _)| *word != "type" && !is_silent(word)) {
+    for (word, value) in map.iter().filter(|(word, _)| *word != "type" && !is_annotation(word)) {
         let group = group_of(word);
         match groups.iter_mut().find(|(own, _)| own.is_some() && *own == group) {
             Some((_, words)) => _ = words.insert(word.clone(), value.clone()),

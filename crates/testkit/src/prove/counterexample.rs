@@ -1,13 +1,13 @@
-//! The search for a value that slips through: made up from the schemas, and then changed in one place so that it breaks what
-//! only one of them asks for.
+//! Searches for a counterexample: a value sampled from the schemas, then changed in one place so that it violates what only one
+//! of them demands.
 
 use std::cmp::Reverse;
 
 use serde_json::{Map, Value, json};
 
-use super::algebra::Side;
-use super::parts::{Step, Stuck};
-use super::plain::each_schema;
+use super::compare::ProofSide;
+use super::containment::{Step, UndecidedPair};
+use super::normalize::each_schema;
 use super::{Reason, Undecided};
 use crate::sample;
 use crate::values::{escaped, shortened};
@@ -16,29 +16,29 @@ use crate::values::{escaped, shortened};
 const MADE: u64 = 16;
 
 /// How many objects of a value are given a key that nobody declared.
-const MOST_OPENED: usize = 16;
+const MAX_OPENED: usize = 16;
 
 /// How many made-up values are changed, and in how many places.
-const MOST_BASES: usize = 6;
-const MOST_PLACES: usize = 64;
+const MAX_BASES: usize = 6;
+const MAX_PLACES: usize = 64;
 
 /// How many values that tell two schemas apart are put where those stand.
-const MOST_TELLING: usize = 6;
+const MAX_EVIDENCE: usize = 6;
 
 /// How many changed values are judged.
-const MOST_TRIED: usize = 6_000;
+const MAX_TRIED: usize = 6_000;
 
 /// Texts and lists longer than this are not made.
 const LONGEST: u64 = 1 << 21;
-const MOST_ITEMS: u64 = 2_000;
+const MAX_ITEMS: u64 = 2_000;
 
 /// How many hints of each kind are followed.
-const MOST_HINTS: usize = 12;
+const MAX_HINTS: usize = 12;
 
 /// The search for a value that one side accepts and the other refuses.
 pub(super) struct Search<'s> {
-    all: &'s Side,
-    most: &'s Side,
+    all: &'s ProofSide,
+    most: &'s ProofSide,
     /// Values to change.
     made: Vec<Value>,
     /// Whether a value comes back from the wire as it is, where the other side is what comes back.
@@ -48,28 +48,29 @@ pub(super) struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    pub(super) fn new(all: &'s Side, most: &'s Side, comes_back: Option<&'s dyn Fn(&Value) -> bool>) -> Self {
+    pub(super) fn new(all: &'s ProofSide, most: &'s ProofSide, comes_back: Option<&'s dyn Fn(&Value) -> bool>) -> Self {
         Self { all, most, made: Vec::new(), comes_back, odd: None }
     }
 
     /// Why a value that was found is no proof.
-    pub(super) fn odd(self) -> Option<Undecided> {
+    pub(super) fn inconsistency(self) -> Option<Undecided> {
         self.odd
     }
 
     /// The smallest of the values that are made up from a schema and slip through.
-    pub(super) fn made_up(&mut self, schema: &Value) -> Option<String> {
+    pub(super) fn try_samples(&mut self, schema: &Value) -> Option<String> {
         let easier = easier(schema);
         let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(&easier, seed)).collect();
         let opened = made.iter().flat_map(|value| opened(value).into_iter().chain([value.clone()]));
-        let found = opened.filter(|value| self.slips(value)).min_by_key(|value| value.to_string().len());
+        let found = opened.filter(|value| self.is_counterexample(value)).min_by_key(|value| value.to_string().len());
         self.made.extend(made);
         self.sound(found.as_ref())
     }
 
     /// The smallest of some values that slips through.
-    pub(super) fn given(&mut self, values: &[Value]) -> Option<String> {
-        let found = values.iter().filter(|value| self.slips(value)).min_by_key(|value| value.to_string().len());
+    pub(super) fn try_values(&mut self, values: &[Value]) -> Option<String> {
+        let found =
+            values.iter().filter(|value| self.is_counterexample(value)).min_by_key(|value| value.to_string().len());
         self.sound(found)
     }
 
@@ -80,21 +81,21 @@ impl<'s> Search<'s> {
     }
 
     /// A value that slips through once it is changed in one place.
-    pub(super) fn changed(&mut self) -> Option<String> {
+    pub(super) fn try_changed(&mut self) -> Option<String> {
         let hints = Hints::of(&self.all.schema, &self.most.schema);
         let mut made = std::mem::take(&mut self.made);
         // Those that say most have most to change.
         made.sort_by_cached_key(|value| Reverse(value.to_string().len()));
         made.dedup();
-        let mut left = MOST_TRIED;
-        for base in made.iter().take(MOST_BASES) {
+        let mut left = MAX_TRIED;
+        for base in made.iter().take(MAX_BASES) {
             for place in places(base) {
                 let Some(own) = base.pointer(&place) else { continue };
                 for other in hints.instead_of(own) {
                     left = left.checked_sub(1)?;
                     let mut value = base.clone();
                     value.pointer_mut(&place).into_iter().for_each(|own| *own = other.clone());
-                    if self.slips(&value) {
+                    if self.is_counterexample(&value) {
                         return self.sound(Some(&value));
                     }
                 }
@@ -103,9 +104,9 @@ impl<'s> Search<'s> {
         None
     }
 
-    fn slips(&mut self, value: &Value) -> bool {
-        let slips = self.all.accepts(value) && !self.most.accepts(value);
-        if !slips {
+    fn is_counterexample(&mut self, value: &Value) -> bool {
+        let is_counterexample = self.all.accepts(value) && !self.most.accepts(value);
+        if !is_counterexample {
             return false;
         }
         let odd = if self.all.differs(value) || self.most.differs(value) {
@@ -123,13 +124,13 @@ impl<'s> Search<'s> {
 }
 
 /// Values that have, at the place where two schemas could not be compared, one that tells them apart.
-pub(super) fn along(stuck: &Stuck<'_>, tells: impl Fn(&Value) -> bool) -> Vec<Value> {
+pub(super) fn values_along(stuck: &UndecidedPair<'_>, tells: impl Fn(&Value) -> bool) -> Vec<Value> {
     let easier_inner = easier(stuck.inner);
     let made: Vec<Value> = (0..MADE).filter_map(|seed| sample(&easier_inner, seed)).collect();
     let hints = Hints::of(stuck.inner, stuck.outer);
     let changed = made.iter().chain([&Value::Null]).flat_map(|value| hints.instead_of(value));
     let telling = made.iter().cloned().chain(changed).filter(tells);
-    let mut values: Vec<Value> = telling.take(MOST_TELLING).collect();
+    let mut values: Vec<Value> = telling.take(MAX_EVIDENCE).collect();
     for (schema, step) in stuck.passed() {
         // A way that cannot be gone with one value may be gone with another.
         let schema = easier(&schema);
@@ -256,7 +257,7 @@ impl Hints {
             }
             ("minLength", _) => add(&mut self.lengths, number.and_then(|least| least.checked_sub(1))),
             ("maxItems" | "maxProperties", _) => {
-                add(&mut self.counts, number.and_then(|most| most.checked_add(1)).filter(|most| *most <= MOST_ITEMS));
+                add(&mut self.counts, number.and_then(|most| most.checked_add(1)).filter(|most| *most <= MAX_ITEMS));
             }
             ("minItems" | "minProperties", _) => add(&mut self.counts, number.and_then(|least| least.checked_sub(1))),
             ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Value::Number(bound)) => {
@@ -360,7 +361,7 @@ fn plain_values() -> impl Iterator<Item = Value> {
 }
 
 fn add<T: PartialEq>(list: &mut Vec<T>, one: Option<T>) {
-    if let Some(one) = one.filter(|one| list.len() < MOST_HINTS && !list.contains(one)) {
+    if let Some(one) = one.filter(|one| list.len() < MAX_HINTS && !list.contains(one)) {
         list.push(one);
     }
 }
@@ -385,7 +386,7 @@ fn count_of(count: u64) -> usize {
 fn places(value: &Value) -> Vec<String> {
     let mut places = vec![String::new()];
     let mut next = 0;
-    while let Some(place) = places.get(next).cloned().filter(|_| places.len() < MOST_PLACES) {
+    while let Some(place) = places.get(next).cloned().filter(|_| places.len() < MAX_PLACES) {
         next += 1;
         match value.pointer(&place) {
             Some(Value::Object(map)) => places.extend(map.keys().map(|key| format!("{place}/{}", escaped(key)))),
@@ -399,7 +400,7 @@ fn places(value: &Value) -> Vec<String> {
 /// A value with a key that nobody declared, in each of its first objects in turn.
 fn opened(value: &Value) -> Vec<Value> {
     let objects = places(value).into_iter().filter(|place| value.pointer(place).is_some_and(Value::is_object));
-    let opened = objects.take(MOST_OPENED).map(|place| {
+    let opened = objects.take(MAX_OPENED).map(|place| {
         let mut more = value.clone();
         if let Some(own) = more.pointer_mut(&place).and_then(Value::as_object_mut) {
             own.insert("undeclared".to_owned(), Value::Bool(true));

@@ -1,15 +1,15 @@
-//! Definitions gathered at the root, wherever they stood: what is referred to has one name, and what nobody refers to is gone.
-//! So a part can be taken out of its document together with what it needs, and nothing else.
+//! Moves definitions to the root: every target of a reference has one name, and unused definitions are gone. So a part can be
+//! taken out of its document together with what it needs, and nothing else.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::merge::{DEFINITIONS, target};
-use super::plain::{each_schema, is_word};
+use super::intersection::{DEFINITIONS, target};
+use super::normalize::{each_schema, is_word};
 
 /// How many schemas are copied. What is referred to in several places, one inside of another, is copied more than once.
-const MOST_COPIED: usize = 200_000;
+const MAX_COPIED: usize = 200_000;
 
 /// Words that make a reference lead elsewhere than to a place of its document.
 const ELSEWHERE: [&str; 6] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
@@ -18,7 +18,7 @@ const ELSEWHERE: [&str; 6] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef",
 const WHOLE: &str = "whole";
 
 /// The schema with its definitions gathered, where all of its references lead to places that are there.
-pub(super) fn gathered(root: &Value) -> Option<Value> {
+pub(super) fn gather_definitions(root: &Value) -> Option<Value> {
     let mut gatherer = Gatherer { root, names: HashMap::new(), taken: HashSet::new(), open: Vec::new(), copied: 0 };
     let mut whole = gatherer.copy(root)?;
     let mut definitions = Map::new();
@@ -62,7 +62,7 @@ impl Gatherer<'_> {
             }
         })
         .ok()?;
-        (is_here && self.copied <= MOST_COPIED).then_some(copy)
+        (is_here && self.copied <= MAX_COPIED).then_some(copy)
     }
 
     /// The name of what a reference leads to.

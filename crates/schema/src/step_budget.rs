@@ -11,11 +11,11 @@ const PER_NODE: u64 = 64;
 
 /// The steps that are left.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct StepBudget {
     left: Cell<u64>,
 }
 
-impl Work {
+impl StepBudget {
     /// The budget for a schema of so many nodes.
     pub(crate) fn for_nodes(nodes: usize) -> Self {
         let nodes = u64::try_from(nodes).unwrap_or(u64::MAX);

@@ -1,13 +1,13 @@
-//! Intersections said in one piece: what schemas ask of a value together, alternative by alternative. Where that cannot be said
-//! exactly it is said too widely, never too narrowly.
+//! Computes intersections of schemas, alternative by alternative. Where that cannot be expressed
+//! exactly, the result is too wide, never too narrow.
 
 use serde_json::{Map, Value, json};
 
 /// How many alternatives an intersection may have.
-const MOST_ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 
 /// How many references are followed, one after the other.
-const MOST_REFERENCES: usize = 8;
+const MAX_REFERENCES: usize = 8;
 
 /// Where definitions stand, which say nothing by themselves.
 pub(super) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
@@ -16,7 +16,7 @@ pub(super) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 pub(super) const NUMBER: &str = "\0number";
 
 /// Whether a word says nothing about values.
-pub(super) fn is_silent(word: &str) -> bool {
+pub(super) fn is_annotation(word: &str) -> bool {
     DEFINITIONS.contains(&word) || word == NUMBER
 }
 
@@ -28,27 +28,26 @@ const BOUND: [&str; 6] =
 const TOGETHER: [&[&str]; 2] = [&["if", "then", "else"], &["contains", "minContains", "maxContains"]];
 
 /// Words that hold a bound, and whether the greater one asks more.
-const BOUNDS: [(&str, Asks); 10] = [
-    ("minimum", Asks::More),
-    ("exclusiveMinimum", Asks::More),
-    ("minLength", Asks::More),
-    ("minItems", Asks::More),
-    ("minProperties", Asks::More),
-    ("maximum", Asks::Less),
-    ("exclusiveMaximum", Asks::Less),
-    ("maxLength", Asks::Less),
-    ("maxItems", Asks::Less),
-    ("maxProperties", Asks::Less),
+const BOUNDS: [(&str, BoundSense); 10] = [
+    ("minimum", BoundSense::More),
+    ("exclusiveMinimum", BoundSense::More),
+    ("minLength", BoundSense::More),
+    ("minItems", BoundSense::More),
+    ("minProperties", BoundSense::More),
+    ("maximum", BoundSense::Less),
+    ("exclusiveMaximum", BoundSense::Less),
+    ("maxLength", BoundSense::Less),
+    ("maxItems", BoundSense::Less),
+    ("maxProperties", BoundSense::Less),
 ];
 
-/// What a greater bound asks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum BoundSense {
     More,
     Less,
 }
 
-type Words = Map<String, Value>;
+type Keywords = Map<String, Value>;
 
 /// Takes intersections of one document apart and puts them together again.
 pub(super) struct Merger<'s> {
@@ -60,11 +59,11 @@ pub(super) struct Merger<'s> {
 impl Merger<'_> {
     /// Schemas without unions, references and intersections at their top, one of which every value of a schema has.
     pub(super) fn alternatives(&mut self, schema: &Value) -> Option<Vec<Value>> {
-        let all = self.flat(schema, MOST_REFERENCES)?;
+        let all = self.flat(schema, MAX_REFERENCES)?;
         Some(all.into_iter().map(Value::Object).collect())
     }
 
-    fn flat(&mut self, schema: &Value, references: usize) -> Option<Vec<Words>> {
+    fn flat(&mut self, schema: &Value, references: usize) -> Option<Vec<Keywords>> {
         self.left = self.left.checked_sub(1)?;
         let map = match schema {
             Value::Bool(true) => return Some(vec![Map::new()]),
@@ -95,7 +94,7 @@ impl Merger<'_> {
                     }
                     all = together(&all, &any)?;
                 }
-                (word, _) if is_silent(word) => {}
+                (word, _) if is_annotation(word) => {}
                 (_, value) => _ = own.insert(word.clone(), value.clone()),
             }
         }
@@ -103,15 +102,15 @@ impl Merger<'_> {
     }
 }
 
-fn together(some: &[Words], others: &[Words]) -> Option<Vec<Words>> {
-    if some.len() * others.len() > MOST_ALTERNATIVES {
+fn together(some: &[Keywords], others: &[Keywords]) -> Option<Vec<Keywords>> {
+    if some.len() * others.len() > MAX_ALTERNATIVES {
         return None;
     }
     Some(some.iter().flat_map(|one| others.iter().filter_map(|other| both(one, other))).collect())
 }
 
 /// What two schemas ask together, or `None` where no value has both.
-fn both(one: &Words, other: &Words) -> Option<Words> {
+fn both(one: &Keywords, other: &Keywords) -> Option<Keywords> {
     let mut out = one.clone();
     properties(one, other, &mut out);
     items(one, other, &mut out);
@@ -142,7 +141,7 @@ fn both(one: &Words, other: &Words) -> Option<Words> {
             (word, ..) => {
                 let asks = BOUNDS.iter().find(|(bound, _)| *bound == word).map(|(_, asks)| *asks);
                 let asks_more = asks.zip(own.as_f64()).zip(asked.as_f64()).is_some_and(|((asks, own), asked)| {
-                    (asks == Asks::More && asked > own) || (asks == Asks::Less && asked < own)
+                    (asks == BoundSense::More && asked > own) || (asks == BoundSense::Less && asked < own)
                 });
                 if asks_more {
                     out.insert(word.to_owned(), asked.clone());
@@ -178,16 +177,16 @@ fn types(one: &Value, other: &Value) -> Option<Value> {
 }
 
 /// Properties, each with what both ask of it. What is asked of keys that only a pattern tells apart is left out.
-fn properties(one: &Words, other: &Words, out: &mut Words) {
-    let named = |words: &Words, word: &str| words.get(word).and_then(Value::as_object).cloned().unwrap_or_default();
-    let says = |words: &Words| {
+fn properties(one: &Keywords, other: &Keywords, out: &mut Keywords) {
+    let named = |words: &Keywords, word: &str| words.get(word).and_then(Value::as_object).cloned().unwrap_or_default();
+    let says = |words: &Keywords| {
         ["properties", "patternProperties", "additionalProperties"].iter().any(|word| words.contains_key(*word))
     };
     if !(says(one) && says(other)) {
         return;
     }
-    let others_of = |words: &Words| words.get("additionalProperties").cloned().unwrap_or(json!(true));
-    let undeclared = |words: &Words| {
+    let others_of = |words: &Keywords| words.get("additionalProperties").cloned().unwrap_or(json!(true));
+    let undeclared = |words: &Keywords| {
         if named(words, "patternProperties").is_empty() { others_of(words) } else { json!(true) }
     };
     let mut all = Map::new();
@@ -212,17 +211,17 @@ fn properties(one: &Words, other: &Words, out: &mut Words) {
 }
 
 /// Items, each with what both ask of it.
-fn items(one: &Words, other: &Words, out: &mut Words) {
-    let says = |words: &Words| words.contains_key("items") || words.contains_key("prefixItems");
+fn items(one: &Keywords, other: &Keywords, out: &mut Keywords) {
+    let says = |words: &Keywords| words.contains_key("items") || words.contains_key("prefixItems");
     if !(says(one) && says(other)) {
         return;
     }
-    let places = |words: &Words| words.get("prefixItems").and_then(Value::as_array).cloned().unwrap_or_default();
-    let rest = |words: &Words| words.get("items").cloned().unwrap_or(json!(true));
+    let places = |words: &Keywords| words.get("prefixItems").and_then(Value::as_array).cloned().unwrap_or_default();
+    let rest = |words: &Keywords| words.get("items").cloned().unwrap_or(json!(true));
     let (own, asked) = (places(one), places(other));
     let prefix: Vec<Value> = (0..own.len().max(asked.len()))
         .map(|index| {
-            let at = |places: &[Value], words: &Words| places.get(index).cloned().unwrap_or_else(|| rest(words));
+            let at = |places: &[Value], words: &Keywords| places.get(index).cloned().unwrap_or_else(|| rest(words));
             intersection(at(&own, one), at(&asked, other))
         })
         .collect();
@@ -242,55 +241,55 @@ fn intersection(one: Value, other: Value) -> Value {
 }
 
 /// Looks for what keeps two schemas of two documents apart.
-pub(super) struct Apart<'s> {
+pub(super) struct DisjointnessCheck<'s> {
     pub(super) roots: (&'s Value, &'s Value),
     /// How many pairs may still be looked at.
     pub(super) left: usize,
 }
 
-impl<'s> Apart<'s> {
+impl<'s> DisjointnessCheck<'s> {
     /// Whether it is plain that two schemas have no value in common: by their types, by their values, by a property that both
     /// need.
-    pub(super) fn are_apart(&mut self, one: &'s Value, other: &'s Value) -> bool {
+    pub(super) fn are_disjoint(&mut self, one: &'s Value, other: &'s Value) -> bool {
         let Some(left) = self.left.checked_sub(1) else { return false };
         self.left = left;
         let (Value::Object(words), Value::Object(others)) = (one, other) else {
             return is_never(one) || is_never(other);
         };
-        let list = |words: &'s Words, word: &str| words.get(word).and_then(Value::as_array).map(Vec::as_slice);
-        let led = |root: &'s Value, words: &Words| words.get("$ref").and_then(|to| target(root, to.as_str()?));
+        let list = |words: &'s Keywords, word: &str| words.get(word).and_then(Value::as_array).map(Vec::as_slice);
+        let led = |root: &'s Value, words: &Keywords| words.get("$ref").and_then(|to| target(root, to.as_str()?));
         self.by_words(words, others)
-            || led(self.roots.0, words).is_some_and(|one| self.are_apart(one, other))
-            || led(self.roots.1, others).is_some_and(|other| self.are_apart(one, other))
-            || list(words, "allOf").is_some_and(|parts| parts.iter().any(|one| self.are_apart(one, other)))
-            || list(others, "allOf").is_some_and(|parts| parts.iter().any(|other| self.are_apart(one, other)))
+            || led(self.roots.0, words).is_some_and(|one| self.are_disjoint(one, other))
+            || led(self.roots.1, others).is_some_and(|other| self.are_disjoint(one, other))
+            || list(words, "allOf").is_some_and(|parts| parts.iter().any(|one| self.are_disjoint(one, other)))
+            || list(others, "allOf").is_some_and(|parts| parts.iter().any(|other| self.are_disjoint(one, other)))
             || ["anyOf", "oneOf"].iter().any(|word| {
-                list(words, word).is_some_and(|all| all.iter().all(|one| self.are_apart(one, other)))
-                    || list(others, word).is_some_and(|all| all.iter().all(|other| self.are_apart(one, other)))
+                list(words, word).is_some_and(|all| all.iter().all(|one| self.are_disjoint(one, other)))
+                    || list(others, word).is_some_and(|all| all.iter().all(|other| self.are_disjoint(one, other)))
             })
     }
 
-    fn by_words(&mut self, one: &'s Words, other: &'s Words) -> bool {
+    fn by_words(&mut self, one: &'s Keywords, other: &'s Keywords) -> bool {
         let Some(both) = both(one, other) else { return true };
         if let Some((own, asked)) = listed(one).zip(listed(other))
             && own.iter().all(|value| is_plain(value) && !asked.contains(value))
         {
             return true;
         }
-        let own = |words: &'s Words, name: &str| words.get("properties").and_then(|properties| properties.get(name));
+        let own = |words: &'s Keywords, name: &str| words.get("properties").and_then(|properties| properties.get(name));
         let is_object = [one, other].iter().any(|words| words.get("type").is_some_and(|kind| kind == "object"));
         let needed = both.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let never = |name: &str| both.get("properties").and_then(|all| all.get(name)).is_some_and(is_never);
         is_object
             && needed.into_iter().any(|name| match (own(one, name), own(other, name)) {
-                (Some(own), Some(asked)) => self.are_apart(own, asked),
+                (Some(own), Some(asked)) => self.are_disjoint(own, asked),
                 _ => never(name),
             })
     }
 }
 
 /// The values that a schema lists, and perhaps more than it accepts.
-pub(super) fn listed(words: &Words) -> Option<&[Value]> {
+pub(super) fn listed(words: &Keywords) -> Option<&[Value]> {
     match (words.get("const"), words.get("enum")) {
         (Some(only), _) => Some(std::slice::from_ref(only)),
         (None, Some(Value::Array(values))) => Some(values),
