@@ -17,7 +17,7 @@ pub(crate) struct Capabilities {
     pub(crate) accepted: KwSet,
     /// True where unknown keys are accepted.
     pub(crate) unknown: bool,
-    /// Keywords that have no effect, though the provider lets them by.
+    /// Keywords that have no effect, though the provider lets them by and the model reads them.
     pub(crate) ignored: KwSet,
     /// Keywords that the root refuses.
     pub(crate) root_refused: KwSet,
@@ -78,7 +78,9 @@ impl Capabilities {
             ignored: TABLE
                 .iter()
                 .map(|row| row.kw)
-                .filter(|kw| dialect.refusal(*kw, slot).is_some_and(|row| row.severity == Severity::Ignored))
+                .filter(|kw| {
+                    dialect.refusal(*kw, slot).is_some_and(|row| row.severity == Severity::Ignored && !row.hidden)
+                })
                 .collect(),
             unknown: dialect.refusal_of_unknown(slot).is_none(),
             typed_by: everything,

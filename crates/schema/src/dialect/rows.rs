@@ -162,6 +162,9 @@ pub(crate) struct KeywordRow {
     pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,
+    /// True where an ignored keyword is removed before the model reads the schema.
+    #[serde(default)]
+    pub(crate) hidden: bool,
     /// Counts up to this one are accepted all the same.
     pub(crate) up_to: Option<u64>,
     /// The row holds in this slot alone.

@@ -232,6 +232,10 @@ fn statement(schema: &Json<'_>, mood: Mood) -> Option<String> {
         match (Kw::of(key), value) {
             (Some(Kw::Properties), Json::Obj(own)) => {
                 for (name, own) in *own {
+                    // The type of a key that is asked for is in the schema.
+                    if mood == Mood::Demand && has_only_type(own) {
+                        continue;
+                    }
                     parts.push(format!("{name} {}", value_phrase(own)?));
                 }
             }
@@ -260,6 +264,11 @@ fn statement(schema: &Json<'_>, mood: Mood) -> Option<String> {
         }
     }
     Some(parts.join(" and ")).filter(|text| !text.is_empty())
+}
+
+fn has_only_type(schema: &Json<'_>) -> bool {
+    let asks = |key: &str| Kw::of(key).is_none_or(|kw| !kw.is_annotation() && kw != Kw::Type);
+    schema.as_obj().is_some_and(|members| !members.iter().any(|(key, _)| asks(key)))
 }
 
 /// What is said of the value of one key.

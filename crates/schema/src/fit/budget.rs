@@ -180,7 +180,7 @@ pub(super) fn fall_back_to_any<'d>(
         lens = lens.with_root(wrapped);
         let value = arena.obj(&[
             (Kw::Type.name(), Json::Str("string")),
-            (Kw::Description.name(), Json::Str("(the whole value as JSON text)")),
+            (Kw::Description.name(), Json::Str("(the whole value, written as JSON text)")),
         ]);
         let mut members = vec![
             (Kw::Type.name(), Json::Str("object")),
@@ -330,7 +330,7 @@ struct Dropped {
 pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Option<Json<'d>> {
     let value = json.get(Kw::MaxItems.name())?;
     let rest = arena.without(json, Kw::MaxItems.name());
-    let fact = format!("({}: {value})", Kw::MaxItems.name());
+    let fact = format!("(at most {value} items)");
     Some(if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest })
 }
 

@@ -162,6 +162,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 AnnotationKey::Kw(kw) if self.caps.accepts(kw) && self.shows(kw, lens) => {
                     members.push((kw.name(), *note.value));
                 }
+                AnnotationKey::Kw(Kw::Default) if is_only_value(node, note.value) => {
+                    let code = self.refusal_code(Kw::Default);
+                    self.change(&code, node.place, Kw::Default, Action::Dropped, Effect::Note, "it is the only value");
+                }
                 AnnotationKey::Kw(kw) => self.spill(kw, note.value, node.place, Effect::Note, facts),
                 AnnotationKey::Unknown(name) if self.takes_unknown(name) => members.push((name, *note.value)),
                 AnnotationKey::Unknown(name) => {
@@ -349,7 +353,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             } else {
                 self.refusal_code(Kw::Pattern)
             };
-            if node.rules.formats().iter().any(|format| stands_for_a_pattern(format)) {
+            let is_described = !self.caps.ignored.has(Kw::Pattern);
+            if is_described && node.rules.formats().iter().any(|format| stands_for_a_pattern(format)) {
                 let detail = "left to the format, which says the same in a word";
                 self.change(&code, node.place, Kw::Pattern, Action::Dropped, Effect::Wider, detail);
                 continue;
@@ -666,16 +671,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// Puts members into the order in which the caller wrote them. A new `type` or `description` comes first, other new members last.
+/// Puts members into the order in which the caller wrote them. A new `type` comes first, a new `description` behind the type, other
+/// new members last.
 pub(super) fn sort_like_source(members: &mut [Member<'_>], source: Option<&Json<'_>>) {
     let Some(source) = source.and_then(Json::as_obj) else { return };
     if source.len() > MAX_SORTED || members.len() > MAX_SORTED {
         return;
     }
-    members.sort_by_cached_key(|(key, _)| match source.iter().position(|(own, _)| own == key) {
-        Some(position) => (1, position),
-        None if matches!(Kw::of(key), Some(Kw::Type)) => (0, 0),
-        None if matches!(Kw::of(key), Some(Kw::Description)) => (0, 1),
+    let position = |key: &str| source.iter().position(|(own, _)| *own == key);
+    let of_type = position(Kw::Type.name()).map_or((0, 0), |index| (1, index));
+    members.sort_by_cached_key(|(key, _)| match position(key) {
+        Some(index) => (1, index),
+        None if matches!(Kw::of(key), Some(Kw::Type | Kw::Description)) => of_type,
         None => (2, 0),
     });
 }
@@ -689,6 +696,11 @@ pub(super) fn described<'d>(json: Json<'d>, description: Json<'d>, arena: &'d Ar
     let typed = usize::from(members.first().is_some_and(|(key, _)| *key == Kw::Type.name()));
     let (kind, rest) = members.split_at(typed);
     arena.obj(&[kind, &[(Kw::Description.name(), description)], rest].concat())
+}
+
+/// Whether a default says nothing, because there is no other value.
+fn is_only_value(node: &Node<'_, '_>, default: &Json<'_>) -> bool {
+    matches!(node.rules.values(), Some([only]) if only.same(default))
 }
 
 /// Puts keywords that the provider ignores behind those that it enforces; a second one of a kind is told in the description.

@@ -16,7 +16,7 @@ use polywire_report::{Action, Effect};
 /// The limit for descriptions of enum values.
 const MAX_LEGEND_BYTES: usize = 4096;
 
-/// The limit of branches whose required keys are described.
+/// The limit of branches whose keys are described.
 const MAX_REQUIRED_GROUPS: usize = 32;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
@@ -160,6 +160,35 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         } else {
             described(one, arena.str(&format!("({})", descriptions.join("; "))), arena)
         }
+    }
+
+    /// Lists the keys of each branch under the constant that names the branch: "card: last4, exp; wire: iban, bic".
+    pub(super) fn describe_tagged_branches(&mut self, branches: &[NodeId]) -> Option<String> {
+        if branches.len() > MAX_REQUIRED_GROUPS {
+            return None;
+        }
+        let mut groups: Vec<(&'d Json<'d>, Vec<&'d str>)> = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let node = self.graph[flat];
+            if node.note(Kw::Description).is_some() {
+                return None;
+            }
+            let properties = node.rules.object()?.properties;
+            let tag = properties.iter().find_map(|(_, id)| self.constant(*id))?;
+            if groups.iter().any(|(other, _)| other.same(tag)) {
+                return None;
+            }
+            groups.push((tag, properties.iter().map(|(key, _)| *key).collect()));
+        }
+        let is_common = |key: &str| groups.iter().all(|(_, keys)| keys.contains(&key));
+        let describe = |(tag, keys): &(&Json<'_>, Vec<&str>)| {
+            let own: Vec<&str> = keys.iter().copied().filter(|key| !is_common(key)).collect();
+            let own = if own.is_empty() { "nothing more".to_owned() } else { own.join(", ") };
+            format!("{}: {own}", tag.as_str().map_or_else(|| tag.to_string(), str::to_owned))
+        };
+        let told: Vec<String> = groups.iter().map(describe).collect();
+        Some(format!("({})", told.join("; "))).filter(|fact| self.can_describe(fact))
     }
 
     /// Describes the keys that each branch requires, where one schema replaces all branches.

@@ -9,17 +9,19 @@ use super::options::{FitOptions, StrictMode};
 use super::pending_change::{PendingChange, report_changes};
 use super::{AssumeExact, Lowerer, root};
 use crate::arena::Arena;
-use crate::check::{self, Violation, first_refusal, is_accepted, is_clean};
-use crate::dialect::Dialect;
+use crate::check::{self, Subject, Violation, first_refusal, is_accepted, is_clean};
+use crate::dialect::{Capabilities, Dialect, Severity, Slot};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
-use crate::keyword::Kw;
+use crate::keyword::{KeywordRole, Kw};
 use crate::lens::Lens;
 use crate::place::Places;
 use crate::read::{
     ReadGraph, ReadOptions, Unresolved, has_dropped_ref_siblings, has_unstated_nullable, read, remote_references,
 };
 use crate::step_budget::StepBudget;
+use crate::types::Types;
+use crate::walk::look_at_subschemas;
 use crate::zod;
 use polywire_report::{Action, Change, Effect};
 
@@ -66,11 +68,17 @@ pub(super) fn fit_json<'d, T>(
     }
     // What already fits is left alone: the first law then implies the second.
     let stays = |rung: &Dialect| {
-        is_clean(&json, rung, options.slot)
-            && !has_dropped_ref_siblings(&json, options.draft)
-            && !(rung.caps(options.slot).accepts(Kw::Nullable) && has_unstated_nullable(&json, options.draft))
+        !has_dropped_ref_siblings(&json, options.draft)
+            && (is_clean(&json, rung, options.slot) || has_only_ignored_keywords(&json, rung, options.slot))
     };
     if stays(rung) {
+        fell.extend(ignored_keywords(&json, rung, options.slot));
+        if has_unstated_nullable(&json, options.draft) {
+            // It stays, and that it is read as `OpenAPI` means it is on record.
+            let nodes = Arena::for_graph_of(arena);
+            let read = read(&json, arena, &nodes, &remote, &reading)?;
+            fell.extend(read.changes.into_iter().filter(|change| change.keyword == Kw::Nullable.name()));
+        }
         return Ok((print(&json), FitOutcome { changes: fell, strict, lens: Lens::identity() }));
     }
     let nodes = Arena::for_graph_of(arena);
@@ -108,6 +116,7 @@ pub(super) fn fit_json<'d, T>(
         fell.push(fallback_change(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, config) = (false, next, AttemptConfig::default());
         if stays(rung) {
+            fell.extend(ignored_keywords(&json, rung, options.slot));
             break;
         }
     }
@@ -127,6 +136,51 @@ fn fallback_change(code: &str, at: &str, keyword: &str, says: &str, rung: &Diale
         effect: Effect::Note,
         detail: format!("`{}` cannot be met ({says}); `{}` is used", rung.id(), next.id()).into(),
     }
+}
+
+/// True where the provider refuses nothing and ignores only keywords that stay as they are: the model reads them.
+fn has_only_ignored_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> bool {
+    is_accepted(json, rung, slot) && keeps_ignored_keywords(json, rung.caps(slot))
+}
+
+fn keeps_ignored_keywords(json: &Json<'_>, caps: &Capabilities) -> bool {
+    let types = json.get(Kw::Type.name()).and_then(Types::stated);
+    let is_integer = types.is_some_and(|types| types.and(Types::NUMBER) == Types::INTEGER);
+    let is_kept = |kw: Kw| match kw {
+        // Some bounds and values can be said so that they are enforced.
+        Kw::ExclusiveMinimum | Kw::ExclusiveMaximum => !is_integer,
+        Kw::Const | Kw::Enum => false,
+        kw => matches!(kw.info().role, KeywordRole::Limit | KeywordRole::Hint),
+    };
+    let stays = |key: &str| match Kw::of(key) {
+        Some(kw) => caps.accepts(kw) || caps.ignored.has(kw) && is_kept(kw),
+        None => caps.unknown,
+    };
+    let mut all_stay = json.as_obj().is_none_or(|members| members.iter().all(|(key, _)| stays(key)));
+    look_at_subschemas(json, &mut |_, inner| all_stay = all_stay && keeps_ignored_keywords(inner, caps));
+    all_stay
+}
+
+/// The record of keywords that the provider ignores in a schema that stays as it is.
+fn ignored_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> Vec<Change> {
+    let found = check::check_json(json, rung, slot, &Subject::default());
+    let ignored = found.into_iter().filter(|one| one.severity == Severity::Ignored);
+    ignored
+        .filter_map(|one| {
+            let kw = Kw::of(&one.keyword)?;
+            let (at, _) = one.at.rsplit_once('/')?;
+            let effect = if kw.info().role == KeywordRole::Limit { Effect::Wider } else { Effect::Note };
+            Some(Change {
+                kind: None,
+                code: one.code.as_str().into(),
+                at: at.to_owned(),
+                keyword: kw.name().into(),
+                action: Action::Kept,
+                effect,
+                detail: "the provider does not enforce it".into(),
+            })
+        })
+        .collect()
 }
 
 /// What earlier attempts have shown to be necessary.

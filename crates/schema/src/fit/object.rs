@@ -340,7 +340,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The only value of a property, where it has one.
-    fn constant(&mut self, id: NodeId) -> Option<&'d Json<'d>> {
+    pub(super) fn constant(&mut self, id: NodeId) -> Option<&'d Json<'d>> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         match node.rules.values() {
@@ -483,7 +483,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         } else if extra == UndeclaredProperties::Open && closes {
             let code = self.demand_code(Demand::Closed);
-            let detail = "closed: properties that are not declared are refused";
+            let detail = "properties that are not declared are refused";
             self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
         } else if extra == UndeclaredProperties::Closed && !says {
             self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut builder.facts);
