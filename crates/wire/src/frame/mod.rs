@@ -8,7 +8,7 @@ mod sse;
 
 use crate::error::{DecodeError, DecodeErrorKind};
 
-pub(crate) use aws::{JSON_EVENT, encode_message};
+pub(crate) use aws::{encode_event, encode_exception};
 pub(crate) use base64::{decode as base64_decode, encode as base64_encode};
 
 use self::aws::AwsFramer;

@@ -260,6 +260,22 @@ pub(super) struct BlockStart<'a> {
     pub(super) content_block: &'a Piece<'a>,
 }
 
+#[derive(Serialize)]
+pub(super) struct BlockDelta<'a, D> {
+    pub(super) r#type: &'static str,
+    pub(super) index: usize,
+    pub(super) delta: &'a D,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum WriteDelta<'a> {
+    TextDelta { text: &'a str },
+    ThinkingDelta { thinking: &'a str },
+    InputJsonDelta { partial_json: &'a str },
+    SignatureDelta { signature: &'a str },
+}
+
 /// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
