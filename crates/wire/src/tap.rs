@@ -18,6 +18,8 @@ pub struct StreamTap {
     first: Option<KeptFrame>,
     /// For each landmark of the protocol, the last frame that contains it.
     marks: Vec<Landmark>,
+    /// True if a frame may have its name in its data only. AWS messages always have a name.
+    searches_data: bool,
     count: usize,
     is_broken: bool,
 }
@@ -66,14 +68,15 @@ impl StreamTap {
             Landmark { name, quoted, kept: None }
         };
         let marks = landmarks.iter().map(mark).collect();
-        Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
+        let searches_data = framing != Framing::Aws;
+        Self { protocol, framer: Framer::new(framing), first: None, marks, searches_data, count: 0, is_broken: false }
     }
 
     /// Observes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        let Self { framer, first, marks, count, .. } = self;
+        let Self { framer, first, marks, searches_data, count, .. } = self;
         let seen = framer.push(bytes, |frame| {
-            keep_landmark_frame(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, *searches_data, count);
             Ok(())
         });
         self.is_broken |= seen.is_err();
@@ -81,9 +84,9 @@ impl StreamTap {
 
     /// Ends the observation.
     pub fn finish(mut self) -> Tapped {
-        let Self { framer, first, marks, count, .. } = &mut self;
+        let Self { framer, first, marks, searches_data, count, .. } = &mut self;
         let seen = framer.finish(|frame| {
-            keep_landmark_frame(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, *searches_data, count);
             Ok(())
         });
         let mut frames: Vec<KeptFrame> =
@@ -106,12 +109,18 @@ impl StreamTap {
     }
 }
 
-fn keep_landmark_frame(frame: Frame<'_>, first: &mut Option<KeptFrame>, marks: &mut [Landmark], count: &mut usize) {
+fn keep_landmark_frame(
+    frame: Frame<'_>,
+    first: &mut Option<KeptFrame>,
+    marks: &mut [Landmark],
+    searches_data: bool,
+    count: &mut usize,
+) {
     if first.is_none() {
         first.get_or_insert_default().replace(*count, frame);
     }
     for mark in marks {
-        if frame.event == mark.name || mark.quoted.find(frame.data).is_some() {
+        if frame.event == mark.name || (searches_data && mark.quoted.find(frame.data).is_some()) {
             mark.kept.get_or_insert_default().replace(*count, frame);
         }
     }

@@ -40,6 +40,9 @@ struct Rewrite {
     error: Option<WireError>,
 }
 
+/// Room for an event of any protocol with a few words of text, so that the buffer rarely grows.
+const LONG_EVENT: usize = 512;
+
 /// How a stream ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -93,7 +96,7 @@ impl TranslatedStream {
                 Cow::Borrowed(bytes)
             }
             Mode::Rewrite(rewrite) => {
-                let mut out = Vec::with_capacity(bytes.len());
+                let mut out = Vec::with_capacity(bytes.len().max(LONG_EVENT));
                 rewrite.push(bytes, &self.inner, &mut out);
                 Cow::Owned(out)
             }

@@ -1,6 +1,6 @@
 //! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -27,17 +27,17 @@ use crate::surface::{Envelope, Surface};
 pub(super) struct Reader {
     usage: Usage,
     /// Open tool calls, and whether they have arguments so far.
-    calls: HashMap<usize, bool>,
+    calls: BTreeMap<usize, bool>,
     called: bool,
     /// Open provider-specific blocks, and the JSON text of their input.
-    inputs: HashMap<usize, String>,
+    inputs: BTreeMap<usize, String>,
     seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         if frame.event == "content_block_delta"
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+            && let Some(plain) = frame.plain::<PlainDelta<'_>>()
         {
             let PlainDelta { index, delta, .. } = plain;
             let delta = match (delta.kind.as_ref(), delta.text, delta.partial_json, delta.thinking, delta.signature) {

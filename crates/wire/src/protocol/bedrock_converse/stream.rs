@@ -1,6 +1,6 @@
 //! Streams of `bedrock-converse`, in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ use crate::surface::Surface;
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Open blocks; true for tool calls without arguments so far.
-    open: HashMap<usize, bool>,
+    open: BTreeMap<usize, bool>,
     called: bool,
     seen_fields: SeenFields,
 }
@@ -32,7 +32,7 @@ pub(super) struct Reader {
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         if frame.event == "contentBlockDelta"
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+            && let Some(plain) = frame.plain::<PlainDelta<'_>>()
         {
             let index = plain.content_block_index;
             if let Some(text) = plain.delta.text {

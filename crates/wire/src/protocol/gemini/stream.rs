@@ -51,7 +51,7 @@ impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
-            && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
+            && let Some(PlainChunk { candidates: [candidate], create_time, .. }) = frame.plain()
             && candidate.index == 0
             && self.seen_fields.is_unchanged("createTime", create_time.as_deref())
         {
