@@ -70,12 +70,11 @@ impl StreamDecoder {
         let mut events = Vec::new();
         match self.read(&mut events, |framer, sink| framer.finish(sink)) {
             Err(error) if events.is_empty() => return Err(error),
-            Err(_) => {}
             Ok(()) if self.progress == Progress::Stopped => {
                 self.progress = Progress::Ended;
                 events.push(Event::End);
             }
-            Ok(()) => {}
+            Ok(()) | Err(_) => {}
         }
         Ok(events)
     }

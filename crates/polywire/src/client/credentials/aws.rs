@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::{Credential, CredentialFuture, Credentials, Secret, SigningKey, TransportError};
 
 /// Temporary keys are replaced this long before they expire.
-const RENEW_BEFORE_EXPIRY: Duration = Duration::from_secs(300);
+const RENEW_BEFORE_EXPIRY: Duration = Duration::from_mins(5);
 
 /// The TLS stack of requests for roles, SSO and instance metadata, which is that of the client.
 const RING: tls::Provider = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);

@@ -268,12 +268,16 @@ pub(super) struct BlockDelta<'a, D> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum WriteDelta<'a> {
-    TextDelta { text: &'a str },
-    ThinkingDelta { thinking: &'a str },
-    InputJsonDelta { partial_json: &'a str },
-    SignatureDelta { signature: &'a str },
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'a str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
 }
 
 /// The most frequent stream event, parsed without building a `Value`. Other events take the general path.

@@ -306,7 +306,7 @@ impl Writer {
         let kind = "content_block_start";
         self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
         if !arguments.is_empty() {
-            self.delta(place, &WriteDelta::InputJsonDelta { partial_json: arguments }, out);
+            self.delta(place, &WriteDelta::InputJson { partial_json: arguments }, out);
         }
         changes.append(ctx.changes);
     }
@@ -323,7 +323,7 @@ impl Writer {
         }
         if let Some(input) = fields.shift_remove("input").filter(|_| kind == Kind::Foreign) {
             let input = if let Value::String(text) = input { text } else { input.to_string() };
-            self.delta(place, &WriteDelta::InputJsonDelta { partial_json: &input }, out);
+            self.delta(place, &WriteDelta::InputJson { partial_json: &input }, out);
         }
         if fields.is_empty() {
             return;
@@ -367,16 +367,16 @@ impl StreamWriter for Writer {
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => {
                 let delta = match delta {
-                    Delta::Text(text) => WriteDelta::TextDelta { text },
-                    Delta::Thinking(thinking) => WriteDelta::ThinkingDelta { thinking },
-                    Delta::Arguments(partial_json) => WriteDelta::InputJsonDelta { partial_json },
+                    Delta::Text(text) => WriteDelta::Text { text },
+                    Delta::Thinking(thinking) => WriteDelta::Thinking { thinking },
+                    Delta::Arguments(partial_json) => WriteDelta::InputJson { partial_json },
                     Delta::Signature(signature) => {
                         if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(*index))
                         {
                             changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
                             return;
                         }
-                        WriteDelta::SignatureDelta { signature: &signature.data }
+                        WriteDelta::Signature { signature: &signature.data }
                     }
                 };
                 if let Some(place) = self.0.place(*index) {
