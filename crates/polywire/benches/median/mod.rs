@@ -6,29 +6,24 @@ use std::time::{Duration, Instant};
 /// An odd number of runs has a median.
 const RUNS: usize = 51;
 
-/// The medians of two things that run in turn, so that other load on the machine slows both.
-pub(crate) fn time_both(mut one: impl FnMut(), mut other: impl FnMut()) -> (Duration, Duration) {
-    let mut times = [[Duration::ZERO; RUNS]; 2];
-    for run in 0..RUNS {
-        let start = Instant::now();
-        one();
-        let between = Instant::now();
-        other();
-        times[0][run] = between - start;
-        times[1][run] = between.elapsed();
-    }
-    times.iter_mut().for_each(|times| times.sort_unstable());
-    (times[0][RUNS / 2], times[1][RUNS / 2])
-}
-
 /// The median of some runs.
 pub(crate) fn time(mut run: impl FnMut()) -> Duration {
-    let mut times = [Duration::ZERO; RUNS];
-    for time in &mut times {
-        let start = Instant::now();
-        run();
-        *time = start.elapsed();
-    }
+    median([(); RUNS].map(|()| once(&mut run)))
+}
+
+/// The medians of two things that run in turn, so that other load on the machine slows both.
+pub(crate) fn time_both(mut one: impl FnMut(), mut other: impl FnMut()) -> (Duration, Duration) {
+    let times = [(); RUNS].map(|()| (once(&mut one), once(&mut other)));
+    (median(times.map(|(one, _)| one)), median(times.map(|(_, other)| other)))
+}
+
+fn once(run: &mut impl FnMut()) -> Duration {
+    let start = Instant::now();
+    run();
+    start.elapsed()
+}
+
+fn median(mut times: [Duration; RUNS]) -> Duration {
     times.sort_unstable();
     times[RUNS / 2]
 }
