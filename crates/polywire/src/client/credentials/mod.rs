@@ -1,9 +1,19 @@
 //! Credentials that are fetched on demand: temporary keys and expiring tokens.
 
+#[cfg(feature = "aws")]
+mod aws;
+#[cfg(feature = "gcp")]
+mod gcp;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+
+#[cfg(feature = "aws")]
+pub use aws::AwsCredentials;
+#[cfg(feature = "gcp")]
+pub use gcp::GcpCredentials;
 
 use super::error::SendError;
 use super::{Client, Secret, SigningKey, TransportError};
