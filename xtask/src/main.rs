@@ -3,6 +3,7 @@
 
 mod bless;
 mod dist;
+mod fitting;
 mod generated;
 mod interop;
 mod layering;

@@ -10,14 +10,15 @@ use super::pending_change::{PendingChange, report_changes};
 use super::{AssumeExact, Lowerer, root};
 use crate::arena::Arena;
 use crate::check::{self, Subject, Violation, first_refusal, is_accepted, is_clean};
-use crate::dialect::{Capabilities, Dialect, Severity, Slot};
+use crate::dialect::{Dialect, Severity, Slot};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::keyword::{KeywordRole, Kw};
 use crate::lens::Lens;
 use crate::place::Places;
 use crate::read::{
-    ReadGraph, ReadOptions, Unresolved, has_dropped_ref_siblings, has_unstated_nullable, read, remote_references,
+    ReadGraph, ReadOptions, Unresolved, has_draft_dependent_keywords, has_dropped_ref_siblings, is_draft_dependent,
+    read, remote_references,
 };
 use crate::step_budget::StepBudget;
 use crate::types::Types;
@@ -73,11 +74,11 @@ pub(super) fn fit_json<'d, T>(
     };
     if stays(rung) {
         fell.extend(ignored_keywords(&json, rung, options.slot));
-        if has_unstated_nullable(&json, options.draft) {
-            // It stays, and that it is read as `OpenAPI` means it is on record.
+        if has_draft_dependent_keywords(&json, options.draft) {
+            // They stay, and how they are read is on record.
             let nodes = Arena::for_graph_of(arena);
             let read = read(&json, arena, &nodes, &remote, &reading)?;
-            fell.extend(read.changes.into_iter().filter(|change| change.keyword == Kw::Nullable.name()));
+            fell.extend(read.changes.into_iter().filter(|change| is_draft_dependent(&change.code)));
         }
         return Ok((print(&json), FitOutcome { changes: fell, strict, lens: Lens::identity() }));
     }
@@ -140,25 +141,29 @@ fn fallback_change(code: &str, at: &str, keyword: &str, says: &str, rung: &Diale
 
 /// True where the provider refuses nothing and ignores only keywords that stay as they are: the model reads them.
 fn has_only_ignored_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> bool {
-    is_accepted(json, rung, slot) && keeps_ignored_keywords(json, rung.caps(slot))
+    let caps = rung.caps(slot);
+    let stays = |one: &Violation| {
+        let kw = Kw::of(&one.keyword).filter(|kw| caps.ignored.has(*kw));
+        one.severity == Severity::Ignored && kw.is_some_and(is_kept_though_ignored)
+    };
+    is_accepted(json, rung, slot)
+        && check::check_json(json, rung, slot, &Subject::default()).iter().all(stays)
+        && !(caps.ignored.has(Kw::ExclusiveMinimum) && has_exclusive_bound_of_integers(json))
 }
 
-fn keeps_ignored_keywords(json: &Json<'_>, caps: &Capabilities) -> bool {
+/// A constant has an enforced form.
+fn is_kept_though_ignored(kw: Kw) -> bool {
+    !matches!(kw, Kw::Const | Kw::Enum) && matches!(kw.info().role, KeywordRole::Limit | KeywordRole::Hint)
+}
+
+/// An exclusive bound of integers has an enforced form, too.
+fn has_exclusive_bound_of_integers(json: &Json<'_>) -> bool {
     let types = json.get(Kw::Type.name()).and_then(Types::stated);
     let is_integer = types.is_some_and(|types| types.and(Types::NUMBER) == Types::INTEGER);
-    let is_kept = |kw: Kw| match kw {
-        // Some bounds and values can be said so that they are enforced.
-        Kw::ExclusiveMinimum | Kw::ExclusiveMaximum => !is_integer,
-        Kw::Const | Kw::Enum => false,
-        kw => matches!(kw.info().role, KeywordRole::Limit | KeywordRole::Hint),
-    };
-    let stays = |key: &str| match Kw::of(key) {
-        Some(kw) => caps.accepts(kw) || caps.ignored.has(kw) && is_kept(kw),
-        None => caps.unknown,
-    };
-    let mut all_stay = json.as_obj().is_none_or(|members| members.iter().all(|(key, _)| stays(key)));
-    look_at_subschemas(json, &mut |_, inner| all_stay = all_stay && keeps_ignored_keywords(inner, caps));
-    all_stay
+    let mut found =
+        is_integer && [Kw::ExclusiveMinimum, Kw::ExclusiveMaximum].iter().any(|kw| json.get(kw.name()).is_some());
+    look_at_subschemas(json, &mut |_, inner| found = found || has_exclusive_bound_of_integers(inner));
+    found
 }
 
 /// The record of keywords that the provider ignores in a schema that stays as it is.

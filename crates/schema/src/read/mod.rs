@@ -186,9 +186,18 @@ pub(crate) fn has_dropped_ref_siblings(document: &Json<'_>, draft: Option<Draft>
     draft.is_some_and(|draft| draft < Draft::Draft2019) && has_asserting_siblings(document)
 }
 
-/// True where `nullable` is read as `OpenAPI` means it though the document states no draft: a validator would pass it over.
-pub(crate) fn has_unstated_nullable(document: &Json<'_>, draft: Option<Draft>) -> bool {
-    draft.or_else(|| stated_draft(document)).is_none() && has_nullable(document)
+/// True where a keyword means something else in the document's own draft than it does to a reader of the current one: `nullable`
+/// without a stated draft, and `integer` up to draft 4.
+pub(crate) fn has_draft_dependent_keywords(document: &Json<'_>, draft: Option<Draft>) -> bool {
+    match draft.or_else(|| stated_draft(document)) {
+        Some(draft) => draft < Draft::Draft06,
+        None => has_nullable(document),
+    }
+}
+
+/// True for the codes of changes that record such a meaning.
+pub(crate) fn is_draft_dependent(code: &str) -> bool {
+    matches!(code, "READ-NULLABLE" | "READ-INTEGER")
 }
 
 fn has_nullable(json: &Json<'_>) -> bool {

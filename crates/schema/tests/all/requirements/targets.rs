@@ -273,6 +273,35 @@ fn r_a18_the_portable_form_is_taken_by_every_main_provider() {
 }
 
 #[test]
+fn r_c10_a_schema_is_translated_for_gemini_with_a_record_of_what_is_dropped() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "when": {"type": ["string", "null"], "format": "uri"},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}}}
+        },
+        "required": ["when"],
+        "$comment": "x"
+    });
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "when": {"type": "string", "description": "(format: uri)", "nullable": true},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {
+                "n": {"type": "integer", "description": "(a multiple of 2)"}
+            }}}
+        },
+        "required": ["when"]
+    });
+    let changes = check_fit("gemini-openapi", &schema, &expected);
+    assert!(tells(&changes, "multipleOf", Action::Described, Effect::Wider), "{changes:?}");
+    assert!(tells(&changes, "$comment", Action::Dropped, Effect::Note), "{changes:?}");
+    for odd in [json!({}), json!({"type": "object", "properties": null}), json!({"items": [[]]}), json!(true)] {
+        fitted("gemini-openapi", &odd);
+    }
+}
+
+#[test]
 fn r_a18_what_a_provider_ignores_is_reported_as_ignored() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 3}}});
     let found = check(&schema, of("gemini"), Slot::Tool).expect("a schema");
